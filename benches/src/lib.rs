@@ -1,0 +1,1 @@
+//! Laid out in the next commit.
