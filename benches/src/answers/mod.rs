@@ -1,0 +1,198 @@
+//! The answers the server streams, rendered once: HTTP head, then one HTTP chunk per SSE event.
+//!
+//! What is streamed is chosen by the requested model's name, a [`Script`], and by whether the request's last message
+//! is a tool result.
+
+mod anthropic;
+mod body;
+mod chat;
+
+use std::{fmt, str::FromStr};
+
+use bytes::Bytes;
+
+/// The tool `tool-N` calls, with one string argument `text`.
+pub const ECHO: &str = "echo";
+/// The tool `calc` calls, with [`CALCULATOR_ARGUMENTS`].
+pub const CALCULATOR: &str = "calculator";
+/// What `calc` asks of the calculator, in the pieces it is streamed in.
+pub const CALCULATOR_ARGUMENTS: [&str; 6] = [
+    "{\"oper",
+    "ation\":",
+    "\"multiply\"",
+    ",\"a\":15",
+    ",\"b\":",
+    "23}",
+];
+/// What `calc` says at the end.
+pub const CALC_ANSWER: &str = "15 multiplied by 23 equals 345.";
+
+/// Text before the calculator's call.
+const CALC_PREFACE: [&str; 4] = ["Let", " me", " work", " it out."];
+const CALC_PIECES: [&str; 6] = ["15", " multiplied", " by 23", " equals", " 345", "."];
+/// The text after an echoed tool call.
+const ECHO_PIECES: [&str; 5] = ["That", " is", " what", " came", " back."];
+/// Ordinary text: four to six characters a piece, as tokens are, and now and then a line end.
+const WORDS: [&str; 16] = [
+    " then", " the", " model", " goes", " ahead", " with", " more", " words", " until", " each",
+    " line", " comes", " back", " quite", " soon", ".\n\n",
+];
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions.
+    Chat,
+}
+
+impl Format {
+    /// Where requests of this format go.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Format::Anthropic => "/v1/messages",
+            Format::Chat => "/v1/chat/completions",
+        }
+    }
+
+    /// The format of requests to `path`.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<Format> {
+        [Format::Anthropic, Format::Chat]
+            .into_iter()
+            .find(|format| format.path() == path)
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "anthropic" => Ok(Format::Anthropic),
+            "chat" => Ok(Format::Chat),
+            other => Err(format!(
+                "no format {other:?}; there are \"anthropic\" and \"chat\""
+            )),
+        }
+    }
+}
+
+/// What a model's name asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Script {
+    /// `text-N`: N text deltas.
+    Text(usize),
+    /// `tool-N`: a call of [`ECHO`] with its arguments in N pieces; after its result a short text.
+    Tool(usize),
+    /// `calc` and `calc-N`: a short text and a call of [`CALCULATOR`]; after its result [`CALC_ANSWER`]. With N, every
+    /// answer stops half way until N requests have come as far.
+    Calc {
+        /// How many wait for one another; 1 waits for nobody.
+        together: usize,
+    },
+}
+
+impl FromStr for Script {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Script, String> {
+        let unknown = || {
+            format!(
+                "no model {name:?}; there are text-N, tool-N (N from 2), calc and calc-N (N from 1)"
+            )
+        };
+        let (kind, number) = match name.split_once('-') {
+            Some((kind, number)) => (kind, Some(number.parse::<usize>().map_err(|_| unknown())?)),
+            None => (name, None),
+        };
+        match (kind, number) {
+            ("text", Some(n)) => Ok(Script::Text(n)),
+            ("tool", Some(n)) if n >= 2 => Ok(Script::Tool(n)),
+            ("calc", None) => Ok(Script::Calc { together: 1 }),
+            ("calc", Some(together)) if together >= 1 => Ok(Script::Calc { together }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Script::Text(n) => write!(f, "text-{n}"),
+            Script::Tool(n) => write!(f, "tool-{n}"),
+            Script::Calc { together: 1 } => write!(f, "calc"),
+            Script::Calc { together } => write!(f, "calc-{together}"),
+        }
+    }
+}
+
+/// One rendered answer. Head and chunk framing are in the bytes.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Sent at once.
+    pub first: Bytes,
+    /// Sent after the others have come as far; at once when nobody waits.
+    pub rest: Bytes,
+}
+
+/// The answer of `script` in `format`, to a request whose last message is a tool result (`after_tool`) or is not.
+#[must_use]
+pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
+    let parts = match (script, after_tool) {
+        (Script::Text(n), _) => vec![Part::Text(words(n).collect())],
+        (Script::Tool(n), false) => {
+            let text = words(n - 2).map(|word| word.replace('\n', "\\n"));
+            let pieces = std::iter::once("{\"text\":\"".to_owned())
+                .chain(text)
+                .chain(["\"}".to_owned()]);
+            vec![Part::Call {
+                name: ECHO,
+                arguments: pieces.collect(),
+            }]
+        }
+        (Script::Calc { .. }, false) => {
+            vec![
+                Part::Text(owned(&CALC_PREFACE)),
+                Part::Call {
+                    name: CALCULATOR,
+                    arguments: owned(&CALCULATOR_ARGUMENTS),
+                },
+            ]
+        }
+        (Script::Tool(_), true) => vec![Part::Text(owned(&ECHO_PIECES))],
+        (Script::Calc { .. }, true) => vec![Part::Text(owned(&CALC_PIECES))],
+    };
+    let events = match format {
+        Format::Anthropic => anthropic::events(&script.to_string(), &parts),
+        Format::Chat => chat::events(&script.to_string(), &parts),
+    };
+    body::chunked(&events)
+}
+
+/// A part of an answer, in the pieces it is streamed in.
+enum Part {
+    Text(Vec<String>),
+    Call {
+        name: &'static str,
+        arguments: Vec<String>,
+    },
+}
+
+fn words(n: usize) -> impl Iterator<Item = String> {
+    WORDS.iter().cycle().take(n).map(|&word| word.to_owned())
+}
+
+fn owned(pieces: &[&str]) -> Vec<String> {
+    pieces.iter().map(|&piece| piece.to_owned()).collect()
+}
+
+/// `text` as a JSON string, quotes included.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests;

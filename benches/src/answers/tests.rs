@@ -1,0 +1,109 @@
+use serde_json::Value;
+
+use super::*;
+
+/// The chunks of an answer's body; each must be one whole event.
+fn events(format: Format, name: &str, after_tool: bool) -> Vec<String> {
+    let answer = render(format, name.parse().unwrap(), after_tool);
+    let bytes = [&answer.first[..], &answer.rest[..]].concat();
+    let text = std::str::from_utf8(&bytes).unwrap();
+    let (head, mut body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"));
+    let mut events = Vec::new();
+    loop {
+        let (size, rest) = body.split_once("\r\n").unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        let (event, rest) = rest.split_at(size);
+        body = rest.strip_prefix("\r\n").unwrap();
+        if size == 0 {
+            assert_eq!(body, "");
+            return events;
+        }
+        assert!(
+            event.ends_with("\n\n") && !event.trim_end().contains("\n\n"),
+            "{event:?}"
+        );
+        events.push(event.to_owned());
+    }
+}
+
+fn data(event: &str) -> Value {
+    let line = event
+        .lines()
+        .find_map(|line| line.strip_prefix("data: "))
+        .unwrap();
+    serde_json::from_str(line).unwrap()
+}
+
+/// Non-empty text deltas and argument deltas of an answer.
+fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<String>) {
+    let (mut text, mut arguments) = (Vec::new(), Vec::new());
+    for event in events(format, name, after_tool)
+        .iter()
+        .filter(|event| !event.contains("[DONE]"))
+    {
+        let event = data(event);
+        let (t, a) = match format {
+            Format::Anthropic => (&event["delta"]["text"], &event["delta"]["partial_json"]),
+            Format::Chat => {
+                let delta = &event["choices"][0]["delta"];
+                (
+                    &delta["content"],
+                    &delta["tool_calls"][0]["function"]["arguments"],
+                )
+            }
+        };
+        text.extend(t.as_str().filter(|t| !t.is_empty()).map(str::to_owned));
+        arguments.extend(a.as_str().filter(|a| !a.is_empty()).map(str::to_owned));
+    }
+    (text, arguments)
+}
+
+#[test]
+fn a_text_has_as_many_deltas_as_asked() {
+    for format in [Format::Anthropic, Format::Chat] {
+        let (text, arguments) = deltas(format, "text-100", false);
+        assert_eq!((text.len(), arguments.len()), (100, 0));
+    }
+}
+
+#[test]
+fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
+    for format in [Format::Anthropic, Format::Chat] {
+        for n in [2, 100] {
+            let (text, arguments) = deltas(format, &format!("tool-{n}"), false);
+            assert_eq!((text.len(), arguments.len()), (0, n));
+            let arguments: Value = serde_json::from_str(&arguments.concat()).unwrap();
+            assert!(arguments["text"].is_string());
+        }
+        let (text, arguments) = deltas(format, "tool-100", true);
+        assert_eq!(
+            (text.concat().as_str(), arguments.len()),
+            ("That is what came back.", 0)
+        );
+    }
+}
+
+#[test]
+fn calc_calculates_and_answers() {
+    for format in [Format::Anthropic, Format::Chat] {
+        let (text, arguments) = deltas(format, "calc-1000", false);
+        assert_eq!(text.concat(), "Let me work it out.");
+        assert_eq!(arguments.concat(), CALCULATOR_ARGUMENTS.concat());
+        assert_eq!(deltas(format, "calc", true).0.concat(), CALC_ANSWER);
+    }
+}
+
+#[test]
+fn names_are_read_back_and_wrong_ones_refused() {
+    for name in ["text-0", "text-20000", "tool-2", "calc", "calc-1000"] {
+        assert_eq!(name.parse::<Script>().unwrap().to_string(), name);
+    }
+    for name in ["text", "tool-1", "calc-0", "text-x", "haiku"] {
+        let error = name.parse::<Script>().unwrap_err();
+        assert!(
+            error.starts_with(&format!("no model \"{name}\"")),
+            "{error}"
+        );
+    }
+}

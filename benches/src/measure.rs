@@ -1,0 +1,60 @@
+//! What the process used: CPU time of all its threads, and memory.
+
+/// User and system CPU time of the process so far, in microseconds.
+///
+/// # Errors
+/// Where the system has no `getrusage`.
+#[cfg(unix)]
+pub fn cpu_us() -> Result<u64, String> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is a writable rusage, as getrusage asks; it keeps no pointer.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return Err(format!("getrusage: {}", std::io::Error::last_os_error()));
+    }
+    // SAFETY: all zeroes is a valid rusage, and the call has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let us = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0)
+    };
+    Ok(us(usage.ru_utime) + us(usage.ru_stime))
+}
+
+/// User and system CPU time of the process so far, in microseconds.
+///
+/// # Errors
+/// Always, on this system: it has no `getrusage`.
+#[cfg(not(unix))]
+pub fn cpu_us() -> Result<u64, String> {
+    Err("CPU time is read with getrusage, which this system does not have".to_owned())
+}
+
+/// Memory of the process now, in kilobytes (`VmRSS`).
+///
+/// # Errors
+/// Where there is no `/proc/self/status`.
+pub fn rss_kb() -> Result<u64, String> {
+    status("VmRSS:")
+}
+
+/// The most memory the process had since [`reset_peak`], in kilobytes (`VmHWM`).
+///
+/// # Errors
+/// Where there is no `/proc/self/status`.
+pub fn peak_kb() -> Result<u64, String> {
+    status("VmHWM:")
+}
+
+/// Lets the peak begin at the memory of now. Where that is not allowed, the peak includes what came before.
+pub fn reset_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn status(name: &str) -> Result<u64, String> {
+    let text = std::fs::read_to_string("/proc/self/status")
+        .map_err(|error| format!("memory is read from /proc/self/status: {error}"))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
+        .ok_or_else(|| format!("/proc/self/status has no {name} line with a number"))
+}
