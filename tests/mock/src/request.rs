@@ -1,0 +1,196 @@
+//! What was asked: the log's entry, and what a conversation looks like from outside.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hyper::http::request::Parts;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Last;
+
+/// A request as the mock received it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Request {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// The path as it was sent, with its query.
+    pub path: String,
+    /// Headers by lower-case name; repeated ones are joined by `, `.
+    pub headers: BTreeMap<String, String>,
+    /// The body: its JSON; a string if it is not JSON; null if it is empty.
+    pub body: Value,
+    /// Which answer of the script it got, counted from 0. `None`: none fitted, it got a 500.
+    pub answer: Option<usize>,
+}
+
+impl Request {
+    pub(crate) fn new(head: &Parts, body: &[u8]) -> Request {
+        let mut headers = BTreeMap::new();
+        for (name, value) in &head.headers {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            headers
+                .entry(name.as_str().to_owned())
+                .and_modify(|all: &mut String| all.extend([", ", &value]))
+                .or_insert_with(|| value.clone().into_owned());
+        }
+        let body = match body {
+            [] => Value::Null,
+            bytes => serde_json::from_slice(bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
+        };
+        let path = head
+            .uri
+            .path_and_query()
+            .map_or("/", |path| path.as_str())
+            .to_owned();
+        Request {
+            method: head.method.to_string(),
+            path,
+            headers,
+            body,
+            answer: None,
+        }
+    }
+
+    pub(crate) fn path_without_query(&self) -> &str {
+        self.path
+            .split_once('?')
+            .map_or(&self.path, |(path, _)| path)
+    }
+
+    /// The conversation in the body; `None` if there is none.
+    pub(crate) fn conversation(&self) -> Option<Conversation> {
+        Conversation::read(&self.body)
+    }
+}
+
+/// What a script can ask about a conversation, in whichever wire format it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conversation {
+    pub(crate) user_messages: usize,
+    pub(crate) last: Option<Last>,
+    pub(crate) tools: bool,
+}
+
+impl Conversation {
+    /// Reads `messages` of Chat Completions and of Anthropic's Messages.
+    fn read(body: &Value) -> Option<Conversation> {
+        let kinds: Vec<Last> = body.get("messages")?.as_array()?.iter().map(kind).collect();
+        Some(Conversation {
+            user_messages: kinds.iter().filter(|kind| **kind == Last::User).count(),
+            last: kinds.last().copied(),
+            tools: body
+                .get("tools")
+                .and_then(Value::as_array)
+                .is_some_and(|tools| !tools.is_empty()),
+        })
+    }
+}
+
+/// Who speaks in a message. Chat has a role for tool results; Anthropic puts them into a user message, which counts as the
+/// user's only if something else is in it too.
+fn kind(message: &Value) -> Last {
+    match message.get("role").and_then(Value::as_str) {
+        Some("tool") => Last::ToolResult,
+        Some("assistant") => Last::Assistant,
+        Some("user") => {
+            let blocks = message
+                .get("content")
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice);
+            let is_result =
+                |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
+            if !blocks.is_empty() && blocks.iter().all(is_result) {
+                Last::ToolResult
+            } else {
+                Last::User
+            }
+        }
+        _ => Last::System,
+    }
+}
+
+impl fmt::Display for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "user_messages {}", self.user_messages)?;
+        if let Some(last) = self.last {
+            write!(f, ", last {last}")?;
+        }
+        write!(f, ", tools {}", self.tools)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(body: Value) -> Conversation {
+        Conversation::read(&body).expect("a conversation")
+    }
+
+    #[test]
+    fn chat_counts_what_the_user_said_and_sees_the_tool_result() {
+        let conversation = read(json!({
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "15 * 23?"},
+                {"role": "assistant", "tool_calls": []},
+                {"role": "tool", "tool_call_id": "1", "content": "345"},
+            ],
+            "tools": [{}],
+        }));
+        assert_eq!(
+            conversation,
+            Conversation {
+                user_messages: 1,
+                last: Some(Last::ToolResult),
+                tools: true
+            }
+        );
+    }
+
+    #[test]
+    fn anthropics_tool_results_are_not_user_messages() {
+        let result = json!({"type": "tool_result", "tool_use_id": "1", "content": "345"});
+        let conversation = read(json!({"messages": [
+            {"role": "user", "content": [{"type": "text", "text": "15 * 23?"}]},
+            {"role": "assistant", "content": []},
+            {"role": "user", "content": [result, result]},
+        ]}));
+        assert_eq!(
+            conversation,
+            Conversation {
+                user_messages: 1,
+                last: Some(Last::ToolResult),
+                tools: false
+            }
+        );
+
+        let steered = read(
+            json!({"messages": [{"role": "user", "content": [result, {"type": "text", "text": "Stop."}]}]}),
+        );
+        assert_eq!(
+            steered.last,
+            Some(Last::User),
+            "the user spoke beside the result"
+        );
+        assert_eq!(steered.user_messages, 1);
+    }
+
+    #[test]
+    fn other_requests_hold_no_conversation() {
+        assert_eq!(Conversation::read(&Value::Null), None);
+        assert_eq!(Conversation::read(&json!({"messages": "hello"})), None);
+        assert_eq!(
+            read(json!({"messages": [], "tools": []})),
+            Conversation {
+                user_messages: 0,
+                last: None,
+                tools: false
+            }
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! A script: the answers in order, and reading one from a file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{Answer, Body, Error};
+
+/// The answers a [`Mock`](crate::Mock) has. Which of them a request gets is told in the crate's documentation.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// What the script is for; only for readers.
+    #[serde(default, rename = "about")]
+    _about: String,
+    pub(crate) answers: Vec<Answer>,
+    /// Where it was read; begins the messages about it.
+    #[serde(skip)]
+    pub(crate) source: Option<PathBuf>,
+}
+
+impl Script {
+    /// A script without answers.
+    pub fn new() -> Script {
+        Script::default()
+    }
+
+    /// Adds an answer after those that are there.
+    pub fn answer(mut self, answer: Answer) -> Script {
+        self.answers.push(answer);
+        self
+    }
+
+    /// Reads a script file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Script, Error> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Error::Script(format!("{}: cannot be read: {e}", path.display())))?;
+        let mut script =
+            Script::parse(&text).map_err(|e| Error::Script(format!("{}: {e}", path.display())))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for answer in &mut script.answers {
+            if let Body::File(file) = &mut answer.body {
+                *file = folder.join(&*file);
+            }
+        }
+        script.source = Some(path.to_owned());
+        Ok(script)
+    }
+
+    /// Reads a script from JSON text. Files in it are relative to the working directory.
+    pub fn parse(text: &str) -> Result<Script, Error> {
+        serde_json::from_str(text).map_err(|e| Error::Script(format!("not a script: {e}")))
+    }
+
+    /// How messages call answer number `index`: by place (from 1), and by name if it has one.
+    pub(crate) fn label(&self, index: usize) -> String {
+        match self
+            .answers
+            .get(index)
+            .and_then(|answer| answer.name.as_deref())
+        {
+            Some(name) => format!("answer {} ({name})", index + 1),
+            None => format!("answer {}", index + 1),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The mock as its clients see it: bytes on a socket.
+
+mod answers;
+mod client;
+mod program;
+mod requests;
+mod wire;
