@@ -3,5 +3,6 @@
 mod answers;
 mod client;
 mod program;
+mod recorded;
 mod requests;
 mod wire;
