@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long a connection must be silent to count as held open.
-const SILENCE: Duration = Duration::from_millis(300);
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// Everything that came back.
 pub(crate) struct Reply {
