@@ -11,6 +11,9 @@ pub struct Command {
     pub url: String,
     /// The wire format to speak.
     pub format: Format,
+    /// Whether single runs are spawned as tasks instead of being what the main thread blocks on. Only the Rust programs
+    /// that bring no runtime of their own know this option.
+    pub spawned: bool,
     /// What to measure.
     pub task: Task,
 }
@@ -41,15 +44,15 @@ impl Command {
     /// # Errors
     /// What is wrong with them.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-        let task = arguments
-            .next()
-            .ok_or_else(|| format!("nothing asked; {USAGE}"))?;
-        let (mut url, mut format, mut model, mut repeats, mut runs) =
-            (None, None, None, None, None);
+        let task = arguments.next().ok_or_else(|| format!("nothing asked; {USAGE}"))?;
+        let (mut url, mut format, mut model, mut repeats, mut runs) = (None, None, None, None, None);
+        let mut spawned = false;
         while let Some(name) = arguments.next() {
-            let value = arguments
-                .next()
-                .ok_or_else(|| format!("{name} has no value"))?;
+            if name == "--spawned" {
+                spawned = true;
+                continue;
+            }
+            let value = arguments.next().ok_or_else(|| format!("{name} has no value"))?;
             match (name.as_str(), task.as_str()) {
                 ("--url", _) => url = Some(value),
                 ("--format", _) => format = Some(value.parse::<Format>()?),
@@ -65,25 +68,20 @@ impl Command {
                 model: model.ok_or_else(|| missing("--model"))?,
                 repeats: repeats.ok_or_else(|| missing("--repeats"))?,
             },
-            "concurrent" => Task::Concurrent {
-                runs: runs.ok_or_else(|| missing("--runs"))?,
-            },
+            "concurrent" => Task::Concurrent { runs: runs.ok_or_else(|| missing("--runs"))? },
             other => return Err(format!("no task {other:?}; {USAGE}")),
         };
         Ok(Command {
             url: url.ok_or_else(|| missing("--url"))?,
             format: format.ok_or_else(|| missing("--format"))?,
+            spawned,
             task,
         })
     }
 }
 
 fn count(name: &str, value: &str) -> Result<usize, String> {
-    value
-        .parse()
-        .ok()
-        .filter(|&n| n > 0)
-        .ok_or_else(|| format!("{name} takes a number from 1, not {value:?}"))
+    value.parse().ok().filter(|&n| n > 0).ok_or_else(|| format!("{name} takes a number from 1, not {value:?}"))
 }
 
 /// What one run received.
@@ -137,19 +135,9 @@ mod tests {
 
     #[test]
     fn reads_both_tasks() {
-        let stream =
-            parse("stream --url http://h --format chat --model text-9 --repeats 3").unwrap();
-        assert_eq!(
-            stream.task,
-            Task::Stream {
-                model: "text-9".to_owned(),
-                repeats: 3
-            }
-        );
-        assert_eq!(
-            (stream.url.as_str(), stream.format),
-            ("http://h", Format::Chat)
-        );
+        let stream = parse("stream --url http://h --spawned --format chat --model text-9 --repeats 3").unwrap();
+        assert_eq!(stream.task, Task::Stream { model: "text-9".to_owned(), repeats: 3 });
+        assert_eq!((stream.url.as_str(), stream.format), ("http://h", Format::Chat));
         let concurrent = parse("concurrent --format anthropic --runs 1000 --url http://h").unwrap();
         assert_eq!(concurrent.task, Task::Concurrent { runs: 1000 });
     }
@@ -157,15 +145,9 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         for (line, problem) in [
-            (
-                "stream --url http://h --format chat --model text-9",
-                "stream needs --repeats",
-            ),
+            ("stream --url http://h --format chat --model text-9", "stream needs --repeats"),
             ("stream --runs 3", "stream has no option --runs"),
-            (
-                "stream --repeats 0",
-                "--repeats takes a number from 1, not \"0\"",
-            ),
+            ("stream --repeats 0", "--repeats takes a number from 1, not \"0\""),
             ("stream --format soap", "no format \"soap\""),
             ("concurrent --runs", "--runs has no value"),
             ("walk", "no task \"walk\""),

@@ -32,23 +32,17 @@ pub fn main<C: Client>(make: impl FnOnce(&str, Format) -> Result<C, String>) -> 
     }
 }
 
-fn measured<C: Client>(
-    make: impl FnOnce(&str, Format) -> Result<C, String>,
-) -> Result<String, String> {
+fn measured<C: Client>(make: impl FnOnce(&str, Format) -> Result<C, String>) -> Result<String, String> {
     let command = Command::parse(std::env::args().skip(1))?;
     // One thread: what the client costs, without tokio's own wakeups between threads.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no runtime: {error}"))?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| format!("no runtime: {error}"))?;
     let client = {
         let _inside = runtime.enter();
         Arc::new(make(&command.url, command.format)?)
     };
     let report = match command.task {
-        Task::Stream { model, repeats } => {
-            serde_json::to_string(&stream(&runtime, &*client, &model, repeats)?)
-        }
+        Task::Stream { model, repeats } => serde_json::to_string(&stream(&runtime, &client, &model, repeats, command.spawned)?),
         Task::Concurrent { runs } => serde_json::to_string(&concurrent(&runtime, &client, runs)?),
     };
     report.map_err(|error| format!("the report as JSON: {error}"))
@@ -56,15 +50,24 @@ fn measured<C: Client>(
 
 fn stream<C: Client>(
     runtime: &Runtime,
-    client: &C,
+    client: &Arc<C>,
     model: &str,
     repeats: usize,
+    spawned: bool,
 ) -> Result<StreamReport, String> {
-    let tally = runtime.block_on(client.run(model))?;
+    let run = || {
+        if !spawned {
+            return runtime.block_on(client.run(model));
+        }
+        let (client, model) = (Arc::clone(client), model.to_owned());
+        let task = runtime.spawn(async move { client.run(&model).await });
+        runtime.block_on(task).map_err(|error| error.to_string())?
+    };
+    let tally = run()?;
     let mut cpu_us = Vec::with_capacity(repeats);
     for _ in 0..repeats {
         let before = measure::cpu_us()?;
-        let again = runtime.block_on(client.run(model))?;
+        let again = run()?;
         cpu_us.push(measure::cpu_us()? - before);
         if again != tally {
             return Err(format!("one run received {tally:?}, another {again:?}"));
@@ -73,11 +76,7 @@ fn stream<C: Client>(
     Ok(StreamReport { cpu_us, tally })
 }
 
-fn concurrent<C: Client>(
-    runtime: &Runtime,
-    client: &Arc<C>,
-    runs: usize,
-) -> Result<ConcurrentReport, String> {
+fn concurrent<C: Client>(runtime: &Runtime, client: &Arc<C>, runs: usize) -> Result<ConcurrentReport, String> {
     runtime.block_on(async {
         client.run("calc").await?;
         let idle_kb = measure::rss_kb()?;
@@ -100,11 +99,6 @@ fn concurrent<C: Client>(
             }
             failures += 1;
         }
-        Ok(ConcurrentReport {
-            idle_kb,
-            peak_kb: measure::peak_kb()?,
-            runs,
-            failures,
-        })
+        Ok(ConcurrentReport { idle_kb, peak_kb: measure::peak_kb()?, runs, failures })
     })
 }

@@ -39,20 +39,16 @@ impl<K: Eq + Hash> Holds<K> {
     /// No meeting points yet: they are made when somebody comes.
     #[must_use]
     pub fn new() -> Holds<K> {
-        Holds {
-            points: Mutex::new(HashMap::new()),
-            told: Mutex::new(Told::default()),
-        }
+        Holds { points: Mutex::new(HashMap::new()), told: Mutex::new(Told::default()) }
     }
 
     /// Waits at `key` until `together` have come, or patience is at its end.
     pub async fn meet(&self, key: K, together: usize) {
-        let point = Arc::clone(lock(&self.points).entry(key).or_insert_with(|| {
-            Arc::new(Point {
-                waiting: Mutex::new(0),
-                met: watch::Sender::new(0),
-            })
-        }));
+        let point = Arc::clone(
+            lock(&self.points)
+                .entry(key)
+                .or_insert_with(|| Arc::new(Point { waiting: Mutex::new(0), met: watch::Sender::new(0) })),
+        );
         let mut met = point.met.subscribe();
         met.mark_unchanged();
         {

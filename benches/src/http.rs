@@ -18,11 +18,7 @@ pub fn client() -> Result<Client, String> {
         .map_err(|error| format!("the TLS configuration: {error}"))?
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
-    Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .build()
-        .map_err(|error| format!("the HTTP client: {error}"))
+    Client::builder().tls_backend_preconfigured(tls).no_proxy().build().map_err(|error| format!("the HTTP client: {error}"))
 }
 
 /// Posts `body` and gives the response, if its status is good.
@@ -41,10 +37,7 @@ pub async fn post(client: &Client, url: &str, body: String) -> Result<Response, 
     if status.is_success() {
         return Ok(response);
     }
-    let text = response
-        .text()
-        .await
-        .unwrap_or_else(|error| error.to_string());
+    let text = response.text().await.unwrap_or_else(|error| error.to_string());
     Err(format!("POST {url}: {status}: {text}"))
 }
 

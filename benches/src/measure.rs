@@ -13,10 +13,7 @@ pub fn cpu_us() -> Result<u64, String> {
     }
     // SAFETY: all zeroes is a valid rusage, and the call has filled it.
     let usage = unsafe { usage.assume_init() };
-    let us = |time: libc::timeval| {
-        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000
-            + u64::try_from(time.tv_usec).unwrap_or(0)
-    };
+    let us = |time: libc::timeval| u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(time.tv_usec).unwrap_or(0);
     Ok(us(usage.ru_utime) + us(usage.ru_stime))
 }
 

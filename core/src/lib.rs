@@ -1,1 +1,70 @@
-//! Laid out in the next commit.
+//! The LLM agent loop as a library: prompt → model stream → tools → next turn.
+//!
+//! An [`Agent`] has a model, tools and a conversation. A prompt starts a [`Run`], which asks the model, executes the tools it
+//! calls and asks again until the work is done, and tells all of it as [`Event`]s.
+//!
+//! ```no_run
+//! use agent_loop::{Agent, EventData, FnTool, MessageUpdate};
+//! use serde_json::json;
+//!
+//! # async fn example() -> Result<(), agent_loop::Error> {
+//! let double = FnTool::new("double", "Doubles a number.", json!({
+//!     "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"],
+//! }), |arguments, _call| async move {
+//!     let n = arguments["n"].as_f64().ok_or("n is not a number")?;
+//!     Ok::<_, &str>(json!({ "result": n * 2.0 }))
+//! })?;
+//! let agent = Agent::new("openai/tiny")?.base_url("http://127.0.0.1:8080/v1").tool(double)?;
+//! let mut run = agent.stream("What is 21 doubled?")?;
+//! while let Some(event) = run.next().await {
+//!     if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) = &event.data {
+//!         print!("{delta}");
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! The modules, in the order data flows: [`Agent`] → run (decisions, driver, tools) → model → protocol → transport, and back
+//! as [`Delta`]s, [`Event`]s and [`Message`]s.
+
+mod agent;
+mod clock;
+mod error;
+mod event;
+mod listener;
+mod message;
+mod model;
+mod names;
+mod partial;
+mod protocol;
+mod provider;
+mod result;
+mod run;
+mod runtime;
+mod scope;
+mod settings;
+mod tool;
+mod transport;
+mod usage;
+
+pub use agent::Agent;
+pub use clock::{Busy, Clock, Sleep};
+pub use error::{Error, ErrorKind};
+pub use event::{Event, EventData, MessageUpdate, PartialResult};
+pub use listener::{Listener, Subscription};
+pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
+pub use model::{BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelOptions, ModelRequest, ToolDescription};
+pub use names::{Spelling, nearest};
+pub use partial::Partial;
+pub use provider::ModelSpec;
+pub use result::RunResult;
+pub use run::queue::Observer;
+pub use run::{AbortHandle, Run};
+pub use runtime::Runtime;
+pub use scope::Scope;
+pub use tokio_util::sync::CancellationToken;
+pub use tool::{ExecutionMode, FnTool, PendingCall, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation};
+pub use usage::{Cost, Outcome, Prices, StopReason, Usage};
+
+/// This library's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -15,34 +15,20 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     let mut pieces_sent = 0;
     for (index, part) in parts.iter().enumerate() {
         let (block, kind, field, pieces) = match part {
-            Part::Text(pieces) => (
-                r#"{"type":"text","text":""}"#.to_owned(),
-                "text_delta",
-                "text",
-                pieces,
-            ),
+            Part::Text(pieces) => (r#"{"type":"text","text":""}"#.to_owned(), "text_delta", "text", pieces),
             Part::Call { name, arguments } => (
-                format!(
-                    r#"{{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9","name":{},"input":{{}}}}"#,
-                    quoted(name)
-                ),
+                format!(r#"{{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9","name":{},"input":{{}}}}"#, quoted(name)),
                 "input_json_delta",
                 "partial_json",
                 arguments,
             ),
         };
-        out.push(
-            "content_block_start",
-            format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#),
-        );
+        out.push("content_block_start", format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#));
         if index == 0 {
             out.push("ping", r#"{"type": "ping"}"#.to_owned());
         }
         let empty_first = matches!(part, Part::Call { .. }).then_some("");
-        for piece in empty_first
-            .into_iter()
-            .chain(pieces.iter().map(String::as_str))
-        {
+        for piece in empty_first.into_iter().chain(pieces.iter().map(String::as_str)) {
             out.push(
                 "content_block_delta",
                 format!(
@@ -52,16 +38,9 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
             );
         }
         pieces_sent += pieces.len();
-        out.push(
-            "content_block_stop",
-            format!(r#"{{"type":"content_block_stop","index":{index}}}"#),
-        );
+        out.push("content_block_stop", format!(r#"{{"type":"content_block_stop","index":{index}}}"#));
     }
-    let reason = if matches!(parts.last(), Some(Part::Call { .. })) {
-        "tool_use"
-    } else {
-        "end_turn"
-    };
+    let reason = if matches!(parts.last(), Some(Part::Call { .. })) { "tool_use" } else { "end_turn" };
     out.push(
         "message_delta",
         format!(

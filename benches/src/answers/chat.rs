@@ -20,11 +20,7 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
         match part {
             Part::Text(pieces) => {
                 pieces_sent += pieces.len();
-                out.extend(
-                    pieces.iter().map(|piece| {
-                        choice(&format!(r#"{{"content":{}}}"#, quoted(piece)), "null")
-                    }),
-                );
+                out.extend(pieces.iter().map(|piece| choice(&format!(r#"{{"content":{}}}"#, quoted(piece)), "null")));
             }
             Part::Call { name, arguments } => {
                 pieces_sent += arguments.len();
@@ -36,24 +32,14 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
                     "null",
                 ));
                 out.extend(arguments.iter().map(|piece| {
-                    let delta = format!(
-                        r#"{{"tool_calls":[{{"index":{calls},"function":{{"arguments":{}}}}}]}}"#,
-                        quoted(piece)
-                    );
+                    let delta = format!(r#"{{"tool_calls":[{{"index":{calls},"function":{{"arguments":{}}}}}]}}"#, quoted(piece));
                     choice(&delta, "null")
                 }));
                 calls += 1;
             }
         }
     }
-    out.push(choice(
-        "{}",
-        if calls > 0 {
-            r#""tool_calls""#
-        } else {
-            r#""stop""#
-        },
-    ));
+    out.push(choice("{}", if calls > 0 { r#""tool_calls""# } else { r#""stop""# }));
     out.push(format!(
         "data: {head},\"choices\":[],\"usage\":{{\"prompt_tokens\":599,\"completion_tokens\":{pieces_sent},\"total_tokens\":{},\"prompt_tokens_details\":{{\"cached_tokens\":0,\"audio_tokens\":0}},\"completion_tokens_details\":{{\"reasoning_tokens\":0,\"audio_tokens\":0,\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}}}}}}\n\n",
         599 + pieces_sent

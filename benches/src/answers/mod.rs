@@ -16,14 +16,7 @@ pub const ECHO: &str = "echo";
 /// The tool `calc` calls, with [`CALCULATOR_ARGUMENTS`].
 pub const CALCULATOR: &str = "calculator";
 /// What `calc` asks of the calculator, in the pieces it is streamed in.
-pub const CALCULATOR_ARGUMENTS: [&str; 6] = [
-    "{\"oper",
-    "ation\":",
-    "\"multiply\"",
-    ",\"a\":15",
-    ",\"b\":",
-    "23}",
-];
+pub const CALCULATOR_ARGUMENTS: [&str; 6] = ["{\"oper", "ation\":", "\"multiply\"", ",\"a\":15", ",\"b\":", "23}"];
 /// What `calc` says at the end.
 pub const CALC_ANSWER: &str = "15 multiplied by 23 equals 345.";
 
@@ -34,8 +27,8 @@ const CALC_PIECES: [&str; 6] = ["15", " multiplied", " by 23", " equals", " 345"
 const ECHO_PIECES: [&str; 5] = ["That", " is", " what", " came", " back."];
 /// Ordinary text: four to six characters a piece, as tokens are, and now and then a line end.
 const WORDS: [&str; 16] = [
-    " then", " the", " model", " goes", " ahead", " with", " more", " words", " until", " each",
-    " line", " comes", " back", " quite", " soon", ".\n\n",
+    " then", " the", " model", " goes", " ahead", " with", " more", " words", " until", " each", " line", " comes", " back",
+    " quite", " soon", ".\n\n",
 ];
 
 /// A wire format.
@@ -60,9 +53,7 @@ impl Format {
     /// The format of requests to `path`.
     #[must_use]
     pub fn of_path(path: &str) -> Option<Format> {
-        [Format::Anthropic, Format::Chat]
-            .into_iter()
-            .find(|format| format.path() == path)
+        [Format::Anthropic, Format::Chat].into_iter().find(|format| format.path() == path)
     }
 }
 
@@ -73,9 +64,7 @@ impl FromStr for Format {
         match text {
             "anthropic" => Ok(Format::Anthropic),
             "chat" => Ok(Format::Chat),
-            other => Err(format!(
-                "no format {other:?}; there are \"anthropic\" and \"chat\""
-            )),
+            other => Err(format!("no format {other:?}; there are \"anthropic\" and \"chat\"")),
         }
     }
 }
@@ -99,11 +88,7 @@ impl FromStr for Script {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Script, String> {
-        let unknown = || {
-            format!(
-                "no model {name:?}; there are text-N, tool-N (N from 2), calc and calc-N (N from 1)"
-            )
-        };
+        let unknown = || format!("no model {name:?}; there are text-N, tool-N (N from 2), calc and calc-N (N from 1)");
         let (kind, number) = match name.split_once('-') {
             Some((kind, number)) => (kind, Some(number.parse::<usize>().map_err(|_| unknown())?)),
             None => (name, None),
@@ -145,22 +130,11 @@ pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
         (Script::Text(n), _) => vec![Part::Text(words(n).collect())],
         (Script::Tool(n), false) => {
             let text = words(n - 2).map(|word| word.replace('\n', "\\n"));
-            let pieces = std::iter::once("{\"text\":\"".to_owned())
-                .chain(text)
-                .chain(["\"}".to_owned()]);
-            vec![Part::Call {
-                name: ECHO,
-                arguments: pieces.collect(),
-            }]
+            let pieces = std::iter::once("{\"text\":\"".to_owned()).chain(text).chain(["\"}".to_owned()]);
+            vec![Part::Call { name: ECHO, arguments: pieces.collect() }]
         }
         (Script::Calc { .. }, false) => {
-            vec![
-                Part::Text(owned(&CALC_PREFACE)),
-                Part::Call {
-                    name: CALCULATOR,
-                    arguments: owned(&CALCULATOR_ARGUMENTS),
-                },
-            ]
+            vec![Part::Text(owned(&CALC_PREFACE)), Part::Call { name: CALCULATOR, arguments: owned(&CALCULATOR_ARGUMENTS) }]
         }
         (Script::Tool(_), true) => vec![Part::Text(owned(&ECHO_PIECES))],
         (Script::Calc { .. }, true) => vec![Part::Text(owned(&CALC_PIECES))],
@@ -175,10 +149,7 @@ pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
 /// A part of an answer, in the pieces it is streamed in.
 enum Part {
     Text(Vec<String>),
-    Call {
-        name: &'static str,
-        arguments: Vec<String>,
-    },
+    Call { name: &'static str, arguments: Vec<String> },
 }
 
 fn words(n: usize) -> impl Iterator<Item = String> {

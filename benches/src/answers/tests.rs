@@ -19,38 +19,26 @@ fn events(format: Format, name: &str, after_tool: bool) -> Vec<String> {
             assert_eq!(body, "");
             return events;
         }
-        assert!(
-            event.ends_with("\n\n") && !event.trim_end().contains("\n\n"),
-            "{event:?}"
-        );
+        assert!(event.ends_with("\n\n") && !event.trim_end().contains("\n\n"), "{event:?}");
         events.push(event.to_owned());
     }
 }
 
 fn data(event: &str) -> Value {
-    let line = event
-        .lines()
-        .find_map(|line| line.strip_prefix("data: "))
-        .unwrap();
+    let line = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
     serde_json::from_str(line).unwrap()
 }
 
 /// Non-empty text deltas and argument deltas of an answer.
 fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<String>) {
     let (mut text, mut arguments) = (Vec::new(), Vec::new());
-    for event in events(format, name, after_tool)
-        .iter()
-        .filter(|event| !event.contains("[DONE]"))
-    {
+    for event in events(format, name, after_tool).iter().filter(|event| !event.contains("[DONE]")) {
         let event = data(event);
         let (t, a) = match format {
             Format::Anthropic => (&event["delta"]["text"], &event["delta"]["partial_json"]),
             Format::Chat => {
                 let delta = &event["choices"][0]["delta"];
-                (
-                    &delta["content"],
-                    &delta["tool_calls"][0]["function"]["arguments"],
-                )
+                (&delta["content"], &delta["tool_calls"][0]["function"]["arguments"])
             }
         };
         text.extend(t.as_str().filter(|t| !t.is_empty()).map(str::to_owned));
@@ -77,10 +65,7 @@ fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
             assert!(arguments["text"].is_string());
         }
         let (text, arguments) = deltas(format, "tool-100", true);
-        assert_eq!(
-            (text.concat().as_str(), arguments.len()),
-            ("That is what came back.", 0)
-        );
+        assert_eq!((text.concat().as_str(), arguments.len()), ("That is what came back.", 0));
     }
 }
 
@@ -101,9 +86,6 @@ fn names_are_read_back_and_wrong_ones_refused() {
     }
     for name in ["text", "tool-1", "calc-0", "text-x", "haiku"] {
         let error = name.parse::<Script>().unwrap_err();
-        assert!(
-            error.starts_with(&format!("no model \"{name}\"")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("no model \"{name}\"")), "{error}");
     }
 }

@@ -18,25 +18,17 @@ struct Floor {
 
 fn main() -> ExitCode {
     harness::main(|url, format| {
-        Ok(Floor {
-            http: http::client()?,
-            url: format!("{}{}", url.trim_end_matches('/'), format.path()),
-            format,
-        })
+        Ok(Floor { http: http::client()?, url: format!("{}{}", url.trim_end_matches('/'), format.path()), format })
     })
 }
 
 impl Client for Floor {
     async fn run(&self, model: &str) -> Result<Tally, String> {
         let mut messages = vec![http::prompt()];
-        let mut lines = self
-            .count(http::request(self.format, model, &messages))
-            .await?;
+        let mut lines = self.count(http::request(self.format, model, &messages)).await?;
         if !matches!(model.parse()?, Script::Text(_)) {
             messages.push(http::tool_result(self.format, "call_1", "345"));
-            lines += self
-                .count(http::request(self.format, model, &messages))
-                .await?;
+            lines += self.count(http::request(self.format, model, &messages)).await?;
         }
         Ok(Tally::Lines { lines })
     }
@@ -45,15 +37,8 @@ impl Client for Floor {
 impl Floor {
     async fn count(&self, body: String) -> Result<u64, String> {
         let mut response = http::post(&self.http, &self.url, body).await?;
-        let mut lines = DataLines {
-            count: 0,
-            matched: Some(0),
-        };
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| format!("the stream broke: {error}"))?
-        {
+        let mut lines = DataLines { count: 0, matched: Some(0) };
+        while let Some(chunk) = response.chunk().await.map_err(|error| format!("the stream broke: {error}"))? {
             lines.feed(&chunk);
         }
         Ok(lines.count)
@@ -105,10 +90,7 @@ mod tests {
     fn counts_the_same_wherever_it_is_cut() {
         let text = b"event: x\ndata: a\n\ndatum\ndata:\n\n data: no\ndata: b";
         for cut in 0..text.len() {
-            let mut lines = DataLines {
-                count: 0,
-                matched: Some(0),
-            };
+            let mut lines = DataLines { count: 0, matched: Some(0) };
             lines.feed(&text[..cut]);
             lines.feed(&text[cut..]);
             assert_eq!(lines.count, 3, "cut at {cut}");

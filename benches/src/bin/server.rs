@@ -42,21 +42,14 @@ fn main() {
 
 async fn serve() -> Result<(), String> {
     let listener = listen().map_err(|error| format!("cannot listen on 127.0.0.1: {error}"))?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| format!("listening nowhere: {error}"))?;
+    let address = listener.local_addr().map_err(|error| format!("listening nowhere: {error}"))?;
     println!("http://{address}");
-    std::io::stdout()
-        .flush()
-        .map_err(|error| format!("cannot print the URL: {error}"))?;
+    std::io::stdout().flush().map_err(|error| format!("cannot print the URL: {error}"))?;
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let server = Arc::new(Server {
-        answers: Mutex::new(HashMap::new()),
-        holds: Holds::new(),
-    });
+    let server = Arc::new(Server { answers: Mutex::new(HashMap::new()), holds: Holds::new() });
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -117,24 +110,16 @@ impl Request {
                 return Ok(None);
             }
         };
-        let text = std::str::from_utf8(&buffer[..head])
-            .map_err(|_| "the request's head is not text".to_owned())?;
+        let text = std::str::from_utf8(&buffer[..head]).map_err(|_| "the request's head is not text".to_owned())?;
         let mut lines = text.split("\r\n");
-        let mut words = lines
-            .next()
-            .unwrap_or_default()
-            .split(' ')
-            .map(str::to_owned);
+        let mut words = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
         let (Some(method), Some(path)) = (words.next(), words.next()) else {
             return Err("the request line has no method and path".to_owned());
         };
         let mut length = 0;
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             if name.eq_ignore_ascii_case("content-length") {
-                length = value
-                    .trim()
-                    .parse::<usize>()
-                    .map_err(|_| format!("content-length {value:?} is no number"))?;
+                length = value.trim().parse::<usize>().map_err(|_| format!("content-length {value:?} is no number"))?;
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 return Err("this server takes a content-length, no transfer-encoding".to_owned());
             }
@@ -144,21 +129,13 @@ impl Request {
                 return Ok(None);
             }
         }
-        Ok(Some(Request {
-            method,
-            path,
-            body: head..head + length,
-        }))
+        Ok(Some(Request { method, path, body: head..head + length }))
     }
 }
 
 async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<bool, String> {
     buffer.reserve(8 * 1024);
-    stream
-        .read_buf(buffer)
-        .await
-        .map(|n| n > 0)
-        .map_err(|error| format!("cannot read the request: {error}"))
+    stream.read_buf(buffer).await.map(|n| n > 0).map_err(|error| format!("cannot read the request: {error}"))
 }
 
 enum Reply {
@@ -176,24 +153,15 @@ impl Server {
         let format = match Format::of_path(&request.path) {
             Some(format) if request.method == "POST" => format,
             _ => {
-                return Err((
-                    "404 Not Found",
-                    format!("nothing at {} {}", request.method, request.path),
-                ));
+                return Err(("404 Not Found", format!("nothing at {} {}", request.method, request.path)));
             }
         };
-        let asked: Asked<'_> = serde_json::from_slice(body)
-            .map_err(|error| ("400 Bad Request", format!("the request's JSON: {error}")))?;
-        let script = asked
-            .model
-            .parse::<Script>()
-            .map_err(|problem| ("404 Not Found", problem))?;
+        let asked: Asked<'_> =
+            serde_json::from_slice(body).map_err(|error| ("400 Bad Request", format!("the request's JSON: {error}")))?;
+        let script = asked.model.parse::<Script>().map_err(|problem| ("404 Not Found", problem))?;
         let key = (format, script, asked.after_tool(format));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = answers
-            .entry(key)
-            .or_insert_with(|| render(format, script, key.2))
-            .clone();
+        let answer = answers.entry(key).or_insert_with(|| render(format, script, key.2)).clone();
         Ok(Reply::Answer(key, answer))
     }
 
@@ -209,11 +177,8 @@ impl Server {
 }
 
 fn plain(status: &str, body: &str) -> Vec<u8> {
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    format!("HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+        .into_bytes()
 }
 
 /// What of a request decides the answer.

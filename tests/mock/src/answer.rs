@@ -73,10 +73,7 @@ pub enum Chunk {
 impl Answer {
     /// An answer with this body.
     pub fn new(body: Body) -> Answer {
-        Answer {
-            body,
-            ..Answer::default()
-        }
+        Answer { body, ..Answer::default() }
     }
 
     /// A plain text answer.
@@ -162,8 +159,7 @@ impl Answer {
 
     /// How often it may be given; `None` is without end.
     pub(crate) fn limit(&self) -> Option<u32> {
-        self.times
-            .or(if self.when.is_some() { None } else { Some(1) })
+        self.times.or(if self.when.is_some() { None } else { Some(1) })
     }
 }
 
@@ -179,10 +175,7 @@ impl Frame {
 
     /// An event with a name: `event: …` and `data: …`.
     pub fn event(event: impl Into<String>, data: impl Into<Value>) -> Frame {
-        Frame {
-            event: Some(event.into()),
-            ..Frame::data(data)
-        }
+        Frame { event: Some(event.into()), ..Frame::data(data) }
     }
 
     /// Appends the frame as it goes over the wire, with the empty line that ends it.
@@ -224,14 +217,12 @@ impl<'de> Deserialize<'de> for Body {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Body, A::Error> {
-                Ok(
-                    match Tagged::deserialize(MapAccessDeserializer::new(map))? {
-                        Tagged::Text(text) => Body::Text(text),
-                        Tagged::Json(value) => Body::Json(value),
-                        Tagged::File(path) => Body::File(path),
-                        Tagged::Frames(frames) => Body::Frames(frames),
-                    },
-                )
+                Ok(match Tagged::deserialize(MapAccessDeserializer::new(map))? {
+                    Tagged::Text(text) => Body::Text(text),
+                    Tagged::Json(value) => Body::Json(value),
+                    Tagged::File(path) => Body::File(path),
+                    Tagged::Frames(frames) => Body::Frames(frames),
+                })
             }
         }
 
@@ -263,10 +254,7 @@ impl<'de> Deserialize<'de> for Frame {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Frame, A::Error> {
                 let Named { event, data } = Named::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Frame {
-                    event,
-                    ..Frame::data(data)
-                })
+                Ok(Frame { event, ..Frame::data(data) })
             }
         }
 

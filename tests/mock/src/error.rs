@@ -22,10 +22,7 @@ impl fmt::Display for Error {
         match self {
             Error::Script(problem) => f.write_str(problem),
             Error::Listen { port, source } => {
-                write!(
-                    f,
-                    "cannot listen on 127.0.0.1:{port}: {source}; port 0 takes a free one"
-                )
+                write!(f, "cannot listen on 127.0.0.1:{port}: {source}; port 0 takes a free one")
             }
         }
     }

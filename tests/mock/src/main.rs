@@ -12,10 +12,7 @@ Plays the script's answers on 127.0.0.1 (a free port unless given), prints the a
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
@@ -42,9 +39,7 @@ fn read_arguments(arguments: &[String]) -> Result<(String, u16), String> {
     while let Some(argument) = rest.next() {
         if argument == "--port" {
             let number = rest.next().ok_or("--port needs a number")?;
-            port = number
-                .parse()
-                .map_err(|_| format!("--port {number}: not a port; use 0 to 65535"))?;
+            port = number.parse().map_err(|_| format!("--port {number}: not a port; use 0 to 65535"))?;
         } else if argument.starts_with('-') {
             return Err(format!("unknown option {argument}"));
         } else if script.replace(argument.clone()).is_some() {

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Frame as BodyFrame, SizeHint};
-use hyper::header::{
-    CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
-};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::{Response, StatusCode};
 use tokio::time::Sleep;
 
@@ -44,9 +42,7 @@ impl Prepared {
     pub(crate) fn new(answer: &Answer) -> Result<Prepared, String> {
         let status = answer.status.unwrap_or(200);
         if !(200..=599).contains(&status) {
-            return Err(format!(
-                "status {status} is not the status of an answer; use 200 to 599"
-            ));
+            return Err(format!("status {status} is not the status of an answer; use 200 to 599"));
         }
         if answer.chunk == Chunk::Bytes(0) {
             return Err("chunk 0 would never send anything; use at least 1".into());
@@ -58,10 +54,7 @@ impl Prepared {
         let (mut body, content_type) = render(&answer.body)?;
         if let Some(cut) = answer.cut_after {
             if cut > body.len() {
-                return Err(format!(
-                    "cut_after {cut}: the body has only {} bytes; use at most that",
-                    body.len()
-                ));
+                return Err(format!("cut_after {cut}: the body has only {} bytes; use at most that", body.len()));
             }
             body.truncate(cut);
         }
@@ -112,12 +105,8 @@ fn render(body: &Body) -> Result<(Bytes, &'static str), String> {
             (Bytes::from(out), EVENTS)
         }
         Body::File(path) => {
-            let bytes = std::fs::read(path).map_err(|e| {
-                format!(
-                    "body file {}: {e}; its path is relative to the script's folder",
-                    path.display()
-                )
-            })?;
+            let bytes = std::fs::read(path)
+                .map_err(|e| format!("body file {}: {e}; its path is relative to the script's folder", path.display()))?;
             let content_type = match Path::extension(path).and_then(|end| end.to_str()) {
                 Some("sse") => EVENTS,
                 Some("json") => JSON,
@@ -132,15 +121,12 @@ fn headers(answer: &Answer, content_type: &'static str) -> Result<HeaderMap, Str
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     for (name, value) in &answer.headers {
-        let key = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("header {name:?} is not a header name"))?;
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("header {name:?} is not a header name"))?;
         if key == CONTENT_LENGTH || key == TRANSFER_ENCODING {
-            return Err(format!(
-                "header {name:?} follows from the body; use chunk, cut_after or stall"
-            ));
+            return Err(format!("header {name:?} follows from the body; use chunk, cut_after or stall"));
         }
-        let value = HeaderValue::from_str(value)
-            .map_err(|_| format!("header {name:?}: {value:?} cannot be sent; use visible ASCII"))?;
+        let value =
+            HeaderValue::from_str(value).map_err(|_| format!("header {name:?}: {value:?} cannot be sent; use visible ASCII"))?;
         headers.insert(key, value);
     }
     Ok(headers)
@@ -217,10 +203,7 @@ impl hyper::body::Body for Playback {
     type Data = Bytes;
     type Error = CutHere;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<BodyFrame<Bytes>, CutHere>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<BodyFrame<Bytes>, CutHere>>> {
         if let Some(pause) = &mut self.pause {
             ready!(pause.as_mut().poll(context));
             self.pause = None;

@@ -37,27 +37,14 @@ impl Request {
         }
         let body = match body {
             [] => Value::Null,
-            bytes => serde_json::from_slice(bytes)
-                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
+            bytes => serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
         };
-        let path = head
-            .uri
-            .path_and_query()
-            .map_or("/", |path| path.as_str())
-            .to_owned();
-        Request {
-            method: head.method.to_string(),
-            path,
-            headers,
-            body,
-            answer: None,
-        }
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        Request { method: head.method.to_string(), path, headers, body, answer: None }
     }
 
     pub(crate) fn path_without_query(&self) -> &str {
-        self.path
-            .split_once('?')
-            .map_or(&self.path, |(path, _)| path)
+        self.path.split_once('?').map_or(&self.path, |(path, _)| path)
     }
 
     /// The conversation in the body; `None` if there is none.
@@ -81,10 +68,7 @@ impl Conversation {
         Some(Conversation {
             user_messages: kinds.iter().filter(|kind| **kind == Last::User).count(),
             last: kinds.last().copied(),
-            tools: body
-                .get("tools")
-                .and_then(Value::as_array)
-                .is_some_and(|tools| !tools.is_empty()),
+            tools: body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty()),
         })
     }
 }
@@ -96,17 +80,9 @@ fn kind(message: &Value) -> Last {
         Some("tool") => Last::ToolResult,
         Some("assistant") => Last::Assistant,
         Some("user") => {
-            let blocks = message
-                .get("content")
-                .and_then(Value::as_array)
-                .map_or(&[][..], Vec::as_slice);
-            let is_result =
-                |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
-            if !blocks.is_empty() && blocks.iter().all(is_result) {
-                Last::ToolResult
-            } else {
-                Last::User
-            }
+            let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let is_result = |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
+            if !blocks.is_empty() && blocks.iter().all(is_result) { Last::ToolResult } else { Last::User }
         }
         _ => Last::System,
     }
@@ -142,14 +118,7 @@ mod tests {
             ],
             "tools": [{}],
         }));
-        assert_eq!(
-            conversation,
-            Conversation {
-                user_messages: 1,
-                last: Some(Last::ToolResult),
-                tools: true
-            }
-        );
+        assert_eq!(conversation, Conversation { user_messages: 1, last: Some(Last::ToolResult), tools: true });
     }
 
     #[test]
@@ -160,23 +129,10 @@ mod tests {
             {"role": "assistant", "content": []},
             {"role": "user", "content": [result, result]},
         ]}));
-        assert_eq!(
-            conversation,
-            Conversation {
-                user_messages: 1,
-                last: Some(Last::ToolResult),
-                tools: false
-            }
-        );
+        assert_eq!(conversation, Conversation { user_messages: 1, last: Some(Last::ToolResult), tools: false });
 
-        let steered = read(
-            json!({"messages": [{"role": "user", "content": [result, {"type": "text", "text": "Stop."}]}]}),
-        );
-        assert_eq!(
-            steered.last,
-            Some(Last::User),
-            "the user spoke beside the result"
-        );
+        let steered = read(json!({"messages": [{"role": "user", "content": [result, {"type": "text", "text": "Stop."}]}]}));
+        assert_eq!(steered.last, Some(Last::User), "the user spoke beside the result");
         assert_eq!(steered.user_messages, 1);
     }
 
@@ -184,13 +140,6 @@ mod tests {
     fn other_requests_hold_no_conversation() {
         assert_eq!(Conversation::read(&Value::Null), None);
         assert_eq!(Conversation::read(&json!({"messages": "hello"})), None);
-        assert_eq!(
-            read(json!({"messages": [], "tools": []})),
-            Conversation {
-                user_messages: 0,
-                last: None,
-                tools: false
-            }
-        );
+        assert_eq!(read(json!({"messages": [], "tools": []})), Conversation { user_messages: 0, last: None, tools: false });
     }
 }

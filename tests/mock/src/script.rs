@@ -34,10 +34,9 @@ impl Script {
     /// Reads a script file.
     pub fn load(path: impl AsRef<Path>) -> Result<Script, Error> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Error::Script(format!("{}: cannot be read: {e}", path.display())))?;
-        let mut script =
-            Script::parse(&text).map_err(|e| Error::Script(format!("{}: {e}", path.display())))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| Error::Script(format!("{}: cannot be read: {e}", path.display())))?;
+        let mut script = Script::parse(&text).map_err(|e| Error::Script(format!("{}: {e}", path.display())))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for answer in &mut script.answers {
             if let Body::File(file) = &mut answer.body {
@@ -55,11 +54,7 @@ impl Script {
 
     /// How messages call answer number `index`: by place (from 1), and by name if it has one.
     pub(crate) fn label(&self, index: usize) -> String {
-        match self
-            .answers
-            .get(index)
-            .and_then(|answer| answer.name.as_deref())
-        {
+        match self.answers.get(index).and_then(|answer| answer.name.as_deref()) {
             Some(name) => format!("answer {} ({name})", index + 1),
             None => format!("answer {}", index + 1),
         }

@@ -49,10 +49,7 @@ impl Mock {
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
 
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(listen)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(listen)?;
         let (stop, stopped) = oneshot::channel();
         let serving = play.clone();
         let thread = std::thread::Builder::new()
@@ -69,12 +66,7 @@ impl Mock {
                 // Dropping the runtime here drops every connection that is left.
             })
             .map_err(listen)?;
-        Ok(Mock {
-            address,
-            play,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Mock { address, play, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it listens, without a slash at the end: `http://127.0.0.1:PORT`.
@@ -105,9 +97,7 @@ impl Drop for Mock {
 
 impl fmt::Debug for Mock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mock")
-            .field("url", &self.url())
-            .finish_non_exhaustive()
+        f.debug_struct("Mock").field("url", &self.url()).finish_non_exhaustive()
     }
 }
 
@@ -132,24 +122,13 @@ impl Play {
             .enumerate()
             .map(|(index, answer)| {
                 Prepared::new(answer).map_err(|problem| {
-                    let file = script
-                        .source
-                        .as_ref()
-                        .map(|path| format!("{}: ", path.display()))
-                        .unwrap_or_default();
+                    let file = script.source.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
                     Error::Script(format!("{file}{}: {problem}", script.label(index)))
                 })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let state = State {
-            given: vec![0; prepared.len()],
-            requests: Vec::new(),
-        };
-        Ok(Play {
-            script,
-            prepared,
-            state: Mutex::new(state),
-        })
+        let state = State { given: vec![0; prepared.len()], requests: Vec::new() };
+        Ok(Play { script, prepared, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -160,9 +139,7 @@ impl Play {
     fn choose(&self, mut request: Request) -> Result<&Prepared, String> {
         let mut state = self.state();
         let mut expected = Vec::new();
-        for (index, (answer, prepared)) in
-            self.script.answers.iter().zip(&self.prepared).enumerate()
-        {
+        for (index, (answer, prepared)) in self.script.answers.iter().zip(&self.prepared).enumerate() {
             let unmet = answer.when.as_ref().and_then(|when| when.unmet(&request));
             let used_up = answer.limit().filter(|limit| state.given[index] >= *limit);
             match (unmet, used_up) {
@@ -172,37 +149,18 @@ impl Play {
                     state.requests.push(request);
                     return Ok(prepared);
                 }
-                (Some(condition), _) => {
-                    expected.push(format!("{} is for {condition}", self.script.label(index)))
-                }
-                (None, Some(limit)) => expected.push(format!(
-                    "{} is used up ({limit} of {limit})",
-                    self.script.label(index)
-                )),
+                (Some(condition), _) => expected.push(format!("{} is for {condition}", self.script.label(index))),
+                (None, Some(limit)) => expected.push(format!("{} is used up ({limit} of {limit})", self.script.label(index))),
             }
         }
-        let conversation = request
-            .conversation()
-            .map(|it| format!(" ({it})"))
-            .unwrap_or_default();
-        let expected = if expected.is_empty() {
-            "the script has no answers".into()
-        } else {
-            expected.join("; ")
-        };
-        let problem = format!(
-            "agent-mock has no answer for {} {}{conversation}: {expected}",
-            request.method, request.path
-        );
+        let conversation = request.conversation().map(|it| format!(" ({it})")).unwrap_or_default();
+        let expected = if expected.is_empty() { "the script has no answers".into() } else { expected.join("; ") };
+        let problem = format!("agent-mock has no answer for {} {}{conversation}: {expected}", request.method, request.path);
         state.requests.push(request);
         Err(problem)
     }
 
-    async fn respond(
-        &self,
-        request: hyper::Request<Incoming>,
-        flushes: Flushes,
-    ) -> Result<Response<Playback>, hyper::Error> {
+    async fn respond(&self, request: hyper::Request<Incoming>, flushes: Flushes) -> Result<Response<Playback>, hyper::Error> {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         if head.uri.path() == "/__requests" {
@@ -227,10 +185,7 @@ impl Play {
             state.requests.clear();
         } else if method != Method::GET {
             let problem = format!("/__requests takes GET and DELETE, not {method}");
-            return json_response(
-                StatusCode::METHOD_NOT_ALLOWED,
-                json!({"error": {"message": problem}}).to_string(),
-            );
+            return json_response(StatusCode::METHOD_NOT_ALLOWED, json!({"error": {"message": problem}}).to_string());
         }
         json_response(StatusCode::OK, json!(state.requests).to_string())
     }
@@ -239,9 +194,7 @@ impl Play {
 fn json_response(status: StatusCode, body: String) -> Response<Playback> {
     let mut response = Response::new(Playback::whole(body));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
@@ -257,9 +210,7 @@ async fn serve(listener: std::net::TcpListener, play: Arc<Play>) -> io::Result<(
         tokio::spawn(async move {
             let service = service_fn(|request| play.respond(request, flushes.clone()));
             // It ends with an error when the script cuts or the client leaves: both are what tests want.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(io, service)
-                .await;
+            let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
         });
     }
 }

@@ -76,11 +76,7 @@ impl When {
             return Some(format!("method {method}"));
         }
         if let Some(path) = &self.path {
-            let asked = if path.contains('?') {
-                &request.path
-            } else {
-                request.path_without_query()
-            };
+            let asked = if path.contains('?') { &request.path } else { request.path_without_query() };
             if asked != path {
                 return Some(format!("path {path}"));
             }

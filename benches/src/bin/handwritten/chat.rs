@@ -46,17 +46,12 @@ struct Usage {
     completion_tokens: u64,
 }
 
-pub(crate) fn read(
-    data: &[u8],
-    message: &mut Message,
-    user: &mut impl FnMut(&str),
-) -> Result<(), String> {
+pub(crate) fn read(data: &[u8], message: &mut Message, user: &mut impl FnMut(&str)) -> Result<(), String> {
     if data == b"[DONE]" {
         message.finished = true;
         return Ok(());
     }
-    let chunk: Chunk<'_> =
-        serde_json::from_slice(data).map_err(|error| format!("a chunk's JSON: {error}"))?;
+    let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(|error| format!("a chunk's JSON: {error}"))?;
     if let Some(usage) = chunk.usage {
         message.output_tokens = usage.completion_tokens;
     }

@@ -29,11 +29,7 @@ struct HandWritten {
 
 fn main() -> ExitCode {
     harness::main(|url, format| {
-        Ok(HandWritten {
-            http: http::client()?,
-            url: format!("{}{}", url.trim_end_matches('/'), format.path()),
-            format,
-        })
+        Ok(HandWritten { http: http::client()?, url: format!("{}{}", url.trim_end_matches('/'), format.path()), format })
     })
 }
 
@@ -62,9 +58,7 @@ impl Client for HandWritten {
         };
         let mut messages = vec![http::prompt()];
         loop {
-            let message = self
-                .stream(http::request(self.format, model, &messages), &mut user)
-                .await?;
+            let message = self.stream(http::request(self.format, model, &messages), &mut user).await?;
             if message.calls.is_empty() {
                 if model.starts_with("calc") && message.text != CALC_ANSWER {
                     return Err(format!("{model} ended with {:?}", message.text));
@@ -88,21 +82,13 @@ impl HandWritten {
         let mut response = http::post(&self.http, &self.url, body).await?;
         let mut frames = sse::Frames::default();
         let mut message = Message::default();
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| format!("the stream broke: {error}"))?
-        {
+        while let Some(chunk) = response.chunk().await.map_err(|error| format!("the stream broke: {error}"))? {
             frames.feed(&chunk, |data| match self.format {
                 Format::Anthropic => anthropic::read(data, &mut message, user),
                 Format::Chat => chat::read(data, &mut message, user),
             })?;
         }
-        if message.finished {
-            Ok(message)
-        } else {
-            Err("the stream ended before the message did".to_owned())
-        }
+        if message.finished { Ok(message) } else { Err("the stream ended before the message did".to_owned()) }
     }
 }
 
@@ -116,8 +102,7 @@ fn execute(call: &Call) -> Result<String, String> {
     let wrong = |error: serde_json::Error| format!("arguments of {}: {error}", call.name);
     match call.name.as_str() {
         CALCULATOR => {
-            let Calculation { operation, a, b } =
-                serde_json::from_str(&call.arguments).map_err(wrong)?;
+            let Calculation { operation, a, b } = serde_json::from_str(&call.arguments).map_err(wrong)?;
             let result = match operation.as_str() {
                 "add" => a + b,
                 "subtract" => a - b,
@@ -129,9 +114,7 @@ fn execute(call: &Call) -> Result<String, String> {
         }
         ECHO => {
             let arguments: Value = serde_json::from_str(&call.arguments).map_err(wrong)?;
-            let text = arguments["text"]
-                .as_str()
-                .ok_or("echo's text is not a string")?;
+            let text = arguments["text"].as_str().ok_or("echo's text is not a string")?;
             Ok(format!("{} bytes", text.len()))
         }
         other => Err(format!("no tool {other:?}")),

@@ -9,11 +9,7 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Gives the data of each line that `chunk` finishes to `read`.
-    pub(crate) fn feed(
-        &mut self,
-        mut chunk: &[u8],
-        mut read: impl FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+    pub(crate) fn feed(&mut self, mut chunk: &[u8], mut read: impl FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
         while let Some(end) = memchr::memchr(b'\n', chunk) {
             let line = if self.rest.is_empty() {
                 &chunk[..end]

@@ -9,42 +9,22 @@ use crate::client::{get, post};
 fn status_headers_and_body_are_the_scripts() {
     let mock = Mock::start(
         Script::new()
-            .answer(
-                Answer::json(json!({"error": {"message": "slow down"}}))
-                    .status(429)
-                    .header("Retry-After", "2"),
-            )
-            .answer(
-                Answer::text("<html>")
-                    .status(502)
-                    .header("content-type", "text/html"),
-            ),
+            .answer(Answer::json(json!({"error": {"message": "slow down"}})).status(429).header("Retry-After", "2"))
+            .answer(Answer::text("<html>").status(502).header("content-type", "text/html")),
     );
     let reply = get(&mock.url(), "/v1/messages");
     assert_eq!(reply.status, 429);
     assert!(reply.has_header("retry-after: 2"), "{}", reply.head);
-    assert!(
-        reply.has_header("content-type: application/json"),
-        "{}",
-        reply.head
-    );
+    assert!(reply.has_header("content-type: application/json"), "{}", reply.head);
     assert_eq!(reply.body(), r#"{"error":{"message":"slow down"}}"#);
     let reply = get(&mock.url(), "/v1/messages");
     assert_eq!((reply.status, reply.body().as_str()), (502, "<html>"));
-    assert!(
-        reply.has_header("content-type: text/html"),
-        "{}",
-        reply.head
-    );
+    assert!(reply.has_header("content-type: text/html"), "{}", reply.head);
 }
 
 #[test]
 fn without_conditions_answers_are_given_in_order_and_once() {
-    let mock = Mock::start(
-        Script::new()
-            .answer(Answer::text("first").times(2))
-            .answer(Answer::text("second")),
-    );
+    let mock = Mock::start(Script::new().answer(Answer::text("first").times(2)).answer(Answer::text("second")));
     let bodies: Vec<String> = (0..3).map(|_| get(&mock.url(), "/any").body()).collect();
     assert_eq!(bodies, ["first", "first", "second"]);
     let reply = get(&mock.url(), "/any");
@@ -96,8 +76,7 @@ fn conversation_states() -> Vec<(&'static str, Value)> {
     ];
     let mut messages = chat.clone();
     messages[2] = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "345"}]});
-    let request =
-        |messages: &[Value]| json!({"messages": messages, "tools": [{"name": "calculator"}]});
+    let request = |messages: &[Value]| json!({"messages": messages, "tools": [{"name": "calculator"}]});
     vec![
         ("call 1", request(&chat[..1])),
         ("tell 1", request(&chat[..3])),
@@ -120,21 +99,10 @@ fn one_script_plays_a_conversation_for_any_number_of_clients() {
             .answer(Answer::text("call 2").when(with_tools(2, Last::User)))
             .answer(Answer::text("hello").when(When::new().tools(false))),
     );
-    for (expected, request) in conversation_states()
-        .into_iter()
-        .chain(conversation_states())
-    {
-        assert_eq!(
-            post(&mock.url(), "/v1/x", &request).body(),
-            expected,
-            "{request}"
-        );
+    for (expected, request) in conversation_states().into_iter().chain(conversation_states()) {
+        assert_eq!(post(&mock.url(), "/v1/x", &request).body(), expected, "{request}");
     }
-    let reply = post(
-        &mock.url(),
-        "/v1/x",
-        &json!({"messages": [{"role": "assistant"}], "tools": [{}]}),
-    );
+    let reply = post(&mock.url(), "/v1/x", &json!({"messages": [{"role": "assistant"}], "tools": [{}]}));
     assert_eq!(reply.status, 500);
     assert_eq!(
         reply.json()["error"]["message"],
@@ -148,8 +116,5 @@ fn a_script_without_answers_says_so() {
     let mock = Mock::start(Script::new());
     let reply = get(&mock.url(), "/");
     assert_eq!(reply.status, 500);
-    assert_eq!(
-        reply.json()["error"]["message"],
-        "agent-mock has no answer for GET /: the script has no answers"
-    );
+    assert_eq!(reply.json()["error"]["message"], "agent-mock has no answer for GET /: the script has no answers");
 }

@@ -45,11 +45,8 @@ impl Reply {
 }
 
 pub(crate) fn connect(url: &str) -> TcpStream {
-    let stream = TcpStream::connect(url.strip_prefix("http://").expect("an http address"))
-        .expect("the mock listens");
-    stream
-        .set_read_timeout(Some(SILENCE))
-        .expect("a read timeout");
+    let stream = TcpStream::connect(url.strip_prefix("http://").expect("an http address")).expect("the mock listens");
+    stream.set_read_timeout(Some(SILENCE)).expect("a read timeout");
     stream
 }
 
@@ -69,11 +66,7 @@ pub(crate) fn request(url: &str, method: &str, path: &str, body: &str) -> Reply 
 
 pub(crate) fn send(stream: &mut TcpStream, method: &str, path: &str, headers: &str, body: &str) {
     let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nhost: mock\r\n{headers}content-length: {length}\r\n\r\n{body}"
-    )
-    .expect("sent");
+    write!(stream, "{method} {path} HTTP/1.1\r\nhost: mock\r\n{headers}content-length: {length}\r\n\r\n{body}").expect("sent");
 }
 
 /// Reads one response.
@@ -98,18 +91,8 @@ pub(crate) fn receive(stream: &mut TcpStream) -> Reply {
         waited.get_or_insert_with(|| begin.elapsed());
     };
     let (head, chunks, _) = parse(&bytes).unwrap_or_default();
-    let status = head
-        .split(' ')
-        .nth(1)
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(0);
-    Reply {
-        status,
-        head,
-        chunks,
-        ended: stop,
-        waited: waited.unwrap_or_default(),
-    }
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    Reply { status, head, chunks, ended: stop, waited: waited.unwrap_or_default() }
 }
 
 /// Head, chunks that are complete so far, and whether the body is; `None` until the head is.
@@ -117,10 +100,7 @@ fn parse(bytes: &[u8]) -> Option<(String, Vec<String>, bool)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let split = bytes.windows(4).position(|it| it == b"\r\n\r\n")?;
     let (head, mut rest) = (text(&bytes[..split]).to_lowercase(), &bytes[split + 4..]);
-    if let Some(length) = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-    {
+    if let Some(length) = head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
         let length: usize = length.parse().expect("a length");
         return Some((head, vec![text(rest)], rest.len() == length));
     }

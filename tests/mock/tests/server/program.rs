@@ -8,9 +8,7 @@ use crate::client::{Ended, get};
 
 /// A folder of its own under cargo's directory for test files.
 fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join("agent-mock")
-        .join(name);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agent-mock").join(name);
     std::fs::create_dir_all(&folder).expect("a folder for the test's files");
     folder
 }
@@ -23,19 +21,14 @@ fn script(name: &str, text: &str) -> PathBuf {
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agent-mock"));
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 fn start(command: &mut Command) -> (Child, String) {
     let mut child = command.spawn().expect("the program starts");
     let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().expect("piped"))
-        .read_line(&mut line)
-        .expect("an address");
+    BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut line).expect("an address");
     (child, line.trim_end().to_owned())
 }
 
@@ -59,26 +52,13 @@ fn it_plays_until_standard_input_closes() {
 
     let reply = get(&url, "/");
     assert_eq!(reply.chunks, ["data: 1\n\n", "data: 2\n\n"]);
-    assert!(
-        reply.has_header("content-type: text/event-stream"),
-        "{}",
-        reply.head
-    );
+    assert!(reply.has_header("content-type: text/event-stream"), "{}", reply.head);
     let reply = get(&url, "/");
-    assert_eq!(
-        (reply.status, reply.chunks.join("|").as_str()),
-        (201, "te|xt")
-    );
+    assert_eq!((reply.status, reply.chunks.join("|").as_str()), (201, "te|xt"));
     assert!(reply.has_header("x-a: b"), "{}", reply.head);
     let reply = get(&url, "/");
-    assert_eq!(
-        (reply.body().as_str(), reply.ended),
-        ("data: [DONE]\n\n", Ended::Cut)
-    );
-    assert_eq!(
-        get(&url, "/__requests").json().as_array().map(Vec::len),
-        Some(3)
-    );
+    assert_eq!((reply.body().as_str(), reply.ended), ("data: [DONE]\n\n", Ended::Cut));
+    assert_eq!(get(&url, "/__requests").json().as_array().map(Vec::len), Some(3));
 
     drop(child.stdin.take());
     assert!(child.wait().expect("it ends").success());
@@ -87,31 +67,14 @@ fn it_plays_until_standard_input_closes() {
 #[test]
 fn it_takes_the_port_it_is_given() {
     let path = script("port", r#"{"answers": []}"#);
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (mut child, url) = start(program().arg("--port").arg(free.to_string()).arg(&path));
     assert_eq!(url, format!("http://127.0.0.1:{free}"));
 
-    let mut second = program()
-        .arg("--port")
-        .arg(free.to_string())
-        .arg(&path)
-        .spawn()
-        .unwrap();
+    let mut second = program().arg("--port").arg(free.to_string()).arg(&path).spawn().unwrap();
     let mut said = String::new();
-    second
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert!(
-        said.contains(&format!("cannot listen on 127.0.0.1:{free}")),
-        "{said}"
-    );
+    second.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains(&format!("cannot listen on 127.0.0.1:{free}")), "{said}");
     assert_eq!(second.wait().unwrap().code(), Some(1));
 
     drop(child.stdin.take());
@@ -119,15 +82,7 @@ fn it_takes_the_port_it_is_given() {
 }
 
 fn fails(arguments: &[&str]) -> (Option<i32>, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = program()
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts");
+    let Output { status, stdout, stderr } = program().args(arguments).stdin(Stdio::null()).output().expect("the program starts");
     assert!(stdout.is_empty(), "no address is printed");
     (status.code(), String::from_utf8(stderr).expect("text"))
 }
@@ -136,39 +91,22 @@ fn fails(arguments: &[&str]) -> (Option<i32>, String) {
 fn a_bad_command_line_says_what_is_right() {
     for (arguments, message) in [
         (&[][..], "which script?"),
-        (
-            &["a.json", "b.json"],
-            "one script at a time; what is b.json?",
-        ),
+        (&["a.json", "b.json"], "one script at a time; what is b.json?"),
         (&["--prot", "1"], "unknown option --prot"),
         (&["a.json", "--port"], "--port needs a number"),
-        (
-            &["a.json", "--port", "70000"],
-            "--port 70000: not a port; use 0 to 65535",
-        ),
+        (&["a.json", "--port", "70000"], "--port 70000: not a port; use 0 to 65535"),
     ] {
         let (code, said) = fails(arguments);
         assert_eq!(code, Some(2), "{arguments:?}");
-        assert!(
-            said.starts_with(&format!("agent-mock: {message}\nusage: ")),
-            "{said}"
-        );
+        assert!(said.starts_with(&format!("agent-mock: {message}\nusage: ")), "{said}");
     }
 }
 
 #[test]
 fn a_bad_script_says_where_and_what() {
     for (name, text, message) in [
-        (
-            "syntax",
-            "{\n  \"answers\": [\n}",
-            "not a script: expected value at line 3 column 1",
-        ),
-        (
-            "no_answers",
-            "{}",
-            "not a script: missing field `answers` at line 1 column 2",
-        ),
+        ("syntax", "{\n  \"answers\": [\n}", "not a script: expected value at line 3 column 1"),
+        ("no_answers", "{}", "not a script: missing field `answers` at line 1 column 2"),
         (
             "unknown",
             "{\"answers\": [\n  {\"staus\": 200}\n]}",
@@ -203,11 +141,7 @@ fn a_bad_script_says_where_and_what() {
             "not a script: invalid value: string \"line\", expected a chunk: \"whole\", \"frame\" or a number of bytes, at least 1 \
              at line 1 column 29",
         ),
-        (
-            "status",
-            r#"{"answers": [{}, {"status": 20}]}"#,
-            "answer 2: status 20 is not the status of an answer; use 200 to 599",
-        ),
+        ("status", r#"{"answers": [{}, {"status": 20}]}"#, "answer 2: status 20 is not the status of an answer; use 200 to 599"),
         (
             "cut",
             r#"{"answers": [{"name": "cut", "body": "ab", "cut_after": 3}]}"#,
@@ -218,30 +152,16 @@ fn a_bad_script_says_where_and_what() {
         let path = path.to_str().expect("a path in UTF-8");
         let (code, said) = fails(&[path]);
         assert_eq!(code, Some(1), "{name}");
-        assert_eq!(
-            said.trim_end(),
-            format!("agent-mock: {path}: {message}"),
-            "{name}"
-        );
+        assert_eq!(said.trim_end(), format!("agent-mock: {path}: {message}"), "{name}");
     }
 
     let (code, said) = fails(&["no/such/script.json"]);
     assert_eq!(code, Some(1));
-    assert!(
-        said.starts_with("agent-mock: no/such/script.json: cannot be read: "),
-        "{said}"
-    );
+    assert!(said.starts_with("agent-mock: no/such/script.json: cannot be read: "), "{said}");
 
     let path = script("file", r#"{"answers": [{"body": {"file": "gone.sse"}}]}"#);
     let (_, said) = fails(&[path.to_str().unwrap()]);
     let file = path.with_file_name("gone.sse");
-    assert!(
-        said.contains(&format!("answer 1: body file {}: ", file.display())),
-        "{said}"
-    );
-    assert!(
-        said.trim_end()
-            .ends_with("its path is relative to the script's folder"),
-        "{said}"
-    );
+    assert!(said.contains(&format!("answer 1: body file {}: ", file.display())), "{said}");
+    assert!(said.trim_end().ends_with("its path is relative to the script's folder"), "{said}");
 }

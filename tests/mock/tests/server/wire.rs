@@ -12,11 +12,7 @@ fn play(answer: Answer) -> Mock {
 }
 
 fn three_frames() -> Answer {
-    Answer::frames([
-        Frame::event("a", json!({"n": 1})),
-        Frame::data("two"),
-        Frame::data("[DONE]"),
-    ])
+    Answer::frames([Frame::event("a", json!({"n": 1})), Frame::data("two"), Frame::data("[DONE]")])
 }
 
 #[test]
@@ -25,35 +21,17 @@ fn a_whole_body_has_a_length() {
     let reply = get(&mock.url(), "/");
     assert_eq!((reply.status, reply.ended), (200, Ended::Complete));
     assert!(reply.has_header("content-length: 49"), "{}", reply.head);
-    assert!(
-        reply.has_header("content-type: text/event-stream"),
-        "{}",
-        reply.head
-    );
-    assert_eq!(
-        reply.body(),
-        "event: a\ndata: {\"n\":1}\n\ndata: two\n\ndata: [DONE]\n\n".to_owned()
-    );
+    assert!(reply.has_header("content-type: text/event-stream"), "{}", reply.head);
+    assert_eq!(reply.body(), "event: a\ndata: {\"n\":1}\n\ndata: two\n\ndata: [DONE]\n\n".to_owned());
 }
 
 #[test]
 fn one_http_chunk_per_frame() {
     let mock = play(three_frames().chunk(Chunk::Frame));
     let reply = get(&mock.url(), "/");
-    assert_eq!(
-        reply.chunks,
-        [
-            "event: a\ndata: {\"n\":1}\n\n",
-            "data: two\n\n",
-            "data: [DONE]\n\n"
-        ]
-    );
+    assert_eq!(reply.chunks, ["event: a\ndata: {\"n\":1}\n\n", "data: two\n\n", "data: [DONE]\n\n"]);
     assert_eq!(reply.ended, Ended::Complete);
-    assert!(
-        reply.has_header("transfer-encoding: chunked"),
-        "{}",
-        reply.head
-    );
+    assert!(reply.has_header("transfer-encoding: chunked"), "{}", reply.head);
 }
 
 #[test]
@@ -82,20 +60,13 @@ fn a_cut_comes_after_exactly_so_many_bytes() {
 /// More than the connection's buffers hold, so that the cut has to wait for a slow reader.
 #[test]
 fn a_cut_far_into_a_large_body_loses_nothing() {
-    let mock = play(
-        Answer::text("z".repeat(20_000_000))
-            .chunk(Chunk::Bytes(50_000))
-            .cut_after(15_000_001),
-    );
+    let mock = play(Answer::text("z".repeat(20_000_000)).chunk(Chunk::Bytes(50_000)).cut_after(15_000_001));
     let mut stream = connect(&mock.url());
     send(&mut stream, "GET", "/", "", "");
     std::thread::sleep(Duration::from_millis(100));
     let mut bytes = Vec::new();
     let _ = std::io::Read::read_to_end(&mut stream, &mut bytes);
-    assert_eq!(
-        bytes.iter().filter(|byte| **byte == b'z').count(),
-        15_000_001
-    );
+    assert_eq!(bytes.iter().filter(|byte| **byte == b'z').count(), 15_000_001);
     assert!(!bytes.ends_with(b"0\r\n\r\n"));
 }
 
@@ -108,11 +79,7 @@ fn a_stalled_answer_holds_the_connection() {
 
     let mock = play(three_frames().chunk(Chunk::Frame).cut_after(25).stall());
     let reply = get(&mock.url(), "/");
-    assert_eq!(
-        reply.chunks,
-        ["event: a\ndata: {\"n\":1}\n\n", "d"],
-        "cut and held"
-    );
+    assert_eq!(reply.chunks, ["event: a\ndata: {\"n\":1}\n\n", "d"], "cut and held");
     assert_eq!(reply.ended, Ended::Held);
 }
 
@@ -124,32 +91,19 @@ fn delays_before_the_head_and_between_chunks() {
     let mock = play(three_frames().chunk(Chunk::Frame).frame_delay_ms(400));
     let begin = std::time::Instant::now();
     let reply = get(&mock.url(), "/");
-    assert!(
-        begin.elapsed() >= Duration::from_millis(800),
-        "two gaps between three frames"
-    );
-    assert!(
-        reply.waited < Duration::from_millis(400),
-        "the first frame does not wait"
-    );
+    assert!(begin.elapsed() >= Duration::from_millis(800), "two gaps between three frames");
+    assert!(reply.waited < Duration::from_millis(400), "the first frame does not wait");
     assert_eq!(reply.chunks.len(), 3);
 }
 
 #[test]
 fn a_connection_is_used_again() {
-    let mock = Mock::start(
-        Script::new()
-            .answer(Answer::text("one"))
-            .answer(Answer::text("two").chunk(Chunk::Bytes(1))),
-    );
+    let mock = Mock::start(Script::new().answer(Answer::text("one")).answer(Answer::text("two").chunk(Chunk::Bytes(1))));
     let mut stream = connect(&mock.url());
     for expected in ["one", "two"] {
         send(&mut stream, "GET", "/", "", "");
         let reply = receive(&mut stream);
-        assert_eq!(
-            (reply.body().as_str(), reply.ended),
-            (expected, Ended::Complete)
-        );
+        assert_eq!((reply.body().as_str(), reply.ended), (expected, Ended::Complete));
     }
 }
 
@@ -163,8 +117,5 @@ fn dropping_the_mock_drops_its_connections_and_frees_its_port() {
     drop(mock);
     assert_eq!(receive(&mut stream).ended, Ended::Cut);
     let address = url.strip_prefix("http://").unwrap();
-    assert!(
-        std::net::TcpStream::connect(address).is_err(),
-        "nobody listens any more"
-    );
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
 }

@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""Measures the engine in every language beside a bare HTTP client, and prints the tables of `make bench`.
+
+It builds only the Rust programs of this folder; the other faces are built by the Makefile, and one that is not there is
+listed as such. It starts the server, runs the programs in turns (A B C A B C ...) so that all figures of a table are of
+the same minutes, and prints each with its target. It judges nothing: the exit code is 1 only when a program breaks.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+RELEASE = TARGET / "release"
+BENCH = TARGET / "bench"
+
+FORMATS = ("anthropic", "chat")
+DELTAS = 20_000
+SHORT, LONG, SCALING_LIMIT = 2_000, 50_000, 27
+KINDS = {"text": "text", "tool": "tool arguments"}
+RUNS = 1_000
+# Deltas of the text that ends a tool run.
+AFTER_TOOL = 5
+
+
+@dataclass
+class Program:
+    """A measured program: how it is run, what must be there for that, and its targets."""
+
+    name: str
+    command: list
+    needs: list
+    cpu_limit: float | None = None  # times the floor
+    memory_limit: int | None = None  # kB per concurrent run
+    memory: bool = True  # measured in the concurrency table too
+    copies: dict = field(default_factory=dict)  # files put in place before it runs
+    cwd: Path = ROOT
+    problem: str | None = None
+
+    def missing(self):
+        return next((path for path in self.needs if not path.exists()), None)
+
+
+PROGRAMS = [
+    Program("floor", [RELEASE / "bench-floor"], [RELEASE / "bench-floor"]),
+    Program("floor-spawned", [RELEASE / "bench-floor", "--spawned"], [RELEASE / "bench-floor"], memory=False),
+    Program("handwritten", [RELEASE / "bench-handwritten"], [RELEASE / "bench-handwritten"]),
+    Program("rust", [RELEASE / "bench-rust"], [RELEASE / "bench-rust"], 2.5, 80),
+    Program("c", [BENCH / "bench-c"], [BENCH / "bench-c"], 2.5, 80),
+    Program(
+        "python",
+        [BENCH / "venv/bin/python", ROOT / "benches/python/bench.py"],
+        [ROOT / "benches/python/bench.py", BENCH / "venv/bin/python"],
+        4.5,
+        100,
+    ),
+    Program(
+        "node",
+        ["node", "bench.mjs"],
+        [ROOT / "benches/node/bench.mjs", BENCH / "node/node_modules/agent-loop"],
+        4.5,
+        100,
+        # Node looks for packages beside the file that imports them.
+        copies={ROOT / "benches/node/bench.mjs": BENCH / "node/bench.mjs"},
+        cwd=BENCH / "node",
+    ),
+]
+
+
+class Broken(Exception):
+    """A program did not do what the protocol asks."""
+
+
+class Server:
+    """The benchmark server, for as long as the `with` lasts."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [RELEASE / "bench-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            sys.exit("bench-server did not start")
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(timeout=10)
+
+    def stats(self):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.url + "/stats", timeout=10) as response:
+            return json.load(response)
+
+
+def call(program, arguments):
+    """Runs a program once and gives the JSON line it prints."""
+    command = [str(part) for part in program.command[:1] + program.command[1:]]
+    extra = [part for part in command[1:] if part.startswith("--")]
+    command = [part for part in command if part not in extra] + arguments + extra
+    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    # The C program finds libagent.so.<abi> beside itself.
+    environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(BENCH), str(RELEASE)])
+    for source, copy in program.copies.items():
+        shutil.copyfile(source, copy)
+    try:
+        done = subprocess.run(
+            command, cwd=program.cwd, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Broken(f"{program.name} {' '.join(arguments)}: {error}") from error
+    line = done.stdout.strip().splitlines()[-1:] or [""]
+    try:
+        if done.returncode == 0:
+            return json.loads(line[0])
+    except json.JSONDecodeError:
+        pass
+    problem = (done.stderr.strip() or done.stdout.strip() or "no output")[-800:]
+    raise Broken(f"{program.name} {' '.join(arguments)}: exit code {done.returncode}: {problem}")
+
+
+@dataclass
+class Bench:
+    """The runs and what came of them."""
+
+    programs: list
+    server: Server
+    rounds: int
+    repeats: int
+    cpu: dict = field(default_factory=dict)  # (program, format, model) -> CPU time of each repeat, in us
+    memory: dict = field(default_factory=dict)  # (program, format) -> reports
+    bytes: dict = field(default_factory=dict)  # (format, model) -> what the first program received
+
+    def streams(self, models):
+        """Measures `models` ({name: repeats}) in both formats, program after program, round after round."""
+        for turn in range(self.rounds):
+            for model, repeats in models.items():
+                for fmt in FORMATS:
+                    print(f"\r\033[Kround {turn + 1} of {self.rounds}: {model} {fmt}", end="", file=sys.stderr)
+                    for program in self.programs:
+                        self.attempt(program, self.stream, fmt, model, repeats)
+        print("\r\033[K", end="", file=sys.stderr)
+
+    def stream(self, program, fmt, model, repeats):
+        report = call(
+            program,
+            ["stream", "--url", self.server.url, "--format", fmt, "--model", model, "--repeats", str(repeats)],
+        )
+        kind, count = model.split("-")
+        expected = int(count) + (AFTER_TOOL if kind == "tool" else 0)
+        if "lines" in report:
+            if report["lines"] < expected:
+                raise Broken(f"{program.name} counted {report['lines']} lines of {model}, there are {expected} deltas")
+        else:
+            if report["deltas"] != expected:
+                raise Broken(f"{program.name} received {report['deltas']} deltas of {model}, not {expected}")
+            first = self.bytes.setdefault((fmt, model), report["bytes"])
+            if report["bytes"] != first:
+                raise Broken(f"{program.name} received {report['bytes']} bytes of {model}, others {first}")
+        self.cpu.setdefault((program.name, fmt, model), []).extend(report["cpu_us"])
+
+    def concurrency(self):
+        """Measures many runs at once, program after program, round after round."""
+        for _ in range(self.rounds):
+            for fmt in FORMATS:
+                for program in self.programs:
+                    if program.memory:
+                        self.attempt(program, self.concurrent, fmt)
+
+    def concurrent(self, program, fmt):
+        self.server.stats()
+        report = call(program, ["concurrent", "--url", self.server.url, "--format", fmt, "--runs", str(RUNS)])
+        report["held"] = self.server.stats()["most_held"]
+        self.memory.setdefault((program.name, fmt), []).append(report)
+        if report["failures"]:
+            raise Broken(f"{program.name}: {report['failures']} of {report['runs']} concurrent runs failed")
+
+    def attempt(self, program, measure, *arguments):
+        """Measures, unless the program broke before."""
+        if program.problem is None:
+            try:
+                measure(program, *arguments)
+            except (Broken, KeyError) as error:
+                program.problem = str(error) if isinstance(error, Broken) else f"the report has no {error}"
+
+    def figures(self, program, fmt, model, floor=None):
+        """Best and median CPU time; divided by those of the `floor` (program, model) if one is given."""
+        values = self.cpu.get((program, fmt, model))
+        if not values:
+            return None
+        own = (min(values), statistics.median(values))
+        if floor is None:
+            return own
+        other = self.figures(floor[0], fmt, floor[1])
+        return other and tuple(a / b for a, b in zip(own, other))
+
+
+def verdict(figures, limit):
+    """Whether the best and the median hold a limit."""
+    if limit is None or figures is None:
+        return ""
+    best, median = (figure <= limit for figure in figures)
+    return {(True, True): "holds", (False, False): "misses"}.get((best, median), "best holds" if best else "median holds")
+
+
+def table(title, header, rows):
+    print(f"\n{title}\n")
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, ["-" * width for width in widths], *rows]:
+        cells = [str(cell).ljust(w) if i == 0 else str(cell).rjust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        print("  ".join(cells).rstrip())
+
+
+def absent(program, columns):
+    """The row of a program without figures, saying why."""
+    missing = program.missing()
+    if missing is not None:
+        why = f"not built ({os.path.relpath(missing, ROOT)})"
+    else:
+        why = "failed, see below" if program.problem else "not measured"
+    return [program.name, why] + [""] * (columns - 2)
+
+
+def cpu_table(bench, programs):
+    model = f"text-{DELTAS}"
+    for fmt in FORMATS:
+        header = ["program", "best us", "median us", "best x floor", "median x floor", "target", ""]
+        rows = []
+        for program in programs:
+            own = bench.figures(program.name, fmt, model)
+            if own is None:
+                rows.append(absent(program, len(header)))
+                continue
+            ratio = bench.figures(program.name, fmt, model, ("floor", model))
+            limit = program.cpu_limit
+            rows.append(
+                [program.name]
+                + [f"{us / DELTAS:.3f}" for us in own]
+                + ([f"{x:.2f}" for x in ratio] if ratio else ["-", "-"])
+                + [f"<= {limit}" if limit else "", verdict(ratio, limit)]
+            )
+        table(f"CPU per delta, {fmt}, {DELTAS:,} text deltas", header, rows)
+
+
+def scaling_table(bench, programs):
+    header = ["program", "format", "deltas of", f"{SHORT:,} ms", f"{LONG:,} ms", "best x", "median x", "target", ""]
+    rows = []
+    for program in programs:
+        found = False
+        for fmt in FORMATS:
+            for kind, words in KINDS.items():
+                short, long = f"{kind}-{SHORT}", f"{kind}-{LONG}"
+                ratio = bench.figures(program.name, fmt, long, (program.name, short))
+                if ratio is None:
+                    continue
+                found = True
+                medians = [bench.figures(program.name, fmt, model)[1] / 1000 for model in (short, long)]
+                rows.append(
+                    [program.name, fmt, words]
+                    + [f"{ms:.2f}" for ms in medians]
+                    + [f"{x:.1f}" for x in ratio]
+                    + [f"<= {SCALING_LIMIT}", verdict(ratio, SCALING_LIMIT)]
+                )
+        if not found:
+            rows.append(absent(program, len(header)))
+    table(f"Scaling: the CPU time of {LONG:,} deltas as a multiple of that of {SHORT:,} (medians)", header, rows)
+
+
+def concurrency_table(bench, programs):
+    header = ["program", "format", "idle kB", "kB per run", "worst", "at once", "failures", "target", ""]
+    rows = []
+    for program in programs:
+        if not program.memory:
+            continue
+        found = False
+        for fmt in FORMATS:
+            reports = bench.memory.get((program.name, fmt))
+            if not reports:
+                continue
+            found = True
+            each = [(report["peak_kb"] - report["idle_kb"]) / report["runs"] for report in reports]
+            middle, worst = statistics.median(each), max(each)
+            failures = sum(report["failures"] for report in reports)
+            held = min(report["held"] for report in reports)
+            limit = program.memory_limit
+            rows.append(
+                [program.name, fmt, round(statistics.median(report["idle_kb"] for report in reports))]
+                + [f"{middle:.1f}", f"{worst:.1f}", f"{held:,}", failures]
+                + [f"<= {limit}" if limit else "", "" if not limit else "fails" if failures else verdict((middle, worst), limit).replace("best", "median")]
+            )
+        if not found:
+            rows.append(absent(program, len(header)))
+    table(f"{RUNS:,} concurrent tool-calling runs, memory of the process", header, rows)
+
+
+def machine():
+    model = next(
+        (line.split(":", 1)[1].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")),
+        platform.processor() or "unknown processor",
+    )
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": [round(load, 2) for load in os.getloadavg()],
+    }
+
+
+def read(path):
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [program.name for program in PROGRAMS]
+    parser.add_argument("--only", metavar="A,B", help=f"of {', '.join(names)}; the floor is always measured")
+    parser.add_argument("--quick", action="store_true", help="a short run: two rounds of few repeats")
+    parser.add_argument("--json", metavar="OUT", type=Path, help="write the raw figures to this file")
+    parser.add_argument("--no-build", action="store_true", help="take the Rust programs as they are")
+    chosen = parser.parse_args()
+    only = chosen.only.split(",") if chosen.only else names
+    for name in only:
+        if name not in names:
+            parser.error(f"--only: no program {name!r}; there are {', '.join(names)}")
+    chosen.only = ["floor", *only]
+    return chosen
+
+
+def main():
+    chosen = options()
+    if not chosen.no_build:
+        subprocess.run(["cargo", "build", "--release", "-p", "agent-loop-benches"], cwd=ROOT, check=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
+
+    programs = [program for program in PROGRAMS if program.name in chosen.only]
+    before = machine()
+    print(f"{before['processor']}, {before['cores']} cores, load {before['load'][0]}")
+    with Server() as server:
+        there = [program for program in programs if program.missing() is None]
+        bench = Bench(there, server, rounds=2 if chosen.quick else 7, repeats=3 if chosen.quick else 7)
+        few = max(1, bench.repeats // 2)
+        bench.streams({f"text-{DELTAS}": bench.repeats})
+        cpu_table(bench, programs)
+        bench.streams({f"{kind}-{size}": few if size == LONG else bench.repeats for kind in KINDS for size in (SHORT, LONG)})
+        scaling_table(bench, programs)
+        bench.concurrency()
+        concurrency_table(bench, programs)
+    after = machine()
+    print(f"\nload at the end {after['load'][0]}; ratios compare figures of one run, on a busy machine prefer the best")
+
+    problems = [program.problem for program in programs if program.problem]
+    for problem in problems:
+        print(f"\nfailed: {problem}")
+    if chosen.json:
+        raw = {
+            "machine": before,
+            "load_after": after["load"],
+            "cpu": [
+                {"program": name, "format": fmt, "model": model, "cpu_us": values}
+                for (name, fmt, model), values in bench.cpu.items()
+            ],
+            "concurrent": [
+                {"program": name, "format": fmt, "reports": reports} for (name, fmt), reports in bench.memory.items()
+            ],
+            "not_built": [program.name for program in programs if program.missing() is not None],
+            "problems": problems,
+        }
+        chosen.json.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+//! Time as a seam: real, or virtual for scripts and scenarios.
+//!
+//! A virtual clock starts at 0 and stands still while anybody is at work: the engine, or a host callback that has not
+//! answered. When all of them wait, it jumps to the next deadline. Whoever works holds a [`Busy`].
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Where time comes from. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Option<Arc<Virtual>>);
+
+#[derive(Debug, Default)]
+struct Virtual(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    now: u64,
+    busy: usize,
+    next_id: u64,
+    sleepers: BTreeMap<(u64, u64), Waker>,
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn real() -> Clock {
+        Clock(None)
+    }
+
+    /// A clock of its own that starts at 0 and jumps.
+    pub fn simulated() -> Clock {
+        Clock(Some(Arc::default()))
+    }
+
+    /// Milliseconds since the epoch; of a virtual clock, since its start.
+    pub fn now_ms(&self) -> u64 {
+        match &self.0 {
+            Some(clock) => clock.lock().now,
+            None => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Waits. Real time needs a tokio context.
+    pub fn sleep(&self, ms: u64) -> Sleep {
+        match &self.0 {
+            None => Sleep::Real(Box::pin(tokio::time::sleep(Duration::from_millis(ms)))),
+            Some(clock) => {
+                let mut state = clock.lock();
+                state.next_id += 1;
+                let place = (state.now.saturating_add(ms), state.next_id);
+                drop(state);
+                Sleep::Simulated { clock: Arc::clone(clock), place, stage: Stage::New }
+            }
+        }
+    }
+
+    /// Says that somebody is at work until the value is dropped.
+    pub fn busy(&self) -> Busy {
+        if let Some(clock) = &self.0 {
+            clock.lock().busy += 1;
+        }
+        Busy(self.0.clone())
+    }
+
+    /// The future, counted as working from the moment it is woken until it waits again.
+    pub(crate) async fn working<T>(&self, future: impl Future<Output = T>) -> T {
+        if self.0.is_none() {
+            return future.await;
+        }
+        let mut future = std::pin::pin!(future);
+        let mut woken: Option<Arc<Woken>> = None;
+        std::future::poll_fn(|cx| {
+            let _busy = self.busy();
+            let woken = match &mut woken {
+                Some(woken) if woken.inner.will_wake(cx.waker()) => woken,
+                slot => slot.insert(Arc::new(Woken { clock: self.clone(), inner: cx.waker().clone(), busy: Mutex::default() })),
+            };
+            drop(woken.take());
+            future.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(woken))))
+        })
+        .await
+    }
+}
+
+/// Wakes the engine and counts it as working from then on.
+struct Woken {
+    clock: Clock,
+    inner: Waker,
+    busy: Mutex<Option<Busy>>,
+}
+
+impl Woken {
+    fn take(&self) -> Option<Busy> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        let busy = self.clock.busy();
+        let before = self.busy.lock().unwrap_or_else(PoisonError::into_inner).replace(busy);
+        drop(before);
+        self.inner.wake_by_ref();
+    }
+}
+
+impl Virtual {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One fewer at work; the last one lets time jump to the next deadline, whose sleeper is then at work.
+    fn rest(&self) {
+        let mut state = self.lock();
+        state.busy = state.busy.saturating_sub(1);
+        if state.busy > 0 {
+            return;
+        }
+        if let Some(((deadline, _), waker)) = state.sleepers.pop_first() {
+            state.now = state.now.max(deadline);
+            state.busy += 1;
+            drop(state);
+            waker.wake();
+        }
+    }
+}
+
+/// Held by whoever is at work; see [`Clock`].
+#[derive(Debug)]
+pub struct Busy(Option<Arc<Virtual>>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(clock) = &self.0 {
+            clock.rest();
+        }
+    }
+}
+
+/// A wait that ends at its deadline.
+#[derive(Debug)]
+pub enum Sleep {
+    /// By the machine's clock.
+    Real(Pin<Box<tokio::time::Sleep>>),
+    /// By a virtual clock.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    Simulated { clock: Arc<Virtual>, place: (u64, u64), stage: Stage },
+}
+
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stage {
+    New,
+    Waiting,
+    Done,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.get_mut() {
+            Sleep::Real(sleep) => sleep.as_mut().poll(cx),
+            Sleep::Simulated { clock, place, stage } => {
+                let mut state = clock.lock();
+                match stage {
+                    Stage::Waiting if !state.sleepers.contains_key(place) => {
+                        // Our deadline came: the clock counted us as working until now.
+                        *stage = Stage::Done;
+                        drop(state);
+                        clock.rest();
+                        Poll::Ready(())
+                    }
+                    Stage::New if place.0 <= state.now => {
+                        *stage = Stage::Done;
+                        Poll::Ready(())
+                    }
+                    Stage::New | Stage::Waiting => {
+                        *stage = Stage::Waiting;
+                        state.sleepers.insert(*place, cx.waker().clone());
+                        Poll::Pending
+                    }
+                    Stage::Done => Poll::Ready(()),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Sleep::Simulated { clock, place, stage: Stage::Waiting } = self {
+            let fired = clock.lock().sleepers.remove(place).is_none();
+            if fired {
+                clock.rest();
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What can go wrong, in one type: a kind from a closed list, a message for a person, and what a program needs to decide.
+//!
+//! Failures of the world (a refused key, a cut stream) end a message and a run and are found there; mistakes of the caller
+//! (a bad argument, a second run while one is active) are returned by the call. Both are an [`Error`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::result::RunResult;
+
+/// Declares the closed list of error kinds with their canonical words.
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal,)+) => {
+        /// The kind of an [`Error`]: a closed list, the same in every language.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum ErrorKind { $($(#[$doc])* #[serde(rename = $word)] $variant,)+ }
+
+        impl ErrorKind {
+            /// All kinds, in the order of the list.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$variant,)+];
+
+            /// The canonical word, for example `rate_limited`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(ErrorKind::$variant => $word,)+ }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// No key, or the provider refused it (HTTP 401).
+    Authentication = "authentication",
+    /// The key is good but may not do this (HTTP 403).
+    Permission = "permission",
+    /// The model or address does not exist (HTTP 404).
+    NotFound = "not_found",
+    /// The provider says that the request is malformed (HTTP 400, 409, 422).
+    InvalidRequest = "invalid_request",
+    /// The conversation is longer than the model can take.
+    ContextOverflow = "context_overflow",
+    /// Too many requests; the same request may work later (HTTP 429).
+    RateLimited = "rate_limited",
+    /// The account's money or allowance is used up (HTTP 402, some 429).
+    Quota = "quota",
+    /// The provider has no capacity now (HTTP 503, 529).
+    Overloaded = "overloaded",
+    /// The provider failed (other HTTP 5xx).
+    Server = "server",
+    /// A time limit passed, here or at a gateway.
+    Timeout = "timeout",
+    /// No connection, or it broke before the answer began.
+    Connection = "connection",
+    /// The secure connection could not be set up.
+    Tls = "tls",
+    /// The answer ended before its protocol's closing event.
+    StreamTruncated = "stream_truncated",
+    /// The answer is not what its protocol allows.
+    Protocol = "protocol",
+    /// A model of one's own failed.
+    Provider = "provider",
+    /// A hook failed.
+    Callback = "callback",
+    /// A size bound was passed.
+    Limit = "limit",
+    /// An argument is wrong; the message names it.
+    InvalidArgument = "invalid_argument",
+    /// The call does not fit the present state.
+    InvalidState = "invalid_state",
+    /// A run is active on this agent.
+    Busy = "busy",
+    /// The run was aborted.
+    Aborted = "aborted",
+    /// The operating system refused something.
+    Io = "io",
+    /// A panic was caught; a bug in this library or in a callback.
+    Panic = "panic",
+}
+
+impl ErrorKind {
+    /// The kind an HTTP status stands for where the body says nothing better.
+    /// 2xx and 3xx have no kind of their own and give `protocol`.
+    pub fn from_http_status(status: u16) -> ErrorKind {
+        match status {
+            401 => ErrorKind::Authentication,
+            402 => ErrorKind::Quota,
+            403 => ErrorKind::Permission,
+            404 => ErrorKind::NotFound,
+            408 | 504 | 524 => ErrorKind::Timeout,
+            413 => ErrorKind::ContextOverflow,
+            429 => ErrorKind::RateLimited,
+            503 | 529 => ErrorKind::Overloaded,
+            500..=599 => ErrorKind::Server,
+            400..=499 => ErrorKind::InvalidRequest,
+            _ => ErrorKind::Protocol,
+        }
+    }
+
+    /// Whether the same request may work when it is sent again.
+    fn may_be_retried(self) -> bool {
+        matches!(
+            self,
+            ErrorKind::RateLimited
+                | ErrorKind::Overloaded
+                | ErrorKind::Server
+                | ErrorKind::Timeout
+                | ErrorKind::Connection
+                | ErrorKind::StreamTruncated
+        )
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What went wrong. Canonical JSON: `{kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}`.
+///
+/// Cheap to clone. API keys are never part of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Error {
+    kind: ErrorKind,
+    message: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_id: Option<Arc<str>>,
+    #[serde(default)]
+    retryable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    /// What the run had come to, when `prompt` or `result` raise the run's error.
+    #[serde(skip)]
+    result: Option<Arc<RunResult>>,
+}
+
+impl Error {
+    /// An error of this kind. `message` says what was wrong, where, and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error {
+            kind,
+            message: message.into().into(),
+            provider: None,
+            http_status: None,
+            request_id: None,
+            retryable: kind.may_be_retried(),
+            retry_after_ms: None,
+            result: None,
+        }
+    }
+
+    /// A mistake in an argument; `message` names it.
+    pub fn invalid_argument(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::InvalidArgument, message)
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What was wrong, where, and what to do.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The provider that answered, when one did.
+    pub fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+
+    /// The HTTP status, when an HTTP answer was the reason.
+    pub fn http_status(&self) -> Option<u16> {
+        self.http_status
+    }
+
+    /// The provider's name for the failed request, to be given to its support.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// Whether the same request may work when it is sent again.
+    pub fn retryable(&self) -> bool {
+        self.retryable
+    }
+
+    /// How long the provider asks to wait before that, in milliseconds.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        self.retry_after_ms
+    }
+
+    /// The run's result up to the failure: there when `prompt` or `result` return a run's error.
+    pub fn result(&self) -> Option<&RunResult> {
+        self.result.as_deref()
+    }
+
+    /// Names the provider.
+    #[must_use]
+    pub fn with_provider(mut self, provider: &str) -> Error {
+        self.provider = Some(provider.into());
+        self
+    }
+
+    /// Adds the HTTP status.
+    #[must_use]
+    pub fn with_http_status(mut self, status: u16) -> Error {
+        self.http_status = Some(status);
+        self
+    }
+
+    /// Adds the provider's request id.
+    #[must_use]
+    pub fn with_request_id(mut self, id: &str) -> Error {
+        self.request_id = Some(id.into());
+        self
+    }
+
+    /// Adds how long to wait, in milliseconds.
+    #[must_use]
+    pub fn with_retry_after_ms(mut self, ms: u64) -> Error {
+        self.retry_after_ms = Some(ms);
+        self
+    }
+
+    /// Says whether the same request may work when it is sent again.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Error {
+        self.retryable = retryable;
+        self
+    }
+
+    /// Attaches what the run had come to.
+    #[must_use]
+    pub fn with_result(mut self, result: RunResult) -> Error {
+        self.result = Some(Arc::new(result));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The text of a caught panic.
+pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}

@@ -1,0 +1,146 @@
+//! Who listens to an agent's events.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::event::Event;
+use crate::model::BoxFuture;
+
+/// A function that is told each event while the run waits. An error, like a panic, is counted and never breaks the run.
+#[derive(Clone)]
+#[allow(clippy::type_complexity)] // two function types, each used once
+pub enum Listener {
+    /// Called on the run's thread.
+    Function {
+        /// The function.
+        function: Arc<dyn Fn(&Event) -> Result<(), String> + Send + Sync>,
+        /// Whether it may block the thread for long.
+        blocking: bool,
+    },
+    /// Called on the run's thread and awaited.
+    Future(Arc<dyn Fn(Event) -> BoxFuture<'static, Result<(), String>> + Send + Sync>),
+}
+
+/// A listener's place; dropping it unsubscribes. A removed listener is not called again.
+#[derive(Debug)]
+#[must_use = "dropping a subscription unsubscribes"]
+pub struct Subscription {
+    listeners: Arc<Listeners>,
+    id: u64,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.listeners.remove(self.id);
+    }
+}
+
+/// What has to be done to tell all listeners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum ListenerKind {
+    None,
+    Quick,
+    Blocking,
+    Future,
+}
+
+pub(crate) struct Subscribed {
+    id: u64,
+    gone: AtomicBool,
+    pub(crate) listener: Listener,
+}
+
+impl Subscribed {
+    pub(crate) fn is_subscribed(&self) -> bool {
+        !self.gone.load(Ordering::Acquire)
+    }
+}
+
+/// The listeners of an agent, in the order they subscribed.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    list: Mutex<Arc<Vec<Arc<Subscribed>>>>,
+    kind: AtomicU8,
+    next_id: AtomicU64,
+    errors: AtomicU64,
+}
+
+impl Listeners {
+    pub(crate) fn add(self: &Arc<Self>, listener: Listener) -> Subscription {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut list = self.lock();
+        Arc::make_mut(&mut list).push(Arc::new(Subscribed { id, gone: AtomicBool::new(false), listener }));
+        self.note_kind(&list);
+        Subscription { listeners: Arc::clone(self), id }
+    }
+
+    fn remove(&self, id: u64) {
+        let mut list = self.lock();
+        Arc::make_mut(&mut list).retain(|one| {
+            let stays = one.id != id;
+            if !stays {
+                one.gone.store(true, Ordering::Release);
+            }
+            stays
+        });
+        self.note_kind(&list);
+    }
+
+    /// Kept beside the list, so that a delta nobody listens to costs no lock.
+    fn note_kind(&self, list: &[Arc<Subscribed>]) {
+        let kind = |one: &Arc<Subscribed>| match &one.listener {
+            Listener::Function { blocking: false, .. } => ListenerKind::Quick,
+            Listener::Function { blocking: true, .. } => ListenerKind::Blocking,
+            Listener::Future(_) => ListenerKind::Future,
+        };
+        let most = list.iter().map(kind).max().unwrap_or(ListenerKind::None);
+        self.kind.store(most as u8, Ordering::Release);
+    }
+
+    pub(crate) fn kind(&self) -> ListenerKind {
+        match self.kind.load(Ordering::Acquire) {
+            0 => ListenerKind::None,
+            1 => ListenerKind::Quick,
+            2 => ListenerKind::Blocking,
+            _ => ListenerKind::Future,
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> SnapshotIter {
+        SnapshotIter { list: Arc::clone(&self.lock()), at: 0 }
+    }
+
+    pub(crate) fn count_error(&self) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Vec<Arc<Subscribed>>>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The listeners as they stood when an event began.
+pub(crate) struct SnapshotIter {
+    list: Arc<Vec<Arc<Subscribed>>>,
+    at: usize,
+}
+
+impl Iterator for SnapshotIter {
+    type Item = Arc<Subscribed>;
+
+    fn next(&mut self) -> Option<Arc<Subscribed>> {
+        self.at += 1;
+        self.list.get(self.at - 1).cloned()
+    }
+}
+
+impl std::fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listeners").field("count", &self.lock().len()).finish_non_exhaustive()
+    }
+}

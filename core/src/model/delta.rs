@@ -1,0 +1,319 @@
+//! The one accumulator: deltas in, message events out, and the message whole at the end.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorKind};
+use crate::event::{EventData, MessageUpdate};
+use crate::message::{AssistantMessage, ContentBlock};
+use crate::partial::{BlockKind, MessageLog, Partial};
+use crate::usage::{Prices, StopReason, Usage};
+
+/// A piece of a model's answer. `key` names the block within the answer: any number, as long as a block keeps its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    /// The vendor's id of the response.
+    ResponseId(String),
+    /// A block begins.
+    Start {
+        /// The block's key.
+        key: u32,
+        /// What it is.
+        block: BlockStart,
+    },
+    /// More of a block: text, thinking, or a piece of a call's arguments.
+    Append {
+        /// The block's key.
+        key: u32,
+        /// The piece.
+        text: String,
+    },
+    /// More of a block's signature.
+    Signature {
+        /// The block's key.
+        key: u32,
+        /// The piece.
+        signature: String,
+    },
+    /// A block is complete.
+    End {
+        /// The block's key.
+        key: u32,
+    },
+    /// The tokens used so far; replaces what was known.
+    Usage(Usage),
+    /// The answer is complete.
+    Stop {
+        /// Why it ended.
+        reason: StopReason,
+        /// The vendor's own word.
+        raw: Option<String>,
+    },
+    /// Something odd that the application should know.
+    Diagnostic {
+        /// A short word for programs.
+        code: &'static str,
+        /// A sentence for people.
+        message: String,
+        /// More, by code.
+        data: Value,
+    },
+    /// One frame as the provider sent it; only when asked for.
+    Raw(Value),
+}
+
+/// What block begins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BlockStart {
+    /// Text.
+    Text,
+    /// Thinking; redacted thinking has its opaque data as signature.
+    Thinking {
+        /// Whether the vendor hid the text.
+        redacted: bool,
+    },
+    /// A tool call.
+    ToolCall {
+        /// The vendor's id; a missing or repeated one is replaced.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// What is only kept and sent back. It has no events of its own.
+    Opaque {
+        /// The protocol it came through.
+        protocol: String,
+        /// As it came.
+        data: Value,
+    },
+}
+
+/// Folds deltas into an assistant message and tells each step as an event.
+pub(crate) struct MessageBuilder {
+    log: Arc<MessageLog>,
+    turn: u32,
+    blocks: HashMap<u32, Open>,
+    last: Option<(u32, Open)>,
+    order: Vec<u32>,
+    ids: HashSet<String>,
+    usage: Usage,
+    prices: Option<Prices>,
+    stop: Option<(StopReason, Option<String>)>,
+    response_id: Option<String>,
+    bytes: usize,
+    /// How many marks the log has.
+    marks: usize,
+}
+
+/// What one delta says to the outside. At most one message event, and now and then a diagnostic before it.
+pub(crate) type Told = (Option<EventData>, Option<EventData>);
+
+#[derive(Clone, Copy)]
+struct Open {
+    index: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Thinking,
+    ToolCall,
+    Opaque,
+}
+
+/// The most text one message may have, in bytes: a model that never stops must not eat the memory.
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
+
+impl MessageBuilder {
+    /// `head` is the empty message: provider, protocol, model, timestamp.
+    pub(crate) fn new(head: AssistantMessage, turn: u32, prices: Option<Prices>) -> MessageBuilder {
+        MessageBuilder {
+            log: MessageLog::new(head),
+            turn,
+            blocks: HashMap::new(),
+            last: None,
+            order: Vec::new(),
+            ids: HashSet::new(),
+            usage: Usage::default(),
+            prices,
+            stop: None,
+            response_id: None,
+            bytes: 0,
+            marks: 0,
+        }
+    }
+
+    /// The message so far.
+    pub(crate) fn partial(&self) -> Partial {
+        Partial::new(&self.log, self.marks)
+    }
+
+    /// Whether a closing delta was seen.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    fn next_index(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Takes one delta in.
+    ///
+    /// # Errors
+    /// `protocol` when a delta names a block that was not started or has ended; `limit` when the message grows too large.
+    pub(crate) fn apply(&mut self, delta: Delta) -> Result<Told, Error> {
+        match delta {
+            Delta::Append { key, text } => {
+                let Open { index, kind } = self.open(key)?;
+                self.bytes += text.len();
+                if self.bytes > MAX_MESSAGE_BYTES {
+                    let limit = MAX_MESSAGE_BYTES >> 20;
+                    return Err(Error::new(
+                        ErrorKind::Limit,
+                        format!("the model's message grew over {limit} MiB; it was cut off"),
+                    ));
+                }
+                self.log.append(index, &text);
+                self.marks += 1;
+                let update = match kind {
+                    Kind::Text => MessageUpdate::TextDelta { content_index: index, delta: text },
+                    Kind::Thinking => MessageUpdate::ThinkingDelta { content_index: index, delta: text },
+                    Kind::ToolCall => MessageUpdate::ToolCallDelta { content_index: index, delta: text },
+                    Kind::Opaque => return Ok((None, None)),
+                };
+                Ok((None, Some(EventData::MessageUpdate(update))))
+            }
+            Delta::Start { key, block } => self.start(key, block),
+            Delta::Signature { key, signature } => {
+                let Open { index, .. } = self.open(key)?;
+                self.log.sign(index, &signature);
+                Ok((None, None))
+            }
+            Delta::End { key } => Ok((None, self.end(key))),
+            Delta::Usage(usage) => {
+                self.usage = usage.totalled();
+                Ok((None, None))
+            }
+            Delta::Stop { reason, raw } => {
+                self.stop = Some((reason, raw));
+                Ok((None, None))
+            }
+            Delta::ResponseId(id) => {
+                self.response_id = Some(id);
+                Ok((None, None))
+            }
+            Delta::Diagnostic { code, message, data } => Ok((Some(EventData::Diagnostic { code, message, data }), None)),
+            Delta::Raw(data) => Ok((None, Some(EventData::Raw { data }))),
+        }
+    }
+
+    fn open(&mut self, key: u32) -> Result<Open, Error> {
+        // Nearly every delta goes to the block of the one before it.
+        if let Some((last, open)) = self.last
+            && last == key
+        {
+            return Ok(open);
+        }
+        let open = self.blocks.get(&key).copied().filter(|_| self.order.contains(&key)).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Protocol,
+                format!("the model's stream goes on with block {key}, which was not started or has ended"),
+            )
+        })?;
+        self.last = Some((key, open));
+        Ok(open)
+    }
+
+    fn start(&mut self, key: u32, block: BlockStart) -> Result<Told, Error> {
+        if self.blocks.contains_key(&key) {
+            return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
+        }
+        let mut odd = None;
+        let content_index = u32::try_from(self.next_index()).unwrap_or(u32::MAX);
+        let (kind, block, update) = match block {
+            BlockStart::Text => (Kind::Text, BlockKind::Text, Some(MessageUpdate::TextStart { content_index })),
+            BlockStart::Thinking { redacted } => {
+                (Kind::Thinking, BlockKind::Thinking { redacted }, Some(MessageUpdate::ThinkingStart { content_index }))
+            }
+            BlockStart::ToolCall { id: given, name } => {
+                let mut id = given.clone();
+                if id.is_empty() || self.ids.contains(&id) {
+                    id = format!("call_{}_{content_index}", self.turn);
+                    let what = if given.is_empty() { "has no id" } else { "repeats an id" };
+                    odd = Some(EventData::Diagnostic {
+                        code: "tool_call_id",
+                        message: format!("a call of {name} {what}; it is called {id}"),
+                        data: json!({ "content_index": content_index, "given": given, "id": id }),
+                    });
+                }
+                self.ids.insert(id.clone());
+                let update = MessageUpdate::ToolCallStart { content_index, id: id.clone(), name: name.clone() };
+                (Kind::ToolCall, BlockKind::ToolCall { id, name }, Some(update))
+            }
+            BlockStart::Opaque { protocol, data } => (Kind::Opaque, BlockKind::Opaque { protocol, data }, None),
+        };
+        let index = self.log.start(block);
+        self.marks += 1;
+        let open = Open { index, kind };
+        self.blocks.insert(key, open);
+        self.order.push(key);
+        self.last = Some((key, open));
+        Ok((odd, update.map(EventData::MessageUpdate)))
+    }
+
+    fn end(&mut self, key: u32) -> Option<EventData> {
+        self.last = None;
+        let place = self.order.iter().position(|k| *k == key)?;
+        self.order.remove(place);
+        let Open { index: content_index, kind } = self.blocks.get(&key).copied()?;
+        let block = self.log.end(content_index)?;
+        self.marks += 1;
+        let update = match kind {
+            Kind::Text => MessageUpdate::TextEnd { content_index, block },
+            Kind::Thinking => MessageUpdate::ThinkingEnd { content_index, block },
+            Kind::ToolCall => MessageUpdate::ToolCallEnd { content_index, block },
+            Kind::Opaque => return None,
+        };
+        Some(EventData::MessageUpdate(update))
+    }
+
+    /// Ends the next block that is still open, in the order they started. Call it until it gives nothing when the answer
+    /// is complete; not when it failed: open blocks of a failed message get no end.
+    pub(crate) fn end_next(&mut self) -> Option<EventData> {
+        while let Some(key) = self.order.first().copied() {
+            if let Some(event) = self.end(key) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The message whole. With an error it ends `error` or `aborted`; calls are taken out of those and of refusals.
+    pub(crate) fn finish(self, failure: Option<(StopReason, Error)>) -> AssistantMessage {
+        let (stop_reason, raw_stop_reason, error) = match (failure, self.stop) {
+            (Some((reason, error)), stop) => (reason, stop.and_then(|(_, raw)| raw), Some(error)),
+            (None, Some((reason, raw))) => (reason, raw, None),
+            (None, None) => (StopReason::Stop, None, None),
+        };
+        let mut content = self.log.content();
+        if stop_reason.is_failure() || stop_reason == StopReason::Refusal {
+            content.retain(|block| !matches!(block, ContentBlock::ToolCall(_)));
+        }
+        let mut usage = self.usage;
+        if let Some(prices) = self.prices {
+            usage.cost = Some(prices.cost(&usage));
+        }
+        AssistantMessage {
+            content,
+            usage,
+            stop_reason: Some(stop_reason),
+            raw_stop_reason,
+            response_id: self.response_id,
+            error,
+            ..self.log.head().clone()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A model behind HTTP: the protocol's bytes out, its frames in.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::{Protocol, Target};
+use crate::provider::{ModelSpec, failure};
+use crate::transport::client::{Client, Response};
+use crate::transport::sse::{Frame, Splitter};
+
+/// The most of an error answer that is read, in bytes.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// A model at an address.
+pub(crate) struct HttpModel {
+    pub(crate) spec: ModelSpec,
+    pub(crate) protocol: &'static dyn Protocol,
+    /// Whether the address is the provider's own: then a key is needed.
+    pub(crate) own_address: bool,
+    pub(crate) url: Url,
+    pub(crate) key_variable: Option<&'static str>,
+    pub(crate) client: Arc<Client>,
+}
+
+impl HttpModel {
+    /// The configured key, else the provider's environment variable.
+    fn key(&self, configured: Option<&str>) -> Result<Option<String>, Error> {
+        let from_environment = || self.key_variable.and_then(|name| std::env::var(name).ok());
+        let key = configured.map(str::to_owned).or_else(from_environment).filter(|key| !key.is_empty());
+        match (&key, self.own_address, self.key_variable) {
+            (None, true, Some(variable)) => {
+                let provider = &self.spec.provider;
+                Err(Error::new(
+                    ErrorKind::Authentication,
+                    format!("no API key for {provider}: set the environment variable {variable}, or give api_key"),
+                )
+                .with_provider(provider))
+            }
+            _ => Ok(key),
+        }
+    }
+
+    fn headers(&self, key: Option<&str>, own: &Map<String, Value>) -> Result<HeaderMap, Error> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
+        let given = self.spec.headers.iter().chain(own).map(|(name, value)| (name.as_str(), text(value)));
+        for (name, value) in self.protocol.headers(key).into_iter().chain(given) {
+            let wrong = |what: &str| {
+                Error::invalid_argument(format!("header {name:?}: the {what} has characters that HTTP does not allow"))
+            };
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| wrong("value"))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
+        let provider = self.spec.provider.as_str();
+        let key = self.key(request.api_key.as_deref())?;
+        let target = Target { spec: &self.spec, own_address: self.own_address };
+        let body = Value::Object(self.protocol.encode(request, target)).to_string();
+        let headers = self.headers(key.as_deref(), &request.options.headers)?;
+        let named = |error: Error| error.with_provider(provider);
+        let mut response = self.client.post(&self.url, headers, body.into_bytes()).await.map_err(named)?;
+        if response.status() != 200 {
+            return Err(self.refusal(&mut response, key.as_deref()).await);
+        }
+        let mut splitter = Splitter::default();
+        let mut decoder = self.protocol.decoder(provider);
+        loop {
+            let chunk = response.chunk().await.map_err(named)?;
+            let more = {
+                let mut out = sink.lock();
+                let mut take = |frame: Frame<'_>| {
+                    if request.raw_events {
+                        let data = serde_json::from_str(&frame.data).unwrap_or_else(|_| Value::String(frame.data.to_string()));
+                        out.push(Delta::Raw(data));
+                    }
+                    decoder.frame(&frame, &mut out)
+                };
+                match &chunk {
+                    Some(chunk) => splitter.feed(chunk, take)?,
+                    None => splitter.finish(&mut take)?,
+                }
+            };
+            if !more {
+                return Ok(());
+            }
+            if chunk.is_none() {
+                return decoder.end(&mut sink.lock());
+            }
+            sink.ready().await;
+        }
+    }
+
+    /// The error of an answer that is not 200.
+    async fn refusal(&self, response: &mut Response, key: Option<&str>) -> Error {
+        let status = response.status();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let request_id = header("request-id").or_else(|| header("x-request-id"));
+        let location = header("location");
+        let mut error = if (300..400).contains(&status) {
+            let to = location.unwrap_or_else(|| "another address".to_owned());
+            let text = format!("{} answered {status}, a redirect to {to}; redirects are not followed, set base_url", self.url);
+            Error::new(ErrorKind::Protocol, text).with_provider(&self.spec.provider).with_http_status(status)
+        } else {
+            let body = response.text(MAX_ERROR_BODY).await;
+            failure::from_http(&self.spec.provider, status, &body, key)
+        };
+        if let Some(id) = request_id {
+            error = error.with_request_id(&id);
+        }
+        error
+    }
+}
+
+impl Model for HttpModel {
+    fn info(&self) -> ModelInfo<'_> {
+        ModelInfo { provider: &self.spec.provider, protocol: self.protocol.name(), id: &self.spec.id, prices: self.spec.cost }
+    }
+
+    fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.run(request, sink))
+    }
+}

@@ -1,0 +1,63 @@
+//! Names that a caller may get wrong, and the error that helps.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// How the caller's language spells names of several words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// `base_url`.
+    Snake,
+    /// `baseUrl`.
+    Camel,
+}
+
+impl Spelling {
+    /// The canonical (snake case) name in this spelling.
+    pub fn spell(self, name: &str) -> String {
+        match self {
+            Spelling::Snake => name.to_owned(),
+            Spelling::Camel => {
+                let mut words = name.split('_');
+                let first = words.next().unwrap_or_default().to_owned();
+                words.fold(first, |mut all, word| {
+                    let mut chars = word.chars();
+                    all.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+                    all.push_str(chars.as_str());
+                    all
+                })
+            }
+        }
+    }
+}
+
+/// The known name nearest to a wrong one, if one is near.
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = wrong.to_ascii_lowercase().replace('-', "_");
+    let distance = |name: &&str| strsim::damerau_levenshtein(&wrong, &name.to_ascii_lowercase());
+    known.into_iter().min_by_key(distance).filter(|name| distance(name) <= (name.len() / 3).max(2))
+}
+
+/// Fails when the object has a name that is not known: names it and the nearest right one.
+pub(crate) fn check_names(what: &str, map: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
+    match map.keys().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(unknown_name(what, name, known.iter().copied(), Spelling::Snake)),
+    }
+}
+
+/// The error for a name that is not known.
+pub(crate) fn unknown_name<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    spelling: Spelling,
+) -> Error {
+    let known: Vec<String> = known.map(|name| spelling.spell(name)).collect();
+    let hint = match nearest(name, known.iter().map(String::as_str)) {
+        Some(right) => format!("did you mean {right:?}?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    Error::invalid_argument(format!("unknown {what} {name:?}; {hint}"))
+}

@@ -1,0 +1,188 @@
+//! Frames to deltas.
+//!
+//! Unknown frames and `ping` are skipped, as the API's versioning rules ask. `message_delta` repeats the usage: the last
+//! stands, but a zero does not overwrite a number (gateways leave `input_tokens` out).
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::super::{Decoder, truncated, unreadable};
+use super::wire::BlockDelta;
+use crate::error::Error;
+use crate::model::{BlockStart, Delta};
+use crate::provider::failure;
+use crate::transport::sse::Frame;
+use crate::usage::{StopReason, Usage};
+
+pub(super) struct Reader {
+    provider: String,
+    usage: Usage,
+    stop: Option<String>,
+    /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
+    held: HashMap<u32, Held>,
+}
+
+enum Held {
+    /// A call's whole input, sent at once if no pieces follow.
+    Input(Value),
+    /// A block only kept and sent back, and the text of its input.
+    Opaque(Value, String),
+}
+
+impl Reader {
+    pub(super) fn new(provider: &str) -> Reader {
+        Reader { provider: provider.to_owned(), usage: Usage::default(), stop: None, held: HashMap::new() }
+    }
+
+    fn start(&mut self, key: u32, block: &Value, out: &mut Vec<Delta>) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (start, begun, signature) = match text("type").as_str() {
+            "text" => (BlockStart::Text, text("text"), String::new()),
+            "thinking" => (BlockStart::Thinking { redacted: false }, text("thinking"), text("signature")),
+            "redacted_thinking" => (BlockStart::Thinking { redacted: true }, String::new(), text("data")),
+            "tool_use" => {
+                let input = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+                if let Some(input) = input {
+                    self.held.insert(key, Held::Input(input.clone()));
+                }
+                (BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new(), String::new())
+            }
+            _ => {
+                self.held.insert(key, Held::Opaque(block.clone(), String::new()));
+                return;
+            }
+        };
+        out.push(Delta::Start { key, block: start });
+        if !begun.is_empty() {
+            out.push(Delta::Append { key, text: begun });
+        }
+        if !signature.is_empty() {
+            out.push(Delta::Signature { key, signature });
+        }
+    }
+
+    fn stop(&mut self, key: u32, out: &mut Vec<Delta>) {
+        match self.held.remove(&key) {
+            Some(Held::Input(input)) => out.push(Delta::Append { key, text: input.to_string() }),
+            Some(Held::Opaque(mut data, input)) => {
+                if let (Ok(input), Some(map)) = (serde_json::from_str::<Value>(&input), data.as_object_mut()) {
+                    map.insert("input".into(), input);
+                }
+                let kind = data.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+                let block = BlockStart::Opaque { protocol: "anthropic".into(), data };
+                out.push(Delta::Start { key, block });
+                out.push(Delta::Diagnostic {
+                    code: "opaque_block",
+                    message: format!("a block of type {kind:?} is kept and sent back as it came"),
+                    data: json!({ "type": kind }),
+                });
+            }
+            None => {}
+        }
+        out.push(Delta::End { key });
+    }
+
+    fn usage(&mut self, given: Option<&Value>, out: &mut Vec<Delta>) {
+        let Some(given) = given.filter(|given| given.is_object()) else {
+            return;
+        };
+        let take = |name: &str, known: &mut u64| {
+            if let Some(count) = given.pointer(name).and_then(Value::as_u64).filter(|count| *count > 0) {
+                *known = count;
+            }
+        };
+        take("/input_tokens", &mut self.usage.input);
+        take("/output_tokens", &mut self.usage.output);
+        take("/cache_read_input_tokens", &mut self.usage.cache_read);
+        take("/cache_creation_input_tokens", &mut self.usage.cache_write);
+        take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
+        self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
+        out.push(Delta::Usage(self.usage.clone()));
+    }
+
+    /// Frames other than block deltas: few, so a JSON tree will do.
+    fn other(&mut self, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let key = frame.get("index").and_then(Value::as_u64).and_then(|i| u32::try_from(i).ok()).unwrap_or_default();
+        match frame.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => {
+                let message = frame.get("message").unwrap_or(&Value::Null);
+                if let Some(id) = message.get("id").and_then(Value::as_str) {
+                    out.push(Delta::ResponseId(id.to_owned()));
+                }
+                self.usage(message.get("usage"), out);
+                // A whole message may stand here, with the closing frame right after it.
+                for (key, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
+                    self.start(key, block, out);
+                    self.stop(key, out);
+                }
+                self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
+            }
+            "content_block_start" => self.start(key, frame.get("content_block").unwrap_or(&Value::Null), out),
+            "content_block_stop" => self.stop(key, out),
+            "message_delta" => {
+                if let Some(reason) = frame.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                    self.stop = Some(reason.to_owned());
+                }
+                self.usage(frame.get("usage"), out);
+            }
+            "message_stop" => {
+                let raw = self.stop.take();
+                out.push(Delta::Stop { reason: stop_reason(raw.as_deref()), raw });
+                return Ok(false);
+            }
+            "error" => return Err(failure::from_stream(&self.provider, frame)),
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// `pause_turn` means "send again"; the raw word says so.
+fn stop_reason(raw: Option<&str>) -> StopReason {
+    match raw {
+        Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+        Some("tool_use") => StopReason::ToolUse,
+        Some("refusal" | "sensitive") => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let unreadable = |error| unreadable(&self.provider, &frame.data, &error);
+        let hot = matches!(&*frame.event, "content_block_delta" | "");
+        if hot && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(&frame.data) {
+            if kind == "content_block_delta" {
+                match &*delta.kind {
+                    "text_delta" if !delta.text.is_empty() => out.push(Delta::Append { key, text: delta.text }),
+                    "thinking_delta" if !delta.thinking.is_empty() => {
+                        out.push(Delta::Append { key, text: delta.thinking });
+                    }
+                    "signature_delta" => out.push(Delta::Signature { key, signature: delta.signature }),
+                    "input_json_delta" if !delta.partial_json.is_empty() => match self.held.get_mut(&key) {
+                        Some(Held::Opaque(_, input)) => input.push_str(&delta.partial_json),
+                        held => {
+                            if held.is_some() {
+                                self.held.remove(&key);
+                            }
+                            out.push(Delta::Append { key, text: delta.partial_json });
+                        }
+                    },
+                    _ => {}
+                }
+                return Ok(true);
+            }
+        }
+        // An empty frame, or a gateway's own closing word, which is not JSON.
+        if matches!(frame.data.trim(), "" | "[DONE]") {
+            return Ok(true);
+        }
+        let value: Value = serde_json::from_str(&frame.data).map_err(unreadable)?;
+        self.other(&value, out)
+    }
+
+    fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {
+        Err(truncated(&self.provider, "message_stop"))
+    }
+}

@@ -1,0 +1,51 @@
+//! What a run came to.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::message::{AssistantMessage, Message};
+use crate::usage::{Outcome, Usage};
+
+/// What a run came to. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunResult {
+    /// Why the run ended.
+    pub outcome: Outcome,
+    /// The text of the last assistant message.
+    pub text: String,
+    /// The last assistant message, or `None` when no turn began.
+    pub message: Option<Arc<Message>>,
+    /// The messages this run added, in transcript order.
+    pub messages: Vec<Arc<Message>>,
+    /// The sum over the run's assistant messages.
+    pub usage: Usage,
+    /// How many turns began.
+    pub turns: u32,
+    /// There exactly when the outcome is `error` or `aborted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+}
+
+impl RunResult {
+    /// Sums up a run from the messages it added.
+    pub(crate) fn new(outcome: Outcome, messages: Vec<Arc<Message>>, turns: u32, error: Option<Error>) -> RunResult {
+        let assistants = || messages.iter().filter_map(|m| m.as_assistant());
+        let usage = Usage::sum(assistants().map(|m| &m.usage));
+        let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
+        let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
+        RunResult { outcome, text, message, messages, usage, turns, error }
+    }
+
+    /// The result, or the run's error (with this result inside) when the outcome is `error`.
+    ///
+    /// # Errors
+    /// The error that ended the run. An aborted run is not an error here.
+    pub fn into_ok(self) -> Result<RunResult, Error> {
+        match (&self.outcome, &self.error) {
+            (Outcome::Error, Some(error)) => Err(error.clone().with_result(self)),
+            _ => Ok(self),
+        }
+    }
+}

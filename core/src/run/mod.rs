@@ -1,0 +1,211 @@
+//! One run: its handle for the host, its decisions ([`machine`]), its driver, its tools, its queue.
+
+mod batch;
+pub(crate) mod driver;
+mod machine;
+pub(crate) mod queue;
+
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::clock::Busy;
+use crate::error::{Error, ErrorKind};
+use crate::event::Event;
+use crate::result::RunResult;
+use queue::{EventQueue, Observer};
+
+/// What the handle, the agent and the driver share of a run.
+#[derive(Debug)]
+pub(crate) struct RunShared {
+    pub(crate) id: Arc<str>,
+    pub(crate) queue: Option<EventQueue>,
+    pub(crate) abort: CancellationToken,
+    result: OnceLock<RunResult>,
+    finished: Notify,
+}
+
+impl RunShared {
+    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken) -> RunShared {
+        let queue = with_queue.then(EventQueue::default);
+        RunShared { id, queue, abort, result: OnceLock::new(), finished: Notify::new() }
+    }
+
+    pub(crate) fn abort(&self) {
+        self.abort.cancel();
+        if let Some(queue) = &self.queue {
+            queue.unbound();
+        }
+    }
+
+    /// The last act of a run: its result can be had, and its reader gets the last events and the end.
+    pub(crate) fn finish(&self, result: RunResult, last: &mut Vec<Event>) {
+        // Set once: a run ends once.
+        let _ = self.result.set(result);
+        if let Some(queue) = &self.queue {
+            queue.close(last);
+        }
+        self.finished.notify_waiters();
+    }
+
+    pub(crate) async fn wait(&self) -> RunResult {
+        loop {
+            let finished = self.finished.notified();
+            let mut finished = std::pin::pin!(finished);
+            finished.as_mut().enable();
+            if let Some(result) = self.result.get() {
+                return result.clone();
+            }
+            finished.await;
+        }
+    }
+}
+
+/// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
+#[derive(Debug)]
+pub struct Run {
+    shared: Arc<RunShared>,
+    agent: Agent,
+}
+
+impl Run {
+    pub(crate) fn new(shared: Arc<RunShared>, agent: Agent) -> Run {
+        Run { shared, agent }
+    }
+
+    /// The id that all its events have.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    /// The next event; `None` when the run is over and the agent idle.
+    pub async fn next(&mut self) -> Option<Event> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The next event, for those who write their own futures.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        match &self.shared.queue {
+            Some(queue) => queue.poll_next(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// All events that wait now, at most `most`; `None` when the run is over and all is read. When there are none, the waker
+    /// is kept and woken, once, when there are. For hosts that cross into their language once per batch.
+    pub fn drain(&self, most: usize, waker: Option<&Waker>) -> Option<Vec<Event>> {
+        self.shared.queue.as_ref().and_then(|queue| queue.drain(most, waker))
+    }
+
+    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
+    pub fn wait_readable(&self, timeout: Option<Duration>) -> bool {
+        self.shared.queue.as_ref().is_none_or(|queue| queue.wait(timeout))
+    }
+
+    /// Sets who is told, under the queue's lock, when there begin or cease to be events to read (the end of the run counts as
+    /// one). It may not call back into the run.
+    pub fn observe(&self, observer: Option<Observer>) {
+        if let Some(queue) = &self.shared.queue {
+            queue.observe(observer);
+        }
+    }
+
+    /// Waits for the end and gives the run's result. Events that are not read are thrown away.
+    ///
+    /// # Errors
+    /// The run's error (with the result inside) when the outcome is `error`; `invalid_state` inside a callback of its agent.
+    pub async fn result(&self) -> Result<RunResult, Error> {
+        self.outcome().await?.into_ok()
+    }
+
+    /// As [`Run::result`], but a failed run too is a result.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of its agent.
+    pub async fn outcome(&self) -> Result<RunResult, Error> {
+        self.agent.check_outside("waiting for the run")?;
+        if let Some(queue) = &self.shared.queue {
+            queue.discard();
+        }
+        Ok(self.shared.wait().await)
+    }
+
+    /// The result, once the run is over.
+    pub fn finished(&self) -> Option<&RunResult> {
+        self.shared.result.get()
+    }
+
+    /// Aborts the run. From any thread, any number of times; returns at once.
+    pub fn abort(&self) {
+        self.shared.abort();
+    }
+
+    /// A handle that can abort the run from anywhere, without keeping it alive.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle(Arc::clone(&self.shared))
+    }
+
+    /// Aborts the run if it is active and waits until the agent is idle.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of its agent.
+    pub async fn close(&self) -> Result<(), Error> {
+        if self.finished().is_none() {
+            self.abort();
+        }
+        self.outcome().await.map(drop)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.finished().is_none() {
+            self.abort();
+        }
+        if let Some(queue) = &self.shared.queue {
+            queue.observe(None);
+            queue.discard();
+        }
+    }
+}
+
+/// Aborts a run; see [`Run::abort_handle`].
+#[derive(Debug, Clone)]
+pub struct AbortHandle(Arc<RunShared>);
+
+impl AbortHandle {
+    pub(crate) fn new(run: Arc<RunShared>) -> AbortHandle {
+        AbortHandle(run)
+    }
+
+    /// Aborts the run. From any thread, any number of times; returns at once.
+    pub fn abort(&self) {
+        self.0.abort();
+    }
+}
+
+/// The error of an aborted run or message.
+pub(crate) fn aborted() -> Error {
+    Error::new(ErrorKind::Aborted, "the run was aborted")
+}
+
+/// Pushes what waits in the outbox, and waits for room, during which a virtual clock stands still.
+pub(crate) async fn flush(queue: &EventQueue, outbox: &mut Vec<Event>, busy: impl FnOnce() -> Busy) {
+    let mut busy = Some(busy);
+    let mut held = None;
+    std::future::poll_fn(|cx| {
+        let room = queue.poll_push(outbox, cx);
+        if room.is_pending()
+            && let Some(busy) = busy.take()
+        {
+            held = Some(busy());
+        }
+        room
+    })
+    .await;
+    drop(held);
+}

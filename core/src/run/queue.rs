@@ -1,0 +1,200 @@
+//! The events of a run on their way to one reader: bounded, with one wakeup per batch.
+//!
+//! All faces use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both told
+//! by the observer).
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::event::Event;
+
+/// How many events may wait before the run does.
+const BOUND: usize = 1024;
+
+/// Told, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
+pub type Observer = Box<dyn Fn(bool) + Send>;
+
+/// A bounded queue with one writer (the run) and one reader.
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    state: Mutex<State>,
+    readable: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    closed: bool,
+    /// Nobody reads any more.
+    discarding: bool,
+    /// The bound does not hold any more.
+    unbounded: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    observer: Option<Observer>,
+}
+
+impl State {
+    fn ready(&self) -> bool {
+        self.closed || !self.events.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.discarding || self.unbounded || self.events.len() < BOUND
+    }
+
+    /// After reading: the run may go on, and the observer learns that nothing is left.
+    fn taken(&mut self) -> Option<Waker> {
+        if !self.ready()
+            && let Some(observer) = &self.observer
+        {
+            observer(false);
+        }
+        if self.has_room() { self.writer.take() } else { None }
+    }
+}
+
+impl EventQueue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends all events, then asks for room: pending while the queue is full.
+    pub(crate) fn poll_push(&self, events: &mut Vec<Event>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        let was_ready = state.ready();
+        if state.discarding {
+            events.clear();
+        } else {
+            state.events.extend(events.drain(..));
+        }
+        let room = if state.has_room() {
+            Poll::Ready(())
+        } else {
+            state.writer = Some(cx.waker().clone());
+            Poll::Pending
+        };
+        self.tell(state, was_ready);
+        room
+    }
+
+    /// Appends the last events and closes: the reader gets them, then the end.
+    pub(crate) fn close(&self, events: &mut Vec<Event>) {
+        let mut state = self.lock();
+        let was_ready = state.ready();
+        if !state.discarding {
+            state.events.extend(events.drain(..));
+        }
+        state.closed = true;
+        self.tell(state, was_ready);
+    }
+
+    fn tell(&self, mut state: MutexGuard<'_, State>, was_ready: bool) {
+        if !was_ready && state.ready() {
+            if let Some(observer) = &state.observer {
+                observer(true);
+            }
+            self.readable.notify_all();
+        }
+        let reader = if state.ready() { state.reader.take() } else { None };
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// From now on the bound does not hold.
+    pub(crate) fn unbound(&self) {
+        let mut state = self.lock();
+        state.unbounded = true;
+        wake(state.writer.take(), state);
+    }
+
+    /// Throws away what is unread and what comes.
+    pub(crate) fn discard(&self) {
+        let mut state = self.lock();
+        state.discarding = true;
+        state.events.clear();
+        let writer = state.taken();
+        wake(writer, state);
+    }
+
+    /// The next event; `None` when the run is over and all is read.
+    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        let mut state = self.lock();
+        if let Some(event) = state.events.pop_front() {
+            let writer = state.taken();
+            wake(writer, state);
+            return Poll::Ready(Some(event));
+        }
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        state.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// All waiting events, at most `most` of them, without waiting. `None` when the run is over and all is read. When there
+    /// are none, the waker is kept and woken once there are (or the run is over).
+    pub(crate) fn drain(&self, most: usize, waker: Option<&Waker>) -> Option<Vec<Event>> {
+        let mut state = self.lock();
+        if state.events.is_empty() {
+            if state.closed {
+                return None;
+            }
+            state.reader = waker.cloned();
+            return Some(Vec::new());
+        }
+        let events = if state.events.len() <= most {
+            Vec::from(std::mem::take(&mut state.events))
+        } else {
+            state.events.drain(..most).collect()
+        };
+        let writer = state.taken();
+        wake(writer, state);
+        Some(events)
+    }
+
+    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
+        let mut state = self.lock();
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        while !state.ready() {
+            state = match deadline {
+                None => self.readable.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return false;
+                    }
+                    self.readable.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        true
+    }
+
+    /// Sets who is told of changes; it learns the present state at once.
+    pub(crate) fn observe(&self, observer: Option<Observer>) {
+        let mut state = self.lock();
+        if let Some(observer) = &observer {
+            observer(state.ready());
+        }
+        state.observer = observer;
+    }
+}
+
+fn wake(waker: Option<Waker>, state: MutexGuard<'_, State>) {
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl std::fmt::Debug for EventQueue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventQueue").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! Threads and connections. A [`Runtime`] owns them, can be shut down, and notices a fork; nothing in this library is global.
+
+use std::future::Future;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, ErrorKind};
+use crate::transport::client::Client;
+
+/// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Runtime(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    handle: Handle,
+    owned: Mutex<Option<tokio::runtime::Runtime>>,
+    client: Arc<Client>,
+    pid: u32,
+    /// Cancelled at shutdown; each run's token is a child.
+    closing: CancellationToken,
+    active: Mutex<usize>,
+    idle: Condvar,
+}
+
+impl Runtime {
+    /// A runtime with threads of its own: one per core, at most four.
+    ///
+    /// # Errors
+    /// `io` when the system gives no threads.
+    pub fn new() -> Result<Runtime, Error> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Runtime::with_threads(cores.min(4))
+    }
+
+    /// A runtime with this many worker threads.
+    ///
+    /// # Errors
+    /// `invalid_argument` for 0; `io` when the system gives no threads.
+    pub fn with_threads(threads: usize) -> Result<Runtime, Error> {
+        if threads == 0 {
+            return Err(Error::invalid_argument("threads: a runtime needs at least 1"));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("agent-loop")
+            .enable_all()
+            .build()
+            .map_err(|e| Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {e}")))?;
+        Ok(Runtime::on(runtime.handle().clone(), Some(runtime)))
+    }
+
+    /// The tokio runtime that this code already runs in.
+    ///
+    /// # Errors
+    /// `invalid_state` outside of one.
+    pub fn current() -> Result<Runtime, Error> {
+        let handle = Handle::try_current().map_err(|_| {
+            Error::new(
+                ErrorKind::InvalidState,
+                "there is no tokio runtime here; call from async code, or give the agent a Runtime::new()",
+            )
+        })?;
+        Ok(Runtime::on(handle, None))
+    }
+
+    fn on(handle: Handle, owned: Option<tokio::runtime::Runtime>) -> Runtime {
+        Runtime(Arc::new(Inner {
+            handle,
+            owned: Mutex::new(owned),
+            client: Arc::default(),
+            pid: std::process::id(),
+            closing: CancellationToken::new(),
+            active: Mutex::new(0),
+            idle: Condvar::new(),
+        }))
+    }
+
+    /// Aborts all runs, waits for them until the time is over, and stops the threads. True when all runs ended in time.
+    /// Blocks; a second call does nothing. Not from a thread of the runtime.
+    pub fn shutdown(&self, timeout: Duration) -> bool {
+        if self.is_forked() {
+            return true;
+        }
+        self.0.closing.cancel();
+        let active = self.0.active();
+        let wait = self.0.idle.wait_timeout_while(active, timeout, |active| *active > 0);
+        let (active, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        let ended = *active == 0;
+        drop(active);
+        if let Some(runtime) = self.0.take_owned() {
+            // Tools that never return would keep a plain shutdown waiting.
+            runtime.shutdown_timeout(if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO });
+        }
+        ended
+    }
+
+    /// Fails when runs cannot be started here any more.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_forked() {
+            return Err(Error::new(
+                ErrorKind::InvalidState,
+                "this runtime was made before the process forked, and its threads are not in the child; make a new one",
+            ));
+        }
+        if self.0.closing.is_cancelled() {
+            return Err(Error::new(ErrorKind::InvalidState, "the runtime was shut down"));
+        }
+        Ok(())
+    }
+
+    /// Whether this is another process than the one that made the runtime.
+    pub fn is_forked(&self) -> bool {
+        std::process::id() != self.0.pid
+    }
+
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.0.client
+    }
+
+    /// A token that shutdown cancels.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.0.closing.child_token()
+    }
+
+    /// Runs a run; shutdown waits for it.
+    pub(crate) fn spawn_run(&self, run: impl Future<Output = ()> + Send + 'static) {
+        struct Active(Arc<Inner>);
+        impl Drop for Active {
+            fn drop(&mut self) {
+                let mut active = self.0.active();
+                *active -= 1;
+                self.0.idle.notify_all();
+            }
+        }
+        *self.0.active() += 1;
+        let active = Active(Arc::clone(&self.0));
+        self.0.handle.spawn(async move {
+            // First in, last out: also when the task is dropped at shutdown.
+            let _active = active;
+            run.await;
+        });
+    }
+
+    /// Runs a future to its end on this thread. Not from a thread of the runtime.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.0.handle.block_on(future)
+    }
+
+    /// Runs a future on the runtime's threads.
+    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        drop(self.0.handle.spawn(future));
+    }
+}
+
+impl Inner {
+    fn active(&self) -> MutexGuard<'_, usize> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_owned(&self) -> Option<tokio::runtime::Runtime> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.take_owned() {
+            if self.pid == std::process::id() {
+                // A plain drop waits, and panics inside async code.
+                runtime.shutdown_background();
+            } else {
+                // Its threads stayed in the parent: there is nothing to stop, and waiting for them would never end.
+                std::mem::forget(runtime);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether code runs inside a callback of an agent, where waiting for that agent would wait for ever.
+
+use std::cell::RefCell;
+use std::future::Future;
+
+thread_local! {
+    static INSIDE: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The callbacks of one agent. Code run through it knows that it is inside.
+#[derive(Debug, Clone)]
+pub struct Scope(pub(crate) u64);
+
+impl Scope {
+    /// Whether this thread is inside a callback of the agent.
+    pub fn is_inside(&self) -> bool {
+        INSIDE.with_borrow(|agents| agents.contains(&self.0))
+    }
+
+    /// Runs a function inside.
+    pub fn run<T>(&self, function: impl FnOnce() -> T) -> T {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                INSIDE.with_borrow_mut(|agents| {
+                    agents.pop();
+                });
+            }
+        }
+        INSIDE.with_borrow_mut(|agents| agents.push(self.0));
+        let _leave = Leave;
+        function()
+    }
+
+    /// The future, each step of which runs inside.
+    pub async fn enter<T>(self, future: impl Future<Output = T>) -> T {
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|cx| self.run(|| future.as_mut().poll(cx))).await
+    }
+}

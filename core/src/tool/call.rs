@@ -1,0 +1,207 @@
+//! A call on its way: what a tool gets, and how it answers.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Busy, Clock};
+use crate::scope::Scope;
+
+/// What comes back from a call in flight.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// How far it is.
+    Update(Value),
+    /// The answer, or why there is none.
+    Done(Result<Value, String>),
+}
+
+/// Replies of a batch, each with the number of its call.
+pub(crate) type Replies = mpsc::UnboundedSender<(usize, Reply)>;
+
+#[derive(Debug)]
+struct Inner {
+    number: usize,
+    id: Arc<str>,
+    name: Arc<str>,
+    cancel: CancellationToken,
+    replies: Replies,
+    clock: Clock,
+    /// There until the call is answered: a virtual clock stands still as long.
+    busy: Mutex<Option<Busy>>,
+}
+
+/// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ToolContext(Arc<Inner>);
+
+impl ToolContext {
+    /// The call's id.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Cancelled when the run is aborted.
+    pub fn cancel_token(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+
+    /// Whether the answer is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Tells how far the tool is; read like a result. After the answer it is dropped with a `diagnostic`.
+    pub fn update(&self, partial: Value) {
+        // Nobody listens any more when the run has given the call up.
+        let _ = self.0.replies.send((self.0.number, Reply::Update(partial)));
+    }
+
+    /// Waits in the engine's time; ends at once when the call is cancelled. True when the whole time passed.
+    pub async fn sleep(&self, ms: u64) -> bool {
+        let sleep = self.0.clock.sleep(ms);
+        // The wait is registered before we stop counting as working, so that the clock cannot pass it by.
+        let mut sleep = Waiting { sleep, context: self, resting: false };
+        tokio::select! {
+            biased;
+            () = self.0.cancel.cancelled() => false,
+            () = &mut sleep => true,
+        }
+    }
+
+    fn take_busy(&self) -> Option<Busy> {
+        self.0.busy.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A sleep during which the call does not count as working.
+struct Waiting<'a> {
+    sleep: crate::clock::Sleep,
+    context: &'a ToolContext,
+    resting: bool,
+}
+
+impl Future for Waiting<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Held while polling: the clock may not jump between the deadline and our taking up work again.
+        let _working = self.context.0.clock.busy();
+        match Pin::new(&mut self.sleep).poll(cx) {
+            Poll::Ready(()) => {
+                self.work();
+                Poll::Ready(())
+            }
+            Poll::Pending => {
+                if !self.resting {
+                    self.resting = true;
+                    drop(self.context.take_busy());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Waiting<'_> {
+    fn work(&mut self) {
+        if self.resting {
+            self.resting = false;
+            let busy = self.context.0.clock.busy();
+            *self.context.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = Some(busy);
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.work();
+    }
+}
+
+/// A call that waits for its answer. Dropping it unanswered fails the call.
+#[derive(Debug)]
+pub struct PendingCall {
+    context: ToolContext,
+    arguments: Map<String, Value>,
+    scope: Scope,
+    answered: bool,
+}
+
+impl PendingCall {
+    #[allow(clippy::too_many_arguments)] // the batch hands over all it knows of a call, once
+    pub(crate) fn new(
+        number: usize,
+        id: Arc<str>,
+        name: Arc<str>,
+        arguments: Map<String, Value>,
+        cancel: CancellationToken,
+        replies: Replies,
+        clock: Clock,
+        scope: Scope,
+    ) -> PendingCall {
+        let busy = Mutex::new(Some(clock.busy()));
+        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, replies, clock, busy }));
+        PendingCall { context, arguments, scope, answered: false }
+    }
+
+    /// The call's id.
+    pub fn id(&self) -> &str {
+        self.context.id()
+    }
+
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        self.context.name()
+    }
+
+    /// The arguments, checked.
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Id, cancel token, `update` and `sleep`, to be handed around.
+    pub fn context(&self) -> &ToolContext {
+        &self.context
+    }
+
+    /// Marks work done for this call as inside its agent's callback.
+    pub fn scope(&self) -> Scope {
+        self.scope.clone()
+    }
+
+    /// Answers with a JSON value: a full result, or anything plain (see `ToolOutput`).
+    pub fn respond(mut self, value: Value) {
+        self.answer(Ok(value));
+    }
+
+    /// Answers that the call failed; the text goes to the model.
+    pub fn fail(mut self, message: impl Into<String>) {
+        self.answer(Err(message.into()));
+    }
+
+    fn answer(&mut self, answer: Result<Value, String>) {
+        self.answered = true;
+        // Nobody listens any more when the run has given the call up.
+        let _ = self.context.0.replies.send((self.context.0.number, Reply::Done(answer)));
+        drop(self.context.take_busy());
+    }
+}
+
+impl Drop for PendingCall {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.answer(Err(format!("the tool {} dropped the call without an answer", self.name())));
+        }
+    }
+}

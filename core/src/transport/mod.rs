@@ -1,0 +1,4 @@
+//! Reaching a provider: HTTP, and the frames of its streams.
+
+pub(crate) mod client;
+pub(crate) mod sse;

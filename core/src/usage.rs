@@ -1,0 +1,170 @@
+//! How much was used, and why things ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
+/// `input` never includes cached tokens, whatever the vendor's convention.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens read that were not in a cache.
+    pub input: u64,
+    /// Tokens written by the model, thinking included.
+    pub output: u64,
+    /// Tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Tokens written to the provider's cache.
+    pub cache_write: u64,
+    /// The part of `output` that was thinking.
+    pub reasoning: u64,
+    /// `input + output + cache_read + cache_write`.
+    pub total: u64,
+    /// The price, or `None` when no price is known.
+    pub cost: Option<Cost>,
+}
+
+impl Usage {
+    /// Sets `total` from the parts.
+    #[must_use]
+    pub fn totalled(mut self) -> Usage {
+        self.total = self.input + self.output + self.cache_read + self.cache_write;
+        self
+    }
+
+    /// The sum of several messages. Its cost is known only when each part's is.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Usage>) -> Usage {
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else {
+            return Usage::default();
+        };
+        parts.fold(first.clone(), |a, b| Usage {
+            input: a.input + b.input,
+            output: a.output + b.output,
+            cache_read: a.cache_read + b.cache_read,
+            cache_write: a.cache_write + b.cache_write,
+            reasoning: a.reasoning + b.reasoning,
+            total: a.total + b.total,
+            cost: a.cost.zip(b.cost.as_ref()).map(|(a, b)| a.plus(b)),
+        })
+    }
+}
+
+/// A price in US dollars.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// For `input`.
+    pub input: f64,
+    /// For `output`.
+    pub output: f64,
+    /// For `cache_read`.
+    pub cache_read: f64,
+    /// For `cache_write`.
+    pub cache_write: f64,
+    /// The sum of the parts.
+    pub total: f64,
+}
+
+impl Cost {
+    fn plus(&self, other: &Cost) -> Cost {
+        Cost {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+            total: self.total + other.total,
+        }
+    }
+}
+
+/// What a model's tokens cost, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prices {
+    /// Tokens read.
+    pub input: f64,
+    /// Tokens written.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+}
+
+impl Prices {
+    /// The price of these tokens.
+    pub fn cost(&self, usage: &Usage) -> Cost {
+        #[allow(clippy::cast_precision_loss)] // token counts are far below 2^52
+        let price = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
+        let (input, output) = (price(usage.input, self.input), price(usage.output, self.output));
+        let cache_read = price(usage.cache_read, self.cache_read);
+        let cache_write = price(usage.cache_write, self.cache_write);
+        Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
+    }
+}
+
+/// Why a message ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The model was done.
+    Stop,
+    /// The output limit cut it.
+    Length,
+    /// The model asks for tools.
+    ToolUse,
+    /// The model or a filter refused.
+    Refusal,
+    /// The call failed; the message has `error`.
+    Error,
+    /// The run was aborted; the message has `error`.
+    Aborted,
+}
+
+impl StopReason {
+    /// The canonical word, for example `tool_use`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StopReason::Stop => "stop",
+            StopReason::Length => "length",
+            StopReason::ToolUse => "tool_use",
+            StopReason::Refusal => "refusal",
+            StopReason::Error => "error",
+            StopReason::Aborted => "aborted",
+        }
+    }
+
+    /// Whether the message failed (`error` or `aborted`): it then has an error and no tool calls, and is never sent again.
+    pub fn is_failure(self) -> bool {
+        matches!(self, StopReason::Error | StopReason::Aborted)
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The model had nothing more to do.
+    Completed,
+    /// A hook or the tools asked for the end.
+    Stopped,
+    /// The last allowed turn left work to do.
+    MaxTurns,
+    /// `abort` was called.
+    Aborted,
+    /// Something failed.
+    Error,
+}
+
+impl Outcome {
+    /// The canonical word, for example `max_turns`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Stopped => "stopped",
+            Outcome::MaxTurns => "max_turns",
+            Outcome::Aborted => "aborted",
+            Outcome::Error => "error",
+        }
+    }
+}
