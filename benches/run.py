@@ -40,9 +40,10 @@ class Program:
     name: str
     command: list
     needs: list
-    cpu_limit: float | None = None  # times the floor
+    cpu_limit: float | None = None  # times the floor; without one it is no face of ours, and has no targets
     memory_limit: int | None = None  # kB per concurrent run
-    memory: bool = True  # measured in the concurrency table too
+    options: tuple = ()  # after those of the protocol
+    concurrent: bool = True  # whether it is in the concurrency table too
     copies: dict = field(default_factory=dict)  # files put in place before it runs
     cwd: Path = ROOT
     problem: str | None = None
@@ -53,7 +54,13 @@ class Program:
 
 PROGRAMS = [
     Program("floor", [RELEASE / "bench-floor"], [RELEASE / "bench-floor"]),
-    Program("floor-spawned", [RELEASE / "bench-floor", "--spawned"], [RELEASE / "bench-floor"], memory=False),
+    Program(
+        "floor-spawned",
+        [RELEASE / "bench-floor"],
+        [RELEASE / "bench-floor"],
+        options=("--spawned",),
+        concurrent=False,  # concurrent runs are spawned anyway
+    ),
     Program("handwritten", [RELEASE / "bench-handwritten"], [RELEASE / "bench-handwritten"]),
     Program("rust", [RELEASE / "bench-rust"], [RELEASE / "bench-rust"], 2.5, 80),
     Program("c", [BENCH / "bench-c"], [BENCH / "bench-c"], 2.5, 80),
@@ -105,9 +112,7 @@ class Server:
 
 def call(program, arguments):
     """Runs a program once and gives the JSON line it prints."""
-    command = [str(part) for part in program.command[:1] + program.command[1:]]
-    extra = [part for part in command[1:] if part.startswith("--")]
-    command = [part for part in command if part not in extra] + arguments + extra
+    command = [*program.command, *arguments, *program.options]
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
     # The C program finds libagent.so.<abi> beside itself.
     environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(BENCH), str(RELEASE)])
@@ -137,19 +142,21 @@ class Bench:
     server: Server
     rounds: int
     repeats: int
-    cpu: dict = field(default_factory=dict)  # (program, format, model) -> CPU time of each repeat, in us
+    cpu: dict = field(default_factory=dict)  # (program, format, model) -> rounds of CPU times, in us
     memory: dict = field(default_factory=dict)  # (program, format) -> reports
     bytes: dict = field(default_factory=dict)  # (format, model) -> what the first program received
 
-    def streams(self, models):
-        """Measures `models` ({name: repeats}) in both formats, program after program, round after round."""
+    def streams(self, *groups):
+        """Measures groups of models ({name: repeats}) in both formats, program after program, round after round; a
+        program runs the models of a group one right after the other."""
         for turn in range(self.rounds):
-            for model, repeats in models.items():
+            for group in groups:
                 for fmt in FORMATS:
-                    print(f"\r\033[Kround {turn + 1} of {self.rounds}: {model} {fmt}", end="", file=sys.stderr)
+                    progress(f"round {turn + 1} of {self.rounds}: {' and '.join(group)}, {fmt}")
                     for program in self.programs:
-                        self.attempt(program, self.stream, fmt, model, repeats)
-        print("\r\033[K", end="", file=sys.stderr)
+                        for model, repeats in group.items():
+                            self.attempt(program, self.stream, fmt, model, repeats)
+        progress("")
 
     def stream(self, program, fmt, model, repeats):
         report = call(
@@ -167,15 +174,17 @@ class Bench:
             first = self.bytes.setdefault((fmt, model), report["bytes"])
             if report["bytes"] != first:
                 raise Broken(f"{program.name} received {report['bytes']} bytes of {model}, others {first}")
-        self.cpu.setdefault((program.name, fmt, model), []).extend(report["cpu_us"])
+        self.cpu.setdefault((program.name, fmt, model), []).append(report["cpu_us"])
 
     def concurrency(self):
         """Measures many runs at once, program after program, round after round."""
-        for _ in range(self.rounds):
+        for turn in range(self.rounds):
             for fmt in FORMATS:
+                progress(f"round {turn + 1} of {self.rounds}: {RUNS:,} runs at once, {fmt}")
                 for program in self.programs:
-                    if program.memory:
+                    if program.concurrent:
                         self.attempt(program, self.concurrent, fmt)
+        progress("")
 
     def concurrent(self, program, fmt):
         self.server.stats()
@@ -193,31 +202,41 @@ class Bench:
             except (Broken, KeyError) as error:
                 program.problem = str(error) if isinstance(error, Broken) else f"the report has no {error}"
 
-    def figures(self, program, fmt, model, floor=None):
-        """Best and median CPU time; divided by those of the `floor` (program, model) if one is given."""
-        values = self.cpu.get((program, fmt, model))
-        if not values:
+    def times(self, key):
+        """Best and median CPU time, or None."""
+        rounds = self.cpu.get(key)
+        every = [us for times in rounds or [] for us in times]
+        return (min(every), statistics.median(every)) if every else None
+
+    def ratios(self, key, other):
+        """One's CPU time as a multiple of another's: of the best ones, and the median of the rounds', or None."""
+        own, others = self.cpu.get(key), self.cpu.get(other)
+        if not own or not others:
             return None
-        own = (min(values), statistics.median(values))
-        if floor is None:
-            return own
-        other = self.figures(floor[0], fmt, floor[1])
-        return other and tuple(a / b for a, b in zip(own, other))
+        of_rounds = [statistics.median(a) / statistics.median(b) for a, b in zip(own, others)]
+        return self.times(key)[0] / self.times(other)[0], statistics.median(of_rounds)
 
 
-def verdict(figures, limit):
-    """Whether the best and the median hold a limit."""
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def verdict(figures, limit, names=("best", "median")):
+    """Whether two figures hold a limit."""
     if limit is None or figures is None:
         return ""
-    best, median = (figure <= limit for figure in figures)
-    return {(True, True): "holds", (False, False): "misses"}.get((best, median), "best holds" if best else "median holds")
+    held = [name for name, figure in zip(names, figures) if figure <= limit]
+    return {2: "holds", 1: f"{held[0]} holds" if held else "", 0: "misses"}[len(held)]
 
 
 def table(title, header, rows):
+    """Prints rows under a header: the first and last columns to the left, the others to the right."""
     print(f"\n{title}\n")
-    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    last = len(header) - 1
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(last)] + [len(header[last])]
     for row in [header, ["-" * width for width in widths], *rows]:
-        cells = [str(cell).ljust(w) if i == 0 else str(cell).rjust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        cells = [f"{cell:{'<' if i in (0, last) else '>'}{w}}" for i, (cell, w) in enumerate(zip(row, widths))]
         print("  ".join(cells).rstrip())
 
 
@@ -228,20 +247,20 @@ def absent(program, columns):
         why = f"not built ({os.path.relpath(missing, ROOT)})"
     else:
         why = "failed, see below" if program.problem else "not measured"
-    return [program.name, why] + [""] * (columns - 2)
+    return [program.name] + [""] * (columns - 2) + [why]
 
 
 def cpu_table(bench, programs):
     model = f"text-{DELTAS}"
     for fmt in FORMATS:
-        header = ["program", "best us", "median us", "best x floor", "median x floor", "target", ""]
+        header = ["program", "best us", "median us", "best x floor", "median x floor", "target", "verdict"]
         rows = []
         for program in programs:
-            own = bench.figures(program.name, fmt, model)
+            own = bench.times((program.name, fmt, model))
             if own is None:
                 rows.append(absent(program, len(header)))
                 continue
-            ratio = bench.figures(program.name, fmt, model, ("floor", model))
+            ratio = bench.ratios((program.name, fmt, model), ("floor", fmt, model))
             limit = program.cpu_limit
             rows.append(
                 [program.name]
@@ -253,23 +272,25 @@ def cpu_table(bench, programs):
 
 
 def scaling_table(bench, programs):
-    header = ["program", "format", "deltas of", f"{SHORT:,} ms", f"{LONG:,} ms", "best x", "median x", "target", ""]
+    sizes = [f"{size:,} ms" for size in (SHORT, LONG)]
+    header = ["program", "format", "deltas of", *sizes, "best x", "median x", "target", "verdict"]
     rows = []
     for program in programs:
         found = False
+        limit = SCALING_LIMIT if program.cpu_limit else None
         for fmt in FORMATS:
             for kind, words in KINDS.items():
-                short, long = f"{kind}-{SHORT}", f"{kind}-{LONG}"
-                ratio = bench.figures(program.name, fmt, long, (program.name, short))
+                short, long = ((program.name, fmt, f"{kind}-{size}") for size in (SHORT, LONG))
+                ratio = bench.ratios(long, short)
                 if ratio is None:
                     continue
                 found = True
-                medians = [bench.figures(program.name, fmt, model)[1] / 1000 for model in (short, long)]
+                medians = [bench.times(key)[1] / 1000 for key in (short, long)]
                 rows.append(
                     [program.name, fmt, words]
                     + [f"{ms:.2f}" for ms in medians]
                     + [f"{x:.1f}" for x in ratio]
-                    + [f"<= {SCALING_LIMIT}", verdict(ratio, SCALING_LIMIT)]
+                    + [f"<= {limit}" if limit else "", verdict(ratio, limit)]
                 )
         if not found:
             rows.append(absent(program, len(header)))
@@ -277,10 +298,10 @@ def scaling_table(bench, programs):
 
 
 def concurrency_table(bench, programs):
-    header = ["program", "format", "idle kB", "kB per run", "worst", "at once", "failures", "target", ""]
+    header = ["program", "format", "idle kB", "kB per run", "worst", "at once", "failures", "target", "verdict"]
     rows = []
     for program in programs:
-        if not program.memory:
+        if not program.concurrent:
             continue
         found = False
         for fmt in FORMATS:
@@ -293,10 +314,11 @@ def concurrency_table(bench, programs):
             failures = sum(report["failures"] for report in reports)
             held = min(report["held"] for report in reports)
             limit = program.memory_limit
+            held_to = "runs failed" if failures else verdict((middle, worst), limit, ("median", "worst"))
             rows.append(
                 [program.name, fmt, round(statistics.median(report["idle_kb"] for report in reports))]
                 + [f"{middle:.1f}", f"{worst:.1f}", f"{held:,}", failures]
-                + [f"<= {limit}" if limit else "", "" if not limit else "fails" if failures else verdict((middle, worst), limit).replace("best", "median")]
+                + [f"<= {limit}" if limit else "", held_to]
             )
         if not found:
             rows.append(absent(program, len(header)))
@@ -353,10 +375,10 @@ def main():
     with Server() as server:
         there = [program for program in programs if program.missing() is None]
         bench = Bench(there, server, rounds=2 if chosen.quick else 7, repeats=3 if chosen.quick else 7)
-        few = max(1, bench.repeats // 2)
         bench.streams({f"text-{DELTAS}": bench.repeats})
         cpu_table(bench, programs)
-        bench.streams({f"{kind}-{size}": few if size == LONG else bench.repeats for kind in KINDS for size in (SHORT, LONG)})
+        few, many = max(1, bench.repeats // 2), 5 * bench.repeats
+        bench.streams(*({f"{kind}-{SHORT}": many, f"{kind}-{LONG}": few} for kind in KINDS))
         scaling_table(bench, programs)
         bench.concurrency()
         concurrency_table(bench, programs)
@@ -371,8 +393,8 @@ def main():
             "machine": before,
             "load_after": after["load"],
             "cpu": [
-                {"program": name, "format": fmt, "model": model, "cpu_us": values}
-                for (name, fmt, model), values in bench.cpu.items()
+                {"program": name, "format": fmt, "model": model, "cpu_us": rounds}
+                for (name, fmt, model), rounds in bench.cpu.items()
             ],
             "concurrent": [
                 {"program": name, "format": fmt, "reports": reports} for (name, fmt), reports in bench.memory.items()

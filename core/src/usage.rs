@@ -1,6 +1,8 @@
 //! How much was used, and why things ended.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
 /// `input` never includes cached tokens, whatever the vendor's convention.
@@ -54,15 +56,28 @@ impl Usage {
 #[serde(default)]
 pub struct Cost {
     /// For `input`.
+    #[serde(serialize_with = "plain_number")]
     pub input: f64,
     /// For `output`.
+    #[serde(serialize_with = "plain_number")]
     pub output: f64,
     /// For `cache_read`.
+    #[serde(serialize_with = "plain_number")]
     pub cache_read: f64,
     /// For `cache_write`.
+    #[serde(serialize_with = "plain_number")]
     pub cache_write: f64,
     /// The sum of the parts.
+    #[serde(serialize_with = "plain_number")]
     pub total: f64,
+}
+
+/// The number as JavaScript writes it (`0`, not `0.0`; `0.000005`, not `5e-6`), so that an event's JSON is the same bytes when
+/// it passes through any language's own JSON.
+fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    // `Display` never writes an exponent; JavaScript does below 1e-6.
+    let text = if *number != 0.0 && number.abs() < 1e-6 { format!("{number:e}") } else { number.to_string() };
+    RawValue::from_string(text).map_err(S::Error::custom)?.serialize(serializer)
 }
 
 impl Cost {
@@ -166,5 +181,27 @@ impl Outcome {
             Outcome::Aborted => "aborted",
             Outcome::Error => "error",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_written_as_javascript_writes_numbers() {
+        let cost = Cost { input: 0.0, output: 5e-6, cache_read: 2.5e-7, cache_write: 3.0, total: 0.000_056 };
+        let expected = r#"{"input":0,"output":0.000005,"cache_read":2.5e-7,"cache_write":3,"total":0.000056}"#;
+        assert_eq!(serde_json::to_string(&cost).unwrap(), expected);
+        let again: Cost = serde_json::from_value(serde_json::to_value(&cost).unwrap()).unwrap();
+        assert_eq!(again, cost);
+    }
+
+    #[test]
+    fn a_sum_has_a_cost_only_when_each_part_has() {
+        let priced = |input| Usage { input, cost: Some(Cost { input: 1.0, total: 1.0, ..Cost::default() }), ..Usage::default() };
+        assert_eq!(Usage::sum([&priced(1), &priced(2)]).cost.unwrap().total, 2.0);
+        assert_eq!(Usage::sum([&priced(1), &Usage::default()]).cost, None);
+        assert_eq!(Usage::sum([]).cost, None);
     }
 }

@@ -1,0 +1,27 @@
+//! Stops a run in the middle: the first ten pieces of text, then `abort`. `abort provider/id [BASE_URL]`
+
+use agent_loop::{Agent, Error, EventData, MessageUpdate};
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let mut agent = Agent::new(&arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned()))?;
+    if let Some(url) = arguments.next() {
+        agent = agent.base_url(&url);
+    }
+    let mut run = agent.stream("Count from 1 to 1000.")?;
+    let mut pieces = 0;
+    while let Some(event) = run.next().await {
+        if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) = &event.data {
+            print!("{delta}");
+            pieces += 1;
+            if pieces == 10 {
+                run.abort();
+            }
+        }
+    }
+    // What was said until then is kept, in the result and in the conversation.
+    let result = run.result().await?;
+    println!("\n[{}] after {} characters", result.outcome.as_str(), result.text.chars().count());
+    Ok(())
+}

@@ -1,1 +1,0 @@
-//! Laid out in the next commit.
