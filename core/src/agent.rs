@@ -437,6 +437,11 @@ impl Agent {
         self.0.listeners.add(listener)
     }
 
+    /// Removes a listener whose subscription was detached; says whether there was one.
+    pub fn unsubscribe(&self, id: u64) -> bool {
+        self.0.listeners.remove(id)
+    }
+
     // ---- state, readable from any thread without waiting for the run ----------------------------------------------------
 
     /// What the model is told first.
@@ -515,7 +520,11 @@ impl Agent {
         Scope(self.0.id)
     }
 
-    pub(crate) fn check_outside(&self, what: &str) -> Result<(), Error> {
+    /// For hosts that block a thread until a run has got further.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of this agent, where that would wait for itself. `what` begins the message.
+    pub fn check_outside(&self, what: &str) -> Result<(), Error> {
         if self.scope().is_inside() {
             return Err(Error::new(
                 ErrorKind::InvalidState,

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::message::{AssistantMessage, ContentBlock, Message};
+use crate::message::{AssistantMessage, ContentBlock, Message, joined_text};
 use crate::partial::Partial;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, Usage};
@@ -198,6 +198,13 @@ pub struct PartialResult {
     pub content: Vec<ContentBlock>,
     /// Anything for the application.
     pub details: Value,
+}
+
+impl PartialResult {
+    /// All text, joined with nothing between the blocks.
+    pub fn text(&self) -> String {
+        joined_text(&self.content)
+    }
 }
 
 impl Event {

@@ -27,11 +27,23 @@ pub enum Listener {
 pub struct Subscription {
     listeners: Arc<Listeners>,
     id: u64,
+    detached: bool,
+}
+
+impl Subscription {
+    /// Lets the listener stay as long as its agent, or until [`Agent::unsubscribe`](crate::Agent::unsubscribe) with the number
+    /// that this gives. For hosts that count references themselves.
+    pub fn detach(mut self) -> u64 {
+        self.detached = true;
+        self.id
+    }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.listeners.remove(self.id);
+        if !self.detached {
+            self.listeners.remove(self.id);
+        }
     }
 }
 
@@ -72,19 +84,22 @@ impl Listeners {
         let mut list = self.lock();
         Arc::make_mut(&mut list).push(Arc::new(Subscribed { id, gone: AtomicBool::new(false), listener }));
         self.note_kind(&list);
-        Subscription { listeners: Arc::clone(self), id }
+        Subscription { listeners: Arc::clone(self), id, detached: false }
     }
 
-    fn remove(&self, id: u64) {
+    /// Says whether there was one.
+    pub(crate) fn remove(&self, id: u64) -> bool {
         let mut list = self.lock();
-        Arc::make_mut(&mut list).retain(|one| {
-            let stays = one.id != id;
-            if !stays {
-                one.gone.store(true, Ordering::Release);
-            }
-            stays
-        });
+        let Some(at) = list.iter().position(|one| one.id == id) else {
+            return false;
+        };
+        let removed = Arc::make_mut(&mut list).remove(at);
+        removed.gone.store(true, Ordering::Release);
         self.note_kind(&list);
+        // Not under the lock: what the listener owns may call back when it is dropped.
+        drop(list);
+        drop(removed);
+        true
     }
 
     /// Kept beside the list, so that a delta nobody listens to costs no lock.

@@ -218,7 +218,7 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
-fn joined_text(content: &[ContentBlock]) -> String {
+pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text, .. } => Some(text.as_str()),
         _ => None,

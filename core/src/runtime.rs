@@ -112,6 +112,11 @@ impl Runtime {
         Ok(())
     }
 
+    /// Whether this thread is one of the runtime's, where waiting for its end would wait for itself.
+    pub fn is_current(&self) -> bool {
+        Handle::try_current().is_ok_and(|handle| handle.id() == self.0.handle.id())
+    }
+
     /// Whether this is another process than the one that made the runtime.
     pub fn is_forked(&self) -> bool {
         std::process::id() != self.0.pid

@@ -37,6 +37,7 @@ pub(crate) struct Driver {
     seq: u64,
     outbox: Vec<Event>,
     added: Vec<Arc<Message>>,
+    ended: bool,
 }
 
 /// How many events are gathered before they go to the queue.
@@ -46,7 +47,8 @@ impl Driver {
     pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Driver {
         let scope = agent.scope();
         let replies = mpsc::unbounded_channel();
-        Driver { agent, run, clock, scope, replies, calls: 0, turn: 0, seq: 0, outbox: Vec::new(), added: Vec::new() }
+        let (outbox, added) = (Vec::new(), Vec::new());
+        Driver { agent, run, clock, scope, replies, calls: 0, turn: 0, seq: 0, outbox, added, ended: false }
     }
 
     /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
@@ -61,18 +63,16 @@ impl Driver {
             }
         };
         let result = RunResult::new(outcome, std::mem::take(&mut self.added), turns, error);
-        let end = EventData::AgentEnd {
-            messages: result.messages.clone(),
-            outcome,
-            error: result.error.clone(),
-            turns,
-            usage: result.usage.clone(),
-        };
         let clock = self.clock.clone();
-        if catch_panic(clock.working(self.tell(end, None))).await.is_err() {
+        if catch_panic(clock.working(self.tell(agent_end(&result), None))).await.is_err() {
             tracing::error!("a panic while telling the end of a run");
         }
-        // Idle before the reader sees the end, so that its next prompt finds the agent free.
+        self.finish(result);
+    }
+
+    /// Idle before the reader sees the end, so that its next prompt finds the agent free.
+    fn finish(&mut self, result: RunResult) {
+        self.ended = true;
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
@@ -403,6 +403,33 @@ impl Driver {
             let data: Value = json!({ "call": number });
             self.emit(EventData::Diagnostic { code: "late_update", message, data }).await;
         }
+    }
+}
+
+impl Drop for Driver {
+    /// The runtime went away under an unfinished run: it ends all the same, so that nobody waits for it for ever.
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let error = Error::new(ErrorKind::Aborted, "the runtime was shut down before the run had ended");
+        let result = RunResult::new(Outcome::Aborted, std::mem::take(&mut self.added), self.turn, Some(error));
+        // The thread may not be one that listeners can be called on; the reader gets the event.
+        let end = self.next_event(agent_end(&result), None);
+        if self.run.queue.is_some() {
+            self.outbox.push(end);
+        }
+        self.finish(result);
+    }
+}
+
+fn agent_end(result: &RunResult) -> EventData {
+    EventData::AgentEnd {
+        messages: result.messages.clone(),
+        outcome: result.outcome,
+        error: result.error.clone(),
+        turns: result.turns,
+        usage: result.usage.clone(),
     }
 }
 

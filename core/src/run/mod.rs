@@ -70,11 +70,12 @@ impl RunShared {
 pub struct Run {
     shared: Arc<RunShared>,
     agent: Agent,
+    detached: bool,
 }
 
 impl Run {
     pub(crate) fn new(shared: Arc<RunShared>, agent: Agent) -> Run {
-        Run { shared, agent }
+        Run { shared, agent, detached: false }
     }
 
     /// The id that all its events have.
@@ -149,6 +150,11 @@ impl Run {
         AbortHandle(Arc::clone(&self.shared))
     }
 
+    /// Lets the run go on without its handle: for listeners alone.
+    pub fn detach(mut self) {
+        self.detached = true;
+    }
+
     /// Aborts the run if it is active and waits until the agent is idle.
     ///
     /// # Errors
@@ -163,7 +169,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if self.finished().is_none() {
+        if self.finished().is_none() && !self.detached {
             self.abort();
         }
         if let Some(queue) = &self.shared.queue {

@@ -31,7 +31,7 @@ use schema::Schema;
 pub use schema::Validation;
 
 use crate::error::{Error, panic_message};
-use crate::message::ContentBlock;
+use crate::message::{ContentBlock, joined_text};
 
 /// Whether a tool may run beside others of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,6 +218,11 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// All text, joined with nothing between the blocks.
+    pub fn text(&self) -> String {
+        joined_text(&self.content)
+    }
+
     /// The answer of a failed call.
     pub(crate) fn error(text: impl Into<String>) -> ToolOutput {
         ToolOutput { content: vec![ContentBlock::text(text)], details: Value::Null, terminate: false }
