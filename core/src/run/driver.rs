@@ -268,7 +268,7 @@ impl Driver {
                 if matches!(event, EventData::MessageUpdate(_)) && !answer.shown {
                     answer.shown = true;
                     let start = answer.start();
-                    self.emit_now(start, Some(answer.builder.partial()));
+                    self.emit_now(start, Some(answer.builder.partial().at(0)));
                     for raw in std::mem::take(&mut answer.held) {
                         self.emit_now(raw, Some(answer.builder.partial()));
                     }
@@ -283,8 +283,8 @@ impl Driver {
     async fn show_start(&mut self, answer: &mut Answer) {
         if !answer.shown {
             answer.shown = true;
-            let start = answer.start();
-            self.emit_of_message(start, answer).await;
+            // Before the first delta, which may be applied already.
+            self.tell(answer.start(), Some(answer.builder.partial().at(0))).await;
             for raw in std::mem::take(&mut answer.held) {
                 self.emit_of_message(raw, answer).await;
             }

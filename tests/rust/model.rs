@@ -1,0 +1,192 @@
+//! Models: naming them, options, scripts, and models of one's own.
+
+use agent_loop::{
+    BlockStart, BoxFuture, Delta, DeltaSink, Error, ErrorKind, Model, ModelInfo, ModelRequest, Spelling, StopReason,
+};
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_model_is_named_with_its_provider() {
+    let spec: ModelSpec = "openrouter/anthropic/claude".parse().unwrap();
+    assert_eq!((spec.provider.as_str(), spec.id.as_str()), ("openrouter", "anthropic/claude"), "split at the first slash");
+    for name in ["gpt-5", "/x", "openai/", ""] {
+        let error = ModelSpec::parse(name).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(&format!("model {name:?}: expected \"provider/id\"")), "{error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_said() {
+    for (value, text) in [
+        (json!({ "provider": "p", "id": "x", "base_ur": "" }), "unknown model field \"base_ur\"; did you mean \"base_url\"?"),
+        (json!({ "provider": "p" }), "model: missing field `id`"),
+        (json!({ "provider": "", "id": "x" }), "model: provider and id may not be empty"),
+        (json!(7), "model: expected \"provider/id\" or an object, got 7"),
+        (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers.a: expected text, got 1"),
+    ] {
+        assert_eq!(ModelSpec::from_json(value).unwrap_err().message(), text);
+    }
+    let check = |value: Value| Agent::with_spec(ModelSpec::from_json(value).unwrap()).check().unwrap_err().message().to_owned();
+    assert_eq!(
+        check(json!("nobody/x")),
+        "model \"nobody/x\": unknown provider \"nobody\"; known are anthropic, openai, scripted; for another server give base_url"
+    );
+    assert_eq!(
+        check(json!({ "provider": "p", "id": "x", "base_url": "localhost:8080" })),
+        "base_url \"localhost:8080\": localhost is not http or https; give an address such as \"http://127.0.0.1:8080/v1\""
+    );
+    assert_eq!(
+        check(json!({ "provider": "p", "id": "x", "base_url": "http://h", "protocol": "antropic" })),
+        "unknown protocol \"antropic\"; did you mean \"anthropic\"?"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_script_is_said_with_its_place() {
+    let check = |script: Value| scripted(script).check().unwrap_err().message().to_owned();
+    assert_eq!(check(json!("x")), "model \"scripted/s\": script: expected a list of answers, got \"x\"");
+    assert_eq!(check(json!([[], "x"])), "model \"scripted/s\": script[1]: expected a list of steps, got \"x\"");
+    assert_eq!(
+        check(json!([[{ "detla": "x" }]])),
+        "model \"scripted/s\": script[0][0]: unknown step \"detla\"; did you mean \"delta\"?"
+    );
+    assert_eq!(
+        check(json!([[{ "delta": { "type": "tool_call_start", "id": "a" } }]])),
+        "model \"scripted/s\": script[0][0]: delta: the tool call has no name"
+    );
+    assert_eq!(check(json!([[{ "wait_ms": -1 }]])), "model \"scripted/s\": script[0][0]: wait_ms: expected milliseconds, got -1");
+}
+
+#[tokio::test]
+async fn a_script_that_is_used_up_says_so() {
+    let error = scripted(json!([])).prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "provider: the script has 0 answers, and this is model call 1");
+}
+
+#[test]
+fn options_are_set_by_name_all_or_none() {
+    let agent = scripted(json!([]));
+    let set = |options: Value, spelling| agent.set_options(options.as_object().unwrap(), spelling, &["tools"]);
+    set(
+        json!({ "system_prompt": "x", "temperature": 0, "max_turns": 3, "headers": { "a": "b" }, "max_tokens": null }),
+        Spelling::Snake,
+    )
+    .unwrap();
+    assert_eq!(agent.current_system_prompt(), "x");
+    for (options, spelling, text) in [
+        (json!({ "temprature": 1 }), Spelling::Snake, "unknown option \"temprature\"; did you mean \"temperature\"?"),
+        (json!({ "baseURL": "x" }), Spelling::Camel, "unknown option \"baseURL\"; did you mean \"baseUrl\"?"),
+        (json!({ "tool": "x" }), Spelling::Camel, "unknown option \"tool\"; did you mean \"tools\"?"),
+        (json!({ "temperature": "hot" }), Spelling::Snake, "option \"temperature\": expected a number, got \"hot\""),
+        (
+            json!({ "maxTurns": 1.5 }),
+            Spelling::Camel,
+            "option \"maxTurns\": expected a whole number of turns (0 for no limit), got 1.5",
+        ),
+        (
+            json!({ "max_parallel_tools": 0 }),
+            Spelling::Snake,
+            "option \"max_parallel_tools\": expected a whole number of at least 1, got 0",
+        ),
+        (json!({ "api_key": 5 }), Spelling::Snake, "option \"api_key\": expected text"),
+        (
+            json!({ "messages": [{ "role": 1 }] }),
+            Spelling::Snake,
+            "option \"messages\": [0]: role: expected a word such as \"user\", got 1",
+        ),
+        (
+            json!({ "system_prompt": "changed", "validation": "lax" }),
+            Spelling::Snake,
+            "option \"validation\": expected \"coerce\", \"strict\" or \"off\", got \"lax\"",
+        ),
+    ] {
+        let error = set(options, spelling).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
+    }
+    assert_eq!(agent.current_system_prompt(), "x", "nothing of a set with an error is taken");
+}
+
+/// A model of one's own that streams a long text, a piece per poll or all at once.
+struct Counts(u32);
+
+impl Model for Counts {
+    fn info(&self) -> ModelInfo<'_> {
+        ModelInfo { provider: "own", protocol: "counting", id: "c", prices: None }
+    }
+
+    fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            assert_eq!(request.model, "own/c");
+            sink.push(Delta::Start { key: 7, block: BlockStart::Text });
+            for i in 0..self.0 {
+                sink.push(Delta::Append { key: 7, text: format!("{i} ") });
+                sink.ready().await;
+            }
+            sink.push(Delta::Stop { reason: StopReason::Stop, raw: None });
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_model_of_ones_own_and_a_reader_slower_than_it() {
+    let agent = Agent::with_model(Arc::new(Counts(5000)));
+    let mut run = agent.stream("go").unwrap();
+    let mut seen = 0;
+    while let Some(event) = run.next().await {
+        seen += usize::from(event.kind() == "text_delta");
+        if seen % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(seen, 5000);
+    let message = run.result().await.unwrap().message.unwrap();
+    let assistant = message.as_assistant().unwrap();
+    assert_eq!((assistant.provider.as_str(), assistant.protocol.as_str(), assistant.model.as_str()), ("own", "counting", "c"));
+    assert!(assistant.usage.cost.is_none(), "no price is known, so there is none, not a zero");
+}
+
+#[tokio::test]
+async fn asking_for_the_result_throws_away_what_is_unread() {
+    let agent = Agent::with_model(Arc::new(Counts(20_000)));
+    let mut run = agent.stream("go").unwrap();
+    assert_eq!(run.next().await.unwrap().kind(), "agent_start");
+    assert!(run.result().await.unwrap().text.ends_with("19999 "), "the full queue did not keep it waiting");
+    assert!(run.next().await.is_none());
+}
+
+struct Broken(&'static str);
+
+impl Model for Broken {
+    fn info(&self) -> ModelInfo<'_> {
+        ModelInfo { provider: "own", protocol: "broken", id: "b", prices: None }
+    }
+
+    fn stream<'a>(&'a self, _request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match self.0 {
+                "panics" => panic!("lost it"),
+                "strays" => sink.push(Delta::Append { key: 3, text: "x".into() }),
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_models_do_wrong_ends_the_run_with_its_reason() {
+    for (how, text) in [
+        ("panics", "provider: the model panicked: lost it"),
+        ("strays", "protocol: the model's stream goes on with block 3, which was not started or has ended"),
+        ("leaves", "stream_truncated: the model's answer ended without its closing event"),
+    ] {
+        let agent = Agent::with_model(Arc::new(Broken(how)));
+        let (events, result) = play(&agent).await;
+        check(&agent, &events);
+        assert_eq!(result.error.unwrap().to_string(), text);
+    }
+}

@@ -1,0 +1,225 @@
+//! Over HTTP: what goes out, and what comes of bad answers.
+
+use agent_loop::{Error, ErrorKind, Outcome};
+use agent_mock::{Answer, Frame, Mock, Script};
+use serde_json::json;
+
+use super::*;
+
+fn chat_answer(text: &str) -> Answer {
+    Answer::frames([
+        Frame::data(json!({ "id": "r1", "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }] })),
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] })),
+        Frame::data(
+            json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 4 } } }),
+        ),
+        Frame::data("[DONE]"),
+    ])
+}
+
+fn messages_answer(text: &str) -> Answer {
+    let frame = |value: Value| Frame::event(value["type"].as_str().unwrap().to_owned(), value.clone());
+    Answer::frames([
+        frame(json!({ "type": "message_start", "message": { "id": "m1", "usage": { "input_tokens": 10, "output_tokens": 1 } } })),
+        frame(json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } })),
+        frame(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })),
+        frame(json!({ "type": "content_block_stop", "index": 0 })),
+        frame(json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 3 } })),
+        frame(json!({ "type": "message_stop" })),
+    ])
+}
+
+async fn failure(mock: &Mock, model: &str) -> Error {
+    let agent = Agent::new(model).unwrap().base_url(&mock.url()).api_key("sk-secret");
+    agent.prompt("go").await.unwrap_err()
+}
+
+#[tokio::test]
+async fn both_formats_and_base_urls_with_and_without_the_version() {
+    let script = Script::new().answer(chat_answer("chat").times(3)).answer(messages_answer("messages").times(2));
+    let mock = Mock::start(script);
+    for (model, base, path) in [
+        ("openai/tiny", "", "/v1/chat/completions"),
+        ("openai/tiny", "/v1/", "/v1/chat/completions"),
+        ("company/tiny", "/gateway/openai/v1", "/gateway/openai/v1/chat/completions"),
+        ("anthropic/tiny", "/v1", "/v1/messages"),
+        ("anthropic/tiny", "/", "/v1/messages"),
+    ] {
+        let agent = Agent::new(model).unwrap().base_url(&format!("{}{base}", mock.url())).temperature(0.0).max_tokens(64);
+        let agent = agent.header("x-team", "blue").api_key("sk-1").system_prompt("Be brief.");
+        let result = agent.prompt("Hi").await.unwrap();
+        assert_eq!(result.outcome, Outcome::Completed);
+        let request = mock.requests().pop().unwrap();
+        assert_eq!(request.path, path);
+        assert_eq!(request.headers["x-team"], "blue");
+        assert_eq!(request.body["temperature"], 0.0, "zero is a value");
+        assert_eq!(request.body["max_tokens"], 64);
+        assert_eq!(request.body["stream"], true);
+        let message = result.message.unwrap();
+        let usage = &message.as_assistant().unwrap().usage;
+        if model.starts_with("anthropic") {
+            assert_eq!(request.headers["x-api-key"], "sk-1");
+            assert_eq!(request.body["system"], "Be brief.");
+            assert_eq!((result.text.as_str(), usage.input, usage.output, usage.total), ("messages", 10, 3, 13));
+        } else {
+            assert_eq!(request.headers["authorization"], "Bearer sk-1");
+            assert_eq!(request.body["messages"][0], json!({ "role": "system", "content": "Be brief." }));
+            assert_eq!((result.text.as_str(), usage.input, usage.cache_read, usage.output), ("chat", 6, 4, 2));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_set_is_not_sent() {
+    let mock = Mock::start(Script::new().answer(chat_answer("x")));
+    Agent::new("company/tiny").unwrap().base_url(&mock.url()).prompt("Hi").await.unwrap();
+    let request = mock.requests().pop().unwrap();
+    assert!(!request.headers.contains_key("authorization"), "no key is needed at an address of one's own");
+    let names: Vec<&String> = request.body.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["model", "messages", "stream", "stream_options"]);
+}
+
+#[tokio::test]
+async fn a_refused_key_keeps_the_providers_own_message_and_not_the_key() {
+    let body = json!({ "type": "error", "error": { "type": "authentication_error", "message": "invalid x-api-key: sk-secret" }, "request_id": "req_7" });
+    let mock = Mock::start(Script::new().answer(Answer::json(body).status(401)));
+    let error = failure(&mock, "anthropic/tiny").await;
+    assert_eq!(error.to_string(), "authentication: anthropic answered 401: invalid x-api-key: [key]");
+    assert_eq!((error.http_status(), error.provider(), error.request_id()), (Some(401), Some("anthropic"), Some("req_7")));
+    assert!(!error.retryable());
+}
+
+#[tokio::test]
+async fn error_bodies_of_every_shape() {
+    for (status, body, text, retryable) in [
+        (400, json!({ "error": { "message": "bad field" } }), "invalid_request: openai answered 400: bad field", false),
+        (
+            400,
+            json!({ "error": { "code": "context_length_exceeded", "message": "too long" } }),
+            "context_overflow: openai answered 400: too long",
+            false,
+        ),
+        (
+            400,
+            json!({ "error": { "message": "This model's maximum context length is 8192 tokens" } }),
+            "context_overflow: openai answered 400: This model's maximum context length is 8192 tokens",
+            false,
+        ),
+        (404, json!({ "error": "no such model" }), "not_found: openai answered 404: no such model", false),
+        (422, json!({ "detail": "nope" }), "invalid_request: openai answered 422: nope", false),
+        (429, json!({ "error": { "type": "insufficient_quota", "message": "pay" } }), "quota: openai answered 429: pay", false),
+        (429, json!({ "message": "slow down" }), "rate_limited: openai answered 429: slow down", true),
+        (500, json!({}), "server: openai answered 500: {}", true),
+        (529, json!({ "error": { "message": "busy" } }), "overloaded: openai answered 529: busy", true),
+        (504, json!(null), "timeout: openai answered 504: null", true),
+    ] {
+        let mock = Mock::start(Script::new().answer(Answer::json(body).status(status)));
+        let error = failure(&mock, "openai/tiny").await;
+        assert_eq!((error.to_string().as_str(), error.retryable()), (text, retryable));
+    }
+    let mock = Mock::start(Script::new().answer(Answer::text("<html>Bad gateway</html>").status(502)));
+    assert_eq!(failure(&mock, "openai/tiny").await.to_string(), "server: openai answered 502: <html>Bad gateway</html>");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let error = Agent::new("openai/tiny").unwrap().base_url(&url).prompt("go").await.unwrap_err();
+    let text =
+        format!("cannot connect to {url}/v1/chat/completions: Connection refused (os error 111); is the server running there?");
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Connection, text.as_str()));
+    assert!(error.retryable());
+}
+
+#[tokio::test]
+async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
+    for (model, answer) in [("openai/tiny", chat_answer("some text")), ("anthropic/tiny", messages_answer("some text"))] {
+        let mock = Mock::start(Script::new().answer(answer.cut_after(250)));
+        let error = failure(&mock, model).await;
+        assert_eq!(error.kind(), ErrorKind::StreamTruncated, "{error}");
+        assert!(error.message().starts_with("the connection to 127.0.0.1 broke in the middle of the answer: "), "{error}");
+        assert!(error.retryable());
+    }
+    let closed = [Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": "half" } }] }))];
+    let mock = Mock::start(Script::new().answer(Answer::frames(closed)));
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(
+        error.to_string(),
+        "stream_truncated: openai's answer ended in the middle: the connection closed before a finish_reason"
+    );
+    assert_eq!(error.result().unwrap().text, "half");
+}
+
+#[tokio::test]
+async fn an_error_inside_a_good_stream() {
+    let frames =
+        [Frame::event("error", json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } }))];
+    let mock = Mock::start(Script::new().answer(Answer::frames(frames)));
+    let error = failure(&mock, "anthropic/tiny").await;
+    assert_eq!(error.to_string(), "overloaded: anthropic sent an error in its stream: Overloaded");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream() {
+    let mock =
+        Mock::start(Script::new().answer(Answer::text("<html>Welcome</html>")).answer(Answer::frames([Frame::data("{oops")])));
+    assert_eq!(failure(&mock, "openai/tiny").await.kind(), ErrorKind::StreamTruncated);
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+    assert!(error.message().starts_with("openai sent a frame that cannot be read ("), "{error}");
+    assert!(error.message().ends_with("): {oops"), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_does_not_follow_a_redirect() {
+    let other = Mock::start(Script::new());
+    let mock = Mock::start(Script::new().answer(Answer::text("").status(307).header("location", other.url())));
+    let error = failure(&mock, "anthropic/tiny").await;
+    assert!(error.message().contains("answered 307, a redirect to"), "{error}");
+    assert!(other.requests().is_empty());
+}
+
+#[tokio::test]
+async fn without_a_key_the_run_ends_and_names_the_variable() {
+    // Both variables are unset in the environment that tests run in; a developer's own keys are not used here.
+    if std::env::var_os("ANTHROPIC_API_KEY").is_some() {
+        println!("skipped: ANTHROPIC_API_KEY is set");
+        return;
+    }
+    let agent = Agent::new("anthropic/claude-sonnet-4-5").unwrap();
+    let (events, result) = play(&agent).await;
+    check(&agent, &events);
+    let expected = ["message_start assistant", "message_end assistant error", "turn_end", "agent_end error"];
+    assert_eq!(briefs(&events)[4..], expected);
+    let error = result.error.unwrap();
+    let text = "no API key for anthropic: set the environment variable ANTHROPIC_API_KEY, or give api_key";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Authentication, text));
+}
+
+#[tokio::test]
+async fn headers_that_http_does_not_allow() {
+    let mock = Mock::start(Script::new());
+    let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).header("x-a", "line\nbreak");
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "invalid_argument: header \"x-a\": the value has characters that HTTP does not allow");
+}
+
+#[tokio::test]
+async fn raw_frames_are_told_when_asked_for() {
+    let mock = Mock::start(Script::new().answer(chat_answer("x")));
+    let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).raw_events(true);
+    let (events, _) = play(&agent).await;
+    check(&agent, &events);
+    let kinds: Vec<&str> = events[4..].iter().map(Event::kind).collect();
+    assert_eq!(kinds[..3], ["message_start", "raw", "text_start"], "raw frames wait for the held message_start");
+    assert_eq!(kinds.iter().filter(|kind| **kind == "raw").count(), 4);
+}
+
+#[test]
+fn keys_are_not_in_debug_output() {
+    let agent = Agent::new("company/tiny").unwrap().api_key("sk-secret").header("authorization", "Bearer sk-secret");
+    assert!(!format!("{agent:?}").contains("sk-secret"));
+    assert!(!agent.state_json().to_string().contains("sk-secret"));
+}
