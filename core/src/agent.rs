@@ -286,7 +286,7 @@ impl Agent {
         for (name, spelled, value) in named {
             let text = || settings::read(value, spelled, "text", None::<String>);
             match name {
-                "model" => model = Some(ModelSpec::from_json(value.clone())?),
+                "model" => model = Some(ModelSpec::from_json_spelled(value.clone(), spelling)?),
                 "base_url" => base_url = Some(text()?),
                 // Not through the error of `read`: that would show the key.
                 "api_key" if !value.is_string() && !value.is_null() => {

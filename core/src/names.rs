@@ -47,6 +47,24 @@ pub(crate) fn check_names(what: &str, map: &Map<String, Value>, known: &[&str]) 
     }
 }
 
+/// The object with its names in canonical spelling. Canonical names are understood under every spelling, so that saved JSON can
+/// be read by all.
+///
+/// # Errors
+/// `invalid_argument` for a name that is not known; names the nearest right one.
+pub(crate) fn canonical_names(
+    what: &str,
+    map: Map<String, Value>,
+    known: &[&str],
+    spelling: Spelling,
+) -> Result<Map<String, Value>, Error> {
+    let rename = |(name, value): (String, Value)| match known.iter().find(|k| **k == name || spelling.spell(k) == name) {
+        Some(canonical) => Ok(((*canonical).to_owned(), value)),
+        None => Err(unknown_name(what, &name, known.iter().copied(), spelling)),
+    };
+    map.into_iter().map(rename).collect()
+}
+
 /// The error for a name that is not known.
 pub(crate) fn unknown_name<'a>(
     what: &str,
@@ -60,4 +78,24 @@ pub(crate) fn unknown_name<'a>(
         None => format!("known are {}", known.join(", ")),
     };
     Error::invalid_argument(format!("unknown {what} {name:?}; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_told_in_the_host_s_spelling() {
+        let read = |value: Value| match value {
+            Value::Object(map) => canonical_names("field", map, &["base_url", "id"], Spelling::Camel),
+            _ => unreachable!(),
+        };
+        let expected = json!({ "id": 1, "base_url": 2 });
+        assert_eq!(Value::Object(read(json!({ "id": 1, "baseUrl": 2 })).unwrap()), expected);
+        assert_eq!(Value::Object(read(json!({ "id": 1, "base_url": 2 })).unwrap()), expected);
+        let error = read(json!({ "baseURL": 2 })).unwrap_err();
+        assert_eq!(error.message(), "unknown field \"baseURL\"; did you mean \"baseUrl\"?");
+    }
 }

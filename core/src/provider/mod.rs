@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::Model;
 use crate::model::http::HttpModel;
 use crate::model::scripted::ScriptedModel;
-use crate::names::check_names;
+use crate::names::{Spelling, canonical_names};
 use crate::protocol::{self, Protocol};
 use crate::transport::client::Client;
 use crate::usage::Prices;
@@ -76,6 +76,8 @@ const FIELDS: &[&str] = &[
     "script",
 ];
 
+const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write"];
+
 impl ModelSpec {
     /// Reads `provider/id`.
     ///
@@ -108,10 +110,21 @@ impl ModelSpec {
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
     pub fn from_json(value: Value) -> Result<ModelSpec, Error> {
+        ModelSpec::from_json_spelled(value, Spelling::Snake)
+    }
+
+    /// As [`ModelSpec::from_json`], with field names as the host's language spells them.
+    ///
+    /// # Errors
+    /// As [`ModelSpec::from_json`].
+    pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<ModelSpec, Error> {
         match value {
             Value::String(name) => ModelSpec::parse(&name),
             Value::Object(map) => {
-                check_names("model field", &map, FIELDS)?;
+                let mut map = canonical_names("model field", map, FIELDS, spelling)?;
+                if let Some(Value::Object(cost)) = map.get_mut("cost") {
+                    *cost = canonical_names("model cost field", std::mem::take(cost), PRICES, spelling)?;
+                }
                 if let Some((name, value)) = map
                     .get("headers")
                     .and_then(Value::as_object)

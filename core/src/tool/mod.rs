@@ -32,6 +32,7 @@ pub use schema::Validation;
 
 use crate::error::{Error, panic_message};
 use crate::message::{ContentBlock, joined_text};
+use crate::names::{Spelling, canonical_names};
 
 /// Whether a tool may run beside others of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,23 +90,35 @@ impl ToolSpec {
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
     pub fn from_json(value: Value) -> Result<ToolSpec, Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Fields {
-            name: String,
-            #[serde(default)]
-            label: Option<String>,
-            #[serde(default)]
-            description: String,
-            #[serde(default = "no_parameters")]
-            parameters: Value,
-            #[serde(default)]
-            execution_mode: Option<ExecutionMode>,
+        ToolSpec::from_json_spelled(value, Spelling::Snake, &[])
+    }
+
+    /// As [`ToolSpec::from_json`], with field names as the host's language spells them. `own` are names that the host handles
+    /// itself; they appear in the hint for a name that is not known.
+    ///
+    /// # Errors
+    /// As [`ToolSpec::from_json`].
+    pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
+        const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode"];
+        let wrong = |field: &str, wanted: &str, got: &Value| {
+            Error::invalid_argument(format!("tool: {}: expected {wanted}, got {got}", spelling.spell(field)))
+        };
+        let Value::Object(map) = value else {
+            return Err(Error::invalid_argument(format!("tool: expected an object, got {value}")));
+        };
+        let map = canonical_names("tool field", map, &[FIELDS, own].concat(), spelling)?;
+        let given = |field: &str| map.get(field).filter(|value| !value.is_null());
+        let text = |field: &str| given(field).map(|value| value.as_str().ok_or_else(|| wrong(field, "text", value))).transpose();
+        let name = text("name")?.ok_or_else(|| Error::invalid_argument("tool: name is missing"))?;
+        let parameters = given("parameters").cloned().unwrap_or_else(no_parameters);
+        let mut spec = ToolSpec::new(name, text("description")?.unwrap_or_default(), parameters)?;
+        if let Some(label) = text("label")? {
+            label.clone_into(&mut spec.label);
         }
-        let fields: Fields = serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("tool: {e}")))?;
-        let mut spec = ToolSpec::new(&fields.name, &fields.description, fields.parameters)?;
-        spec.execution_mode = fields.execution_mode;
-        spec.label = fields.label.unwrap_or(spec.label);
+        if let Some(mode) = given("execution_mode") {
+            let read = ExecutionMode::deserialize(mode);
+            spec.execution_mode = Some(read.map_err(|_| wrong("execution_mode", "\"parallel\" or \"sequential\"", mode))?);
+        }
         Ok(spec)
     }
 
