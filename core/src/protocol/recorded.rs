@@ -1,1 +1,177 @@
+//! Recorded streams of real servers, with what the official SDKs make of them. They are not part of this repository: where
+//! they are not at hand (`../shared/wire` beside it), this test says that it skips.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::by_name;
+use crate::error::Error;
+use crate::message::{AssistantMessage, ContentBlock};
+use crate::model::MessageBuilder;
+use crate::transport::sse::Splitter;
+use crate::usage::{StopReason, Usage};
+
+fn folder(api: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/wire").join(api);
+    folder.is_dir().then_some(folder)
+}
+
+/// Reads a stream in pieces that end at these places.
+fn decode(protocol: &str, stream: &[u8], cuts: &[usize]) -> (AssistantMessage, Option<Error>) {
+    let head = AssistantMessage {
+        content: Vec::new(),
+        provider: "p".into(),
+        protocol: protocol.into(),
+        model: "m".into(),
+        usage: Usage::default(),
+        stop_reason: None,
+        raw_stop_reason: None,
+        response_id: None,
+        error: None,
+        timestamp: 0,
+    };
+    let mut builder = MessageBuilder::new(head, 1, None);
+    let mut decoder = by_name(protocol).unwrap().decoder("p");
+    let mut splitter = Splitter::default();
+    let mut deltas = Vec::new();
+    let mut end = Ok(true);
+    let mut from = 0;
+    for cut in cuts.iter().copied().chain([stream.len()]) {
+        if matches!(end, Ok(true)) {
+            end = splitter.feed(&stream[from..cut], |frame| decoder.frame(&frame, &mut deltas));
+            from = cut;
+        }
+    }
+    if matches!(end, Ok(true)) {
+        end = splitter.finish(|frame| decoder.frame(&frame, &mut deltas));
+    }
+    let error = match end {
+        Ok(true) => decoder.end(&mut deltas).err(),
+        Ok(false) => None,
+        Err(error) => Some(error),
+    };
+    for delta in deltas {
+        builder.apply(delta).unwrap();
+    }
+    let failure = error.clone().map(|error| (StopReason::Error, error));
+    if failure.is_none() {
+        while builder.end_next().is_some() {}
+    }
+    (builder.finish(failure), error)
+}
+
+/// The message in the words of the expectation.
+fn summary(message: &AssistantMessage) -> Value {
+    let thinking: String = message
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Thinking { thinking, .. } => Some(thinking.as_str()),
+            _ => None,
+        })
+        .collect();
+    let calls: Vec<Value> =
+        message.tool_calls().map(|call| json!([call.id, call.name, call.arguments, call.raw_arguments])).collect();
+    json!({ "text": message.text(), "thinking": thinking, "tool_calls": calls, "stop_reason": message.raw_stop_reason })
+}
+
+fn expected(expected: &Value) -> Value {
+    let calls: Vec<Value> = expected["tool_calls"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|call| {
+            let arguments = if call["arguments"].is_null() { json!({}) } else { call["arguments"].clone() };
+            let raw = if call["arguments"].is_null() { call["arguments_raw"].clone() } else { Value::Null };
+            json!([call["id"], call["name"], arguments, raw])
+        })
+        .collect();
+    json!({ "text": expected["text"], "thinking": expected["thinking"], "tool_calls": calls, "stop_reason": expected["stop_reason"] })
+}
+
+/// Usage in our buckets from the provider's numbers.
+fn usage(protocol: &str, given: &Value) -> Value {
+    let count = |name: &str| given[name].as_u64().unwrap_or_default();
+    let (output, read, write) = (count("output"), count("cache_read"), count("cache_write"));
+    // The expectation has the provider's own numbers: only Anthropic's input leaves the cached tokens out.
+    let cached = if protocol == "anthropic" { 0 } else { read + write };
+    let input = count("input").saturating_sub(cached);
+    json!([input, output, read, write])
+}
+
+fn play(api: &str, protocol: &str, known: &[(&str, &str)]) {
+    let Some(folder) = folder(api) else {
+        println!("skipped: no recordings of {api} at hand");
+        return;
+    };
+    let known: BTreeMap<&str, &str> = known.iter().copied().collect();
+    let mut played = 0;
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "sse") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let stream = std::fs::read(&path).unwrap();
+        let oracle: Value = serde_json::from_slice(&std::fs::read(path.with_extension("expected.json")).unwrap()).unwrap();
+        let (message, error) = decode(protocol, &stream, &[]);
+        played += 1;
+        let mut differences = Vec::new();
+        let fails = error.is_some();
+        let should_fail = !oracle["error"].is_null() || oracle["stop_reason"].is_null();
+        if fails != should_fail {
+            differences.push(format!("error: ours {error:?}, expected {}", oracle["error"]));
+        } else if fails {
+            if json!(message.text()) != oracle["text"] {
+                differences.push(format!("text before the error: {:?}", message.text()));
+            }
+        } else {
+            let (ours, theirs) = (summary(&message), expected(&oracle));
+            for field in ["text", "thinking", "tool_calls", "stop_reason"] {
+                if ours[field] != theirs[field] {
+                    differences.push(format!("{field}: ours {}, expected {}", ours[field], theirs[field]));
+                }
+            }
+            let ours = json!([message.usage.input, message.usage.output, message.usage.cache_read, message.usage.cache_write]);
+            let theirs = usage(protocol, &oracle["usage"]);
+            if ours != theirs {
+                differences.push(format!("usage: ours {ours}, expected {theirs}"));
+            }
+        }
+        // Cut anywhere, the same message: at 200 places chosen by a fixed rule, and byte by byte around the start.
+        let mut place = 0_usize;
+        let cuts: Vec<usize> = (0..200)
+            .map(|i| {
+                place += 1 + (i * 7919 + 13) % (2 * stream.len() / 200 + 2);
+                place.min(stream.len())
+            })
+            .collect();
+        let (again, _) = decode(protocol, &stream, &cuts);
+        assert_eq!(again, message, "{name} cut at {cuts:?}");
+        match (known.get(name.as_str()), differences.is_empty()) {
+            (Some(_), true) => wrong.push(format!("{name}: listed as different, but is not")),
+            (None, false) => wrong.push(format!("{name}:\n    {}", differences.join("\n    "))),
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {played} differ:\n{}", wrong.len(), wrong.join("\n"));
+    println!("played {played} recordings of {api}");
+}
+
+#[test]
+fn anthropic_streams() {
+    play("anthropic-messages", "anthropic", &[]);
+}
+
+#[test]
+fn openai_chat_streams() {
+    let refusal = "a refusal is text to us; the expectation keeps it apart";
+    let known = [
+        ("openrouter-refusal-streaming-azure-routed-refusal", refusal),
+        ("openrouter-refusal-streaming-raw-model-surfaces-refusal", refusal),
+    ];
+    play("openai-chat", "openai_chat", &known);
+}
