@@ -4,10 +4,13 @@ use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
+use crate::names::{Spelling, unknown_name};
+use crate::settings;
 use crate::transport::client::Client;
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
@@ -51,6 +54,21 @@ impl Runtime {
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {e}")))?;
         Ok(Runtime::on(runtime.handle().clone(), Some(runtime)))
+    }
+
+    /// A runtime with options by name, as hosts of other languages have them: `threads`.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
+    pub fn with_options(options: &Map<String, Value>, spelling: Spelling) -> Result<Runtime, Error> {
+        const THREADS: &str = "threads";
+        if let Some(name) = options.keys().find(|name| *name != THREADS) {
+            return Err(unknown_name("option", name, std::iter::once(THREADS), spelling));
+        }
+        match options.get(THREADS) {
+            None | Some(Value::Null) => Runtime::new(),
+            Some(value) => Runtime::with_threads(settings::read(value, THREADS, "a whole number of threads", 0)?),
+        }
     }
 
     /// The tokio runtime that this code already runs in.

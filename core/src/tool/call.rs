@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +33,8 @@ struct Inner {
     cancel: CancellationToken,
     replies: Replies,
     clock: Clock,
+    /// Whose timers a blocking sleep uses.
+    engine: Option<Handle>,
     /// There until the call is answered: a virtual clock stands still as long.
     busy: Mutex<Option<Busy>>,
 }
@@ -76,6 +79,15 @@ impl ToolContext {
             biased;
             () = self.0.cancel.cancelled() => false,
             () = &mut sleep => true,
+        }
+    }
+
+    /// The same for a thread that may block: one of the tool's own, not one that runs async code.
+    pub fn sleep_blocking(&self, ms: u64) -> bool {
+        match &self.0.engine {
+            Some(engine) => engine.block_on(self.sleep(ms)),
+            // No call is made outside of the engine; if it were, there would be nothing to wait in.
+            None => false,
         }
     }
 
@@ -151,7 +163,8 @@ impl PendingCall {
         scope: Scope,
     ) -> PendingCall {
         let busy = Mutex::new(Some(clock.busy()));
-        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, replies, clock, busy }));
+        let engine = Handle::try_current().ok();
+        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, replies, clock, engine, busy }));
         PendingCall { context, arguments, scope, answered: false }
     }
 
