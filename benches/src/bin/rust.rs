@@ -1,0 +1,84 @@
+//! `bench-rust`: the engine through its Rust API.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agent_loop::{Agent, EventData, FnTool, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
+use agent_loop_benches::answers::Format;
+use agent_loop_benches::cli::Tally;
+use agent_loop_benches::harness;
+use serde_json::{Value, json};
+
+struct Engine {
+    runtime: Runtime,
+    url: String,
+    provider: &'static str,
+    tools: [Arc<dyn Tool>; 2],
+}
+
+fn calculator() -> Result<impl Tool, agent_loop::Error> {
+    let parameters = json!({
+        "type": "object",
+        "properties": { "operation": { "type": "string" }, "a": { "type": "number" }, "b": { "type": "number" } },
+        "required": ["operation", "a", "b"],
+    });
+    FnTool::new("calculator", "Perform basic arithmetic operations.", parameters, |arguments: Value, _call| async move {
+        let (a, b) = (arguments["a"].as_i64().ok_or("a is no number")?, arguments["b"].as_i64().ok_or("b is no number")?);
+        match arguments["operation"].as_str() {
+            Some("multiply") => Ok(json!({ "result": a * b })),
+            _ => Err("only multiply"),
+        }
+    })
+}
+
+fn echo() -> Result<impl Tool, agent_loop::Error> {
+    let parameters = json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
+    FnTool::new("echo", "Says how long a text is.", parameters, |arguments: Value, _call| async move {
+        Ok::<_, &str>(json!(format!("{} bytes", arguments["text"].as_str().unwrap_or_default().len())))
+    })
+}
+
+impl harness::Client for Engine {
+    async fn run(&self, model: &str) -> Result<Tally, String> {
+        let text = |error: agent_loop::Error| error.to_string();
+        let spec = ModelSpec::parse(&format!("{}/{model}", self.provider)).map_err(text)?;
+        let agent = Agent::with_spec(spec).runtime(&self.runtime).base_url(&self.url);
+        for tool in &self.tools {
+            agent.add_tool(Arc::clone(tool)).map_err(text)?;
+        }
+        let mut run = agent.stream("What is 15 multiplied by 23?").map_err(text)?;
+        let (mut deltas, mut bytes) = (0, 0);
+        while let Some(event) = run.next().await {
+            if let EventData::MessageUpdate(
+                MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. },
+            ) = &event.data
+            {
+                deltas += 1;
+                bytes += delta.len() as u64;
+            }
+        }
+        let result = run.result().await.map_err(text)?;
+        if result.outcome != Outcome::Completed {
+            return Err(format!("the run ended {}", result.outcome.as_str()));
+        }
+        if model.starts_with("calc") && result.text != "15 multiplied by 23 equals 345." {
+            return Err(format!("the answer is {:?}", result.text));
+        }
+        Ok(Tally::Deltas { deltas, bytes })
+    }
+}
+
+fn main() -> ExitCode {
+    harness::main(|url, format| {
+        let text = |error: agent_loop::Error| error.to_string();
+        Ok(Engine {
+            runtime: Runtime::current().map_err(text)?,
+            url: url.to_owned(),
+            provider: match format {
+                Format::Anthropic => "anthropic",
+                Format::Chat => "openai",
+            },
+            tools: [Arc::new(calculator().map_err(text)?), Arc::new(echo().map_err(text)?)],
+        })
+    })
+}
