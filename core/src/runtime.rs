@@ -173,6 +173,12 @@ impl Runtime {
         self.0.handle.block_on(future)
     }
 
+    /// Makes this the current runtime of the thread while the value lives: for hosts that poll this library's futures on an
+    /// event loop of their own.
+    pub fn enter(&self) -> tokio::runtime::EnterGuard<'_> {
+        self.0.handle.enter()
+    }
+
     /// Runs a future on the runtime's threads.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         drop(self.0.handle.spawn(future));

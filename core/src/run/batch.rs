@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
 use crate::event::{EventData, PartialResult};
@@ -19,6 +20,8 @@ struct Call {
     raw_arguments: Option<String>,
     started_ms: u64,
     answer: Option<(ToolOutput, bool)>,
+    /// Cancelled with its end, for the tool's side.
+    over: CancellationToken,
 }
 
 /// A call that may run: the tool and the arguments it gets.
@@ -40,6 +43,7 @@ impl Driver {
                 raw_arguments: call.raw_arguments,
                 started_ms: 0,
                 answer: None,
+                over: CancellationToken::new(),
             })
             .collect();
         let mut results = Vec::with_capacity(calls.len());
@@ -192,6 +196,7 @@ impl Driver {
             Arc::clone(&call.name),
             arguments,
             self.run.abort.child_token(),
+            call.over.clone(),
             self.replies.0.clone(),
             self.clock.clone(),
             self.scope.clone(),
@@ -222,6 +227,7 @@ impl Driver {
     }
 
     async fn end(&mut self, call: &mut Call, output: ToolOutput, is_error: bool) {
+        call.over.cancel();
         call.answer = Some((output.clone(), is_error));
         self.emit(EventData::ToolExecutionEnd {
             tool_call_id: Arc::clone(&call.id),

@@ -59,6 +59,12 @@ impl ToolContext {
         &self.0.cancel
     }
 
+    /// Cancelled when the run no longer waits for the call: it has its answer, or it was given up after the grace time of an
+    /// abort. For hosts that then stop what the tool still does.
+    pub fn over_token(&self) -> &CancellationToken {
+        &self.0.over
+    }
+
     /// Whether the answer is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.is_cancelled()
