@@ -31,6 +31,8 @@ struct Inner {
     id: Arc<str>,
     name: Arc<str>,
     cancel: CancellationToken,
+    /// Cancelled when the run no longer waits for the call.
+    over: CancellationToken,
     replies: Replies,
     clock: Clock,
     /// Whose timers a blocking sleep uses.
@@ -164,13 +166,14 @@ impl PendingCall {
         name: Arc<str>,
         arguments: Map<String, Value>,
         cancel: CancellationToken,
+        over: CancellationToken,
         replies: Replies,
         clock: Clock,
         scope: Scope,
     ) -> PendingCall {
         let busy = Mutex::new(Some(clock.busy()));
         let engine = Handle::try_current().ok();
-        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, replies, clock, engine, busy }));
+        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, over, replies, clock, engine, busy }));
         PendingCall { context, arguments, scope, answered: false }
     }
 
