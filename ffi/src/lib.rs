@@ -1,1 +1,52 @@
-//! Laid out in the next commit.
+//! libagent: the agent loop for C. What each function promises is written in `include/agent.h`; here is how it is kept.
+//!
+//! A function is short: guard, borrow, call core, hand out. [`guard`] turns errors and panics into a status and an error
+//! handle, [`handle`] is all pointer work with handles and callbacks, [`text`] all of it with text. Then a module for each
+//! noun of the header. Types and constants have their C names, so that one search finds both sides.
+
+#![allow(non_camel_case_types)] // the names of agent.h
+#![allow(clippy::missing_safety_doc)] // one contract for all pointers: agent.h, under OWNERSHIP, THREADS and TEXT
+
+pub mod agent;
+pub mod error;
+pub mod event;
+mod guard;
+pub mod handle;
+pub mod message;
+pub mod run;
+pub mod runtime;
+mod signal;
+pub mod text;
+pub mod tool;
+mod wait;
+
+use std::ffi::c_char;
+
+/// The promise that a program and the library it loads must share.
+pub const AGENT_ABI_VERSION: u32 = 0;
+
+/// The library's version.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_version() -> *const c_char {
+    const { text::with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0")) }.as_ptr()
+}
+
+/// The library's ABI.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_abi_version() -> u32 {
+    AGENT_ABI_VERSION
+}
+
+/// What the header says of threads holds for every handle.
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<error::agent_error_t>();
+    any_thread::<text::agent_text_t>();
+    any_thread::<runtime::agent_runtime_t>();
+    any_thread::<tool::agent_tool_t>();
+    any_thread::<tool::call::agent_tool_call_t>();
+    any_thread::<agent::agent_t>();
+    any_thread::<message::agent_messages_t>();
+    any_thread::<run::agent_run_t>();
+    any_thread::<event::agent_event_t>();
+};

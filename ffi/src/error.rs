@@ -1,0 +1,200 @@
+//! Statuses and error handles.
+
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+use agent_loop::{Error, ErrorKind};
+
+use crate::guard;
+use crate::handle::take_back;
+use crate::text::{Text, lend};
+
+/// How a call went.
+pub type agent_status_t = i32;
+
+/// It worked.
+pub const AGENT_OK: agent_status_t = 0;
+/// The run is over and all its events have been read.
+pub const AGENT_DONE: agent_status_t = 1;
+/// Nothing within the time given.
+pub const AGENT_PENDING: agent_status_t = 2;
+/// No key, or the provider refused it.
+pub const AGENT_AUTHENTICATION: agent_status_t = -1;
+/// The key is good but may not do this.
+pub const AGENT_PERMISSION: agent_status_t = -2;
+/// The model or address does not exist; also a tool, an argument, a listener.
+pub const AGENT_NOT_FOUND: agent_status_t = -3;
+/// The provider says that the request is malformed.
+pub const AGENT_INVALID_REQUEST: agent_status_t = -4;
+/// The conversation is longer than the model can take.
+pub const AGENT_CONTEXT_OVERFLOW: agent_status_t = -5;
+/// Too many requests.
+pub const AGENT_RATE_LIMITED: agent_status_t = -6;
+/// The account's money or allowance is used up.
+pub const AGENT_QUOTA: agent_status_t = -7;
+/// The provider has no capacity now.
+pub const AGENT_OVERLOADED: agent_status_t = -8;
+/// The provider failed.
+pub const AGENT_SERVER: agent_status_t = -9;
+/// A time limit passed.
+pub const AGENT_TIMEOUT: agent_status_t = -10;
+/// No connection.
+pub const AGENT_CONNECTION: agent_status_t = -11;
+/// The secure connection could not be set up.
+pub const AGENT_TLS: agent_status_t = -12;
+/// The answer ended before its closing event.
+pub const AGENT_STREAM_TRUNCATED: agent_status_t = -13;
+/// The answer is not what its protocol allows.
+pub const AGENT_PROTOCOL: agent_status_t = -14;
+/// A model of one's own failed.
+pub const AGENT_PROVIDER: agent_status_t = -15;
+/// A hook failed.
+pub const AGENT_CALLBACK: agent_status_t = -16;
+/// A size bound was passed.
+pub const AGENT_LIMIT: agent_status_t = -17;
+/// An argument is wrong.
+pub const AGENT_INVALID_ARGUMENT: agent_status_t = -18;
+/// The call does not fit the present state.
+pub const AGENT_INVALID_STATE: agent_status_t = -19;
+/// A run is active on this agent.
+pub const AGENT_BUSY: agent_status_t = -20;
+/// It was aborted.
+pub const AGENT_ABORTED: agent_status_t = -21;
+/// The operating system refused something.
+pub const AGENT_IO: agent_status_t = -22;
+/// A bug in the library was caught.
+pub const AGENT_PANIC: agent_status_t = -23;
+
+/// The status of an error's kind.
+pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
+    match kind {
+        ErrorKind::Authentication => AGENT_AUTHENTICATION,
+        ErrorKind::Permission => AGENT_PERMISSION,
+        ErrorKind::NotFound => AGENT_NOT_FOUND,
+        ErrorKind::InvalidRequest => AGENT_INVALID_REQUEST,
+        ErrorKind::ContextOverflow => AGENT_CONTEXT_OVERFLOW,
+        ErrorKind::RateLimited => AGENT_RATE_LIMITED,
+        ErrorKind::Quota => AGENT_QUOTA,
+        ErrorKind::Overloaded => AGENT_OVERLOADED,
+        ErrorKind::Server => AGENT_SERVER,
+        ErrorKind::Timeout => AGENT_TIMEOUT,
+        ErrorKind::Connection => AGENT_CONNECTION,
+        ErrorKind::Tls => AGENT_TLS,
+        ErrorKind::StreamTruncated => AGENT_STREAM_TRUNCATED,
+        ErrorKind::Protocol => AGENT_PROTOCOL,
+        ErrorKind::Provider => AGENT_PROVIDER,
+        ErrorKind::Callback => AGENT_CALLBACK,
+        ErrorKind::Limit => AGENT_LIMIT,
+        ErrorKind::InvalidArgument => AGENT_INVALID_ARGUMENT,
+        ErrorKind::InvalidState => AGENT_INVALID_STATE,
+        ErrorKind::Busy => AGENT_BUSY,
+        ErrorKind::Aborted => AGENT_ABORTED,
+        ErrorKind::Io => AGENT_IO,
+        ErrorKind::Panic => AGENT_PANIC,
+    }
+}
+
+fn word(status: agent_status_t) -> &'static CStr {
+    match status {
+        AGENT_OK => c"ok",
+        AGENT_DONE => c"done",
+        AGENT_PENDING => c"pending",
+        AGENT_AUTHENTICATION => c"authentication",
+        AGENT_PERMISSION => c"permission",
+        AGENT_NOT_FOUND => c"not_found",
+        AGENT_INVALID_REQUEST => c"invalid_request",
+        AGENT_CONTEXT_OVERFLOW => c"context_overflow",
+        AGENT_RATE_LIMITED => c"rate_limited",
+        AGENT_QUOTA => c"quota",
+        AGENT_OVERLOADED => c"overloaded",
+        AGENT_SERVER => c"server",
+        AGENT_TIMEOUT => c"timeout",
+        AGENT_CONNECTION => c"connection",
+        AGENT_TLS => c"tls",
+        AGENT_STREAM_TRUNCATED => c"stream_truncated",
+        AGENT_PROTOCOL => c"protocol",
+        AGENT_PROVIDER => c"provider",
+        AGENT_CALLBACK => c"callback",
+        AGENT_LIMIT => c"limit",
+        AGENT_INVALID_ARGUMENT => c"invalid_argument",
+        AGENT_INVALID_STATE => c"invalid_state",
+        AGENT_BUSY => c"busy",
+        AGENT_ABORTED => c"aborted",
+        AGENT_IO => c"io",
+        AGENT_PANIC => c"panic",
+        _ => c"unknown",
+    }
+}
+
+/// Why a call failed.
+pub struct agent_error_t {
+    error: Error,
+    message: OnceLock<Text>,
+    json: OnceLock<Text>,
+}
+
+impl agent_error_t {
+    pub(crate) fn new(error: Error) -> agent_error_t {
+        agent_error_t { error, message: OnceLock::new(), json: OnceLock::new() }
+    }
+}
+
+/// The status as a word.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_status_name(status: agent_status_t) -> *const c_char {
+    word(status).as_ptr()
+}
+
+/// The kind of failure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_error_status(error: *const agent_error_t) -> agent_status_t {
+    // SAFETY: an error or NULL.
+    guard::read(AGENT_OK, || Some(status_of(unsafe { error.as_ref() }?.error.kind())))
+}
+
+/// What was wrong, where, and what to do.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_error_message(error: *const agent_error_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an error or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let error = error.as_ref()?;
+            Some(error.message.get_or_init(|| Text::new(error.error.message())))
+        })
+    }
+}
+
+/// The error as JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_error_json(error: *const agent_error_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an error or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let error = error.as_ref()?;
+            Some(error.json.get_or_init(|| Text::json(&error.error)))
+        })
+    }
+}
+
+/// Releases an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_error_free(error: *mut agent_error_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(error) }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_own_status_and_its_own_word() {
+        let statuses: Vec<_> = ErrorKind::ALL.iter().map(|kind| status_of(*kind)).collect();
+        let expected: Vec<_> = (1..).map(|n: agent_status_t| -n).take(ErrorKind::ALL.len()).collect();
+        assert_eq!(statuses, expected);
+        for kind in ErrorKind::ALL {
+            assert_eq!(word(status_of(*kind)).to_str(), Ok(kind.as_str()));
+        }
+        assert_eq!(word(-1000), c"unknown");
+    }
+}

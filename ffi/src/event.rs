@@ -1,0 +1,251 @@
+//! Events as C reads them: no JSON and no memory taken for a delta; all else is made when it is asked for.
+
+pub mod kind;
+mod parts;
+
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+use agent_loop::{Event, EventData, Message};
+
+use crate::error::agent_error_t;
+use crate::guard;
+use crate::handle::take_back;
+use crate::run::end::{AGENT_OUTCOME_NONE, outcome_of};
+use crate::text::{Text, lend};
+
+/// An event, and what was lent of it.
+pub struct agent_event_t {
+    event: Event,
+    /// A delta's text, in memory that the next event uses again.
+    delta: Text,
+    /// All else. Not there until somebody asks.
+    lent: OnceLock<Box<Lent>>,
+}
+
+/// What was lent of an event. A missing text is kept as `None`.
+#[derive(Default)]
+struct Lent {
+    run_id: OnceLock<Text>,
+    text: OnceLock<Option<Text>>,
+    role: OnceLock<Text>,
+    arguments: OnceLock<Text>,
+    tool_call_id: OnceLock<Text>,
+    tool_name: OnceLock<Text>,
+    error: OnceLock<agent_error_t>,
+    partial: OnceLock<Option<Text>>,
+    json: OnceLock<Text>,
+}
+
+impl agent_event_t {
+    pub(crate) fn new(event: Event) -> agent_event_t {
+        let mut delta = Text::new("");
+        delta.set(parts::delta_of(&event.data).unwrap_or_default());
+        agent_event_t { event, delta, lent: OnceLock::new() }
+    }
+
+    /// Takes the next event in the place of this one.
+    pub(crate) fn replace(&mut self, event: Event) {
+        if let Some(delta) = parts::delta_of(&event.data) {
+            self.delta.set(delta);
+        }
+        self.event = event;
+        self.lent.take();
+    }
+
+    fn lent(&self) -> &Lent {
+        self.lent.get_or_init(Box::default)
+    }
+
+    fn text(&self) -> Option<&Text> {
+        if parts::delta_of(&self.event.data).is_some() {
+            return Some(&self.delta);
+        }
+        self.lent().text.get_or_init(|| parts::text_of(&self.event.data).map(Text::new)).as_ref()
+    }
+}
+
+/// What happened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_kind(event: *const agent_event_t) -> i32 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || Some(kind::kind(&unsafe { event.as_ref() }?.event.data)))
+}
+
+/// The kind as a word.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_event_kind_name(kind: i32) -> *const c_char {
+    kind::word(kind).map_or(std::ptr::null(), CStr::as_ptr)
+}
+
+/// Whether it is a piece of an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_is_message_update(event: *const agent_event_t) -> bool {
+    // SAFETY: an event or NULL.
+    guard::read(false, || Some(matches!(unsafe { event.as_ref() }?.event.data, EventData::MessageUpdate(_))))
+}
+
+/// The run's id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_run_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            Some(event.lent().run_id.get_or_init(|| Text::new(&*event.event.run_id)))
+        })
+    }
+}
+
+/// Its number in the run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_seq(event: *const agent_event_t) -> u64 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || Some(unsafe { event.as_ref() }?.event.seq))
+}
+
+/// The turn.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_turn(event: *const agent_event_t) -> u32 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || Some(unsafe { event.as_ref() }?.event.turn))
+}
+
+/// Which block of the message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_content_index(event: *const agent_event_t) -> u32 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || match &unsafe { event.as_ref() }?.event.data {
+        EventData::MessageUpdate(update) => Some(update.content_index()),
+        _ => None,
+    })
+}
+
+/// The event's text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_text(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe { lend(length, || event.as_ref()?.text()) }
+}
+
+/// The message's role.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            let message = parts::message_of(&event.event.data)?;
+            Some(event.lent().role.get_or_init(|| Text::new(message.role())))
+        })
+    }
+}
+
+/// A call's arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_arguments(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            let arguments = parts::arguments_of(&event.event.data)?;
+            Some(event.lent().arguments.get_or_init(|| Text::json(arguments)))
+        })
+    }
+}
+
+/// Whether a tool failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_is_error(event: *const agent_event_t) -> bool {
+    // SAFETY: an event or NULL.
+    guard::read(false, || parts::is_error(&unsafe { event.as_ref() }?.event.data))
+}
+
+/// The call's id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_tool_call_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            let (id, _) = parts::call_and_tool(&event.event.data)?;
+            Some(event.lent().tool_call_id.get_or_init(|| Text::new(id)))
+        })
+    }
+}
+
+/// The tool's name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_tool_name(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            let (_, name) = parts::call_and_tool(&event.event.data)?;
+            Some(event.lent().tool_name.get_or_init(|| Text::new(name)))
+        })
+    }
+}
+
+/// Why the run ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_outcome(event: *const agent_event_t) -> i32 {
+    // SAFETY: an event or NULL.
+    guard::read(AGENT_OUTCOME_NONE, || match &unsafe { event.as_ref() }?.event.data {
+        EventData::AgentEnd { outcome, .. } => Some(outcome_of(*outcome)),
+        _ => None,
+    })
+}
+
+/// What failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_error(event: *const agent_event_t) -> *const agent_error_t {
+    guard::read(std::ptr::null(), || {
+        // SAFETY: an event or NULL.
+        let event = unsafe { event.as_ref() }?;
+        let error = parts::error_of(&event.event.data)?;
+        Some(std::ptr::from_ref(event.lent().error.get_or_init(|| agent_error_t::new(error.clone()))))
+    })
+}
+
+/// The message as it stood after the event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            let partial = || event.event.partial().map(|message| Text::json(&Message::Assistant(message)));
+            event.lent().partial.get_or_init(partial).as_ref()
+        })
+    }
+}
+
+/// The event in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_json(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let event = event.as_ref()?;
+            Some(event.lent().json.get_or_init(|| Text::new(event.event.to_json())))
+        })
+    }
+}
+
+/// Keeps an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_clone(event: *const agent_event_t) -> *mut agent_event_t {
+    guard::read(std::ptr::null_mut(), || {
+        // SAFETY: an event or NULL.
+        let event = unsafe { event.as_ref() }?;
+        Some(Box::into_raw(Box::new(agent_event_t::new(event.event.clone()))))
+    })
+}
+
+/// Releases a clone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_free(event: *mut agent_event_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(event) }));
+}

@@ -1,0 +1,103 @@
+//! The kinds of events by number and by word.
+
+use std::ffi::CStr;
+
+use agent_loop::{EventData, MessageUpdate};
+
+/// The run begins.
+pub const AGENT_EVENT_AGENT_START: i32 = 1;
+/// A turn begins.
+pub const AGENT_EVENT_TURN_START: i32 = 2;
+/// A message begins.
+pub const AGENT_EVENT_MESSAGE_START: i32 = 3;
+/// A text block begins.
+pub const AGENT_EVENT_TEXT_START: i32 = 4;
+/// More text.
+pub const AGENT_EVENT_TEXT_DELTA: i32 = 5;
+/// A text block is complete.
+pub const AGENT_EVENT_TEXT_END: i32 = 6;
+/// A thinking block begins.
+pub const AGENT_EVENT_THINKING_START: i32 = 7;
+/// More thinking.
+pub const AGENT_EVENT_THINKING_DELTA: i32 = 8;
+/// A thinking block is complete.
+pub const AGENT_EVENT_THINKING_END: i32 = 9;
+/// A tool call begins.
+pub const AGENT_EVENT_TOOL_CALL_START: i32 = 10;
+/// More of a call's arguments.
+pub const AGENT_EVENT_TOOL_CALL_DELTA: i32 = 11;
+/// A tool call is complete.
+pub const AGENT_EVENT_TOOL_CALL_END: i32 = 12;
+/// A message is complete.
+pub const AGENT_EVENT_MESSAGE_END: i32 = 13;
+/// A tool call is taken up.
+pub const AGENT_EVENT_TOOL_EXECUTION_START: i32 = 14;
+/// A tool tells how far it is.
+pub const AGENT_EVENT_TOOL_EXECUTION_UPDATE: i32 = 15;
+/// A tool call has its answer.
+pub const AGENT_EVENT_TOOL_EXECUTION_END: i32 = 16;
+/// A turn is over.
+pub const AGENT_EVENT_TURN_END: i32 = 17;
+/// The run is over.
+pub const AGENT_EVENT_AGENT_END: i32 = 18;
+/// The model call is tried again after a pause.
+pub const AGENT_EVENT_RETRY: i32 = 19;
+/// Something was repaired, dropped, late or odd.
+pub const AGENT_EVENT_DIAGNOSTIC: i32 = 20;
+/// A frame as the provider sent it.
+pub const AGENT_EVENT_RAW: i32 = 21;
+
+pub(super) fn kind(data: &EventData) -> i32 {
+    match data {
+        EventData::AgentStart => AGENT_EVENT_AGENT_START,
+        EventData::TurnStart => AGENT_EVENT_TURN_START,
+        EventData::MessageStart { .. } => AGENT_EVENT_MESSAGE_START,
+        EventData::MessageUpdate(update) => match update {
+            MessageUpdate::TextStart { .. } => AGENT_EVENT_TEXT_START,
+            MessageUpdate::TextDelta { .. } => AGENT_EVENT_TEXT_DELTA,
+            MessageUpdate::TextEnd { .. } => AGENT_EVENT_TEXT_END,
+            MessageUpdate::ThinkingStart { .. } => AGENT_EVENT_THINKING_START,
+            MessageUpdate::ThinkingDelta { .. } => AGENT_EVENT_THINKING_DELTA,
+            MessageUpdate::ThinkingEnd { .. } => AGENT_EVENT_THINKING_END,
+            MessageUpdate::ToolCallStart { .. } => AGENT_EVENT_TOOL_CALL_START,
+            MessageUpdate::ToolCallDelta { .. } => AGENT_EVENT_TOOL_CALL_DELTA,
+            MessageUpdate::ToolCallEnd { .. } => AGENT_EVENT_TOOL_CALL_END,
+        },
+        EventData::MessageEnd { .. } => AGENT_EVENT_MESSAGE_END,
+        EventData::ToolExecutionStart { .. } => AGENT_EVENT_TOOL_EXECUTION_START,
+        EventData::ToolExecutionUpdate { .. } => AGENT_EVENT_TOOL_EXECUTION_UPDATE,
+        EventData::ToolExecutionEnd { .. } => AGENT_EVENT_TOOL_EXECUTION_END,
+        EventData::TurnEnd { .. } => AGENT_EVENT_TURN_END,
+        EventData::AgentEnd { .. } => AGENT_EVENT_AGENT_END,
+        EventData::Retry { .. } => AGENT_EVENT_RETRY,
+        EventData::Diagnostic { .. } => AGENT_EVENT_DIAGNOSTIC,
+        EventData::Raw { .. } => AGENT_EVENT_RAW,
+    }
+}
+
+pub(super) fn word(kind: i32) -> Option<&'static CStr> {
+    Some(match kind {
+        AGENT_EVENT_AGENT_START => c"agent_start",
+        AGENT_EVENT_TURN_START => c"turn_start",
+        AGENT_EVENT_MESSAGE_START => c"message_start",
+        AGENT_EVENT_TEXT_START => c"text_start",
+        AGENT_EVENT_TEXT_DELTA => c"text_delta",
+        AGENT_EVENT_TEXT_END => c"text_end",
+        AGENT_EVENT_THINKING_START => c"thinking_start",
+        AGENT_EVENT_THINKING_DELTA => c"thinking_delta",
+        AGENT_EVENT_THINKING_END => c"thinking_end",
+        AGENT_EVENT_TOOL_CALL_START => c"tool_call_start",
+        AGENT_EVENT_TOOL_CALL_DELTA => c"tool_call_delta",
+        AGENT_EVENT_TOOL_CALL_END => c"tool_call_end",
+        AGENT_EVENT_MESSAGE_END => c"message_end",
+        AGENT_EVENT_TOOL_EXECUTION_START => c"tool_execution_start",
+        AGENT_EVENT_TOOL_EXECUTION_UPDATE => c"tool_execution_update",
+        AGENT_EVENT_TOOL_EXECUTION_END => c"tool_execution_end",
+        AGENT_EVENT_TURN_END => c"turn_end",
+        AGENT_EVENT_AGENT_END => c"agent_end",
+        AGENT_EVENT_RETRY => c"retry",
+        AGENT_EVENT_DIAGNOSTIC => c"diagnostic",
+        AGENT_EVENT_RAW => c"raw",
+        _ => return None,
+    })
+}

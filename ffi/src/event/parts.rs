@@ -1,0 +1,107 @@
+//! Which part of an event an accessor gives.
+
+use std::borrow::Cow;
+
+use agent_loop::{ContentBlock, Error, EventData, Message, MessageUpdate, ToolCall};
+use serde_json::{Map, Value};
+
+use crate::message::tool_result;
+
+pub(super) fn delta_of(data: &EventData) -> Option<&str> {
+    match data {
+        EventData::MessageUpdate(
+            MessageUpdate::TextDelta { delta, .. }
+            | MessageUpdate::ThinkingDelta { delta, .. }
+            | MessageUpdate::ToolCallDelta { delta, .. },
+        ) => Some(delta),
+        _ => None,
+    }
+}
+
+/// The text of all events but deltas.
+pub(super) fn text_of(data: &EventData) -> Option<Cow<'_, str>> {
+    match data {
+        EventData::MessageUpdate(update) => match update {
+            MessageUpdate::TextEnd { block, .. } | MessageUpdate::ThinkingEnd { block, .. } => block_text(block).map(Cow::from),
+            MessageUpdate::TextStart { .. }
+            | MessageUpdate::ThinkingStart { .. }
+            | MessageUpdate::ToolCallStart { .. }
+            | MessageUpdate::TextDelta { .. }
+            | MessageUpdate::ThinkingDelta { .. }
+            | MessageUpdate::ToolCallDelta { .. }
+            | MessageUpdate::ToolCallEnd { .. } => None,
+        },
+        EventData::MessageStart { message } | EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => {
+            Some(message.text().into())
+        }
+        EventData::ToolExecutionUpdate { partial_result, .. } => Some(partial_result.text().into()),
+        EventData::ToolExecutionEnd { result, .. } => Some(result.text().into()),
+        EventData::Retry { error, .. } => Some(error.message().into()),
+        EventData::Diagnostic { message, .. } => Some(message.into()),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::ToolExecutionStart { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Raw { .. } => None,
+    }
+}
+
+fn block_text(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text { text, .. } => Some(text),
+        ContentBlock::Thinking { thinking, .. } => Some(thinking),
+        ContentBlock::Image { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+fn call_of(data: &EventData) -> Option<&ToolCall> {
+    match data {
+        EventData::MessageUpdate(MessageUpdate::ToolCallEnd { block: ContentBlock::ToolCall(call), .. }) => Some(call),
+        _ => None,
+    }
+}
+
+/// The message that begins or ends.
+pub(super) fn message_of(data: &EventData) -> Option<&Message> {
+    match data {
+        EventData::MessageStart { message } | EventData::MessageEnd { message } => Some(message),
+        _ => None,
+    }
+}
+
+/// Id and name of the tool call that an event is about.
+pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
+    match data {
+        EventData::MessageUpdate(MessageUpdate::ToolCallStart { id, name, .. }) => Some((id, name)),
+        EventData::ToolExecutionStart { tool_call_id, tool_name, .. }
+        | EventData::ToolExecutionUpdate { tool_call_id, tool_name, .. }
+        | EventData::ToolExecutionEnd { tool_call_id, tool_name, .. } => Some((tool_call_id, tool_name)),
+        _ => call_of(data).map(|call| (&*call.id, &*call.name)).or_else(|| {
+            let result = tool_result(message_of(data)?)?;
+            Some((&*result.tool_call_id, &*result.tool_name))
+        }),
+    }
+}
+
+pub(super) fn arguments_of(data: &EventData) -> Option<&Map<String, Value>> {
+    match data {
+        EventData::ToolExecutionStart { arguments, .. } | EventData::ToolExecutionUpdate { arguments, .. } => Some(arguments),
+        _ => call_of(data).map(|call| &call.arguments),
+    }
+}
+
+pub(super) fn error_of(data: &EventData) -> Option<&Error> {
+    match data {
+        EventData::AgentEnd { error, .. } => error.as_ref(),
+        EventData::Retry { error, .. } => Some(error),
+        EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => message.as_assistant()?.error.as_ref(),
+        _ => None,
+    }
+}
+
+pub(super) fn is_error(data: &EventData) -> Option<bool> {
+    match data {
+        EventData::ToolExecutionEnd { is_error, .. } => Some(*is_error),
+        _ => tool_result(message_of(data)?).map(|result| result.is_error),
+    }
+}

@@ -1,0 +1,203 @@
+//! Lists of messages: written by the program for a prompt, or read by it after a run.
+
+use std::ffi::c_char;
+use std::sync::{Arc, OnceLock};
+
+use agent_loop::{Error, Message, Prompt, ToolResultMessage};
+use serde_json::Value;
+
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::{self, guard};
+use crate::handle::{borrow_mut, hand_out, take_back, wanted};
+use crate::text::{self, Text, lend};
+
+/// A list of messages.
+#[derive(Default)]
+pub struct agent_messages_t {
+    entries: Vec<Entry>,
+    json: OnceLock<Text>,
+}
+
+/// A message and what was lent of it.
+struct Entry {
+    message: Arc<Message>,
+    role: OnceLock<Text>,
+    text: OnceLock<Text>,
+    json: OnceLock<Text>,
+}
+
+impl agent_messages_t {
+    pub(crate) fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> agent_messages_t {
+        let entry = |message| Entry { message, role: OnceLock::new(), text: OnceLock::new(), json: OnceLock::new() };
+        agent_messages_t { entries: messages.into_iter().map(entry).collect(), json: OnceLock::new() }
+    }
+
+    pub(crate) fn prompt(&self) -> Prompt {
+        self.entries.iter().map(|entry| Message::clone(&entry.message)).collect::<Vec<_>>().into()
+    }
+
+    fn add(&mut self, message: Message) {
+        self.entries.extend(agent_messages_t::new([Arc::new(message)]).entries);
+        self.json = OnceLock::new();
+    }
+}
+
+/// A tool's result, if the message is one.
+pub(crate) fn tool_result(message: &Message) -> Option<&ToolResultMessage> {
+    match message {
+        Message::ToolResult(result) => Some(result),
+        Message::User(_) | Message::Assistant(_) | Message::Custom(_) => None,
+    }
+}
+
+/// Makes an empty list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_new(
+    messages: *mut *mut agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            hand_out(wanted(messages, "messages")?, agent_messages_t::default());
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Reads a list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_from_json(
+    json: *const c_char,
+    length: usize,
+    messages: *mut *mut agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let out = wanted(messages, "messages")?;
+            let Value::Array(list) = text::json(json, length, "json")? else {
+                return Err(Error::invalid_argument("json: expected an array of messages; add a single one to a list"));
+            };
+            let read = |(i, message): (usize, Value)| {
+                serde_json::from_value(message).map(Arc::new).map_err(|e| Error::invalid_argument(format!("json: [{i}]: {e}")))
+            };
+            let list: Vec<Arc<Message>> = list.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
+            hand_out(out, agent_messages_t::new(list));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Appends what a user says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_add_user(
+    messages: *mut agent_messages_t,
+    text: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL that nobody else uses meanwhile, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let messages = borrow_mut(messages, "messages")?;
+            // The run that it starts gives it its time.
+            messages.add(Message::user(text::required(text, length, "text")?, 0));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Appends a message in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_add_json(
+    messages: *mut agent_messages_t,
+    json: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL that nobody else uses meanwhile, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let messages = borrow_mut(messages, "messages")?;
+            messages.add(Message::from_json(text::json(json, length, "json")?)?);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// How many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_count(messages: *const agent_messages_t) -> usize {
+    // SAFETY: a list or NULL.
+    guard::read(0, || Some(unsafe { messages.as_ref() }?.entries.len()))
+}
+
+/// A message's role.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_role(
+    messages: *const agent_messages_t,
+    index: usize,
+    length: *mut usize,
+) -> *const c_char {
+    // SAFETY: a list or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let entry = messages.as_ref()?.entries.get(index)?;
+            Some(entry.role.get_or_init(|| Text::new(entry.message.role())))
+        })
+    }
+}
+
+/// A message's text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_text(
+    messages: *const agent_messages_t,
+    index: usize,
+    length: *mut usize,
+) -> *const c_char {
+    // SAFETY: a list or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let entry = messages.as_ref()?.entries.get(index)?;
+            Some(entry.text.get_or_init(|| Text::new(entry.message.text())))
+        })
+    }
+}
+
+/// A message in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_json_at(
+    messages: *const agent_messages_t,
+    index: usize,
+    length: *mut usize,
+) -> *const c_char {
+    // SAFETY: a list or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let entry = messages.as_ref()?.entries.get(index)?;
+            Some(entry.json.get_or_init(|| Text::json(&entry.message)))
+        })
+    }
+}
+
+/// All messages in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_json(messages: *const agent_messages_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a list or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let messages = messages.as_ref()?;
+            let list = || messages.entries.iter().map(|entry| &entry.message).collect::<Vec<_>>();
+            Some(messages.json.get_or_init(|| Text::json(&list())))
+        })
+    }
+}
+
+/// Releases a list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_free(messages: *mut agent_messages_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(messages) }));
+}

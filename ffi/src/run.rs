@@ -1,0 +1,271 @@
+//! Runs: their events one by one, ways to learn that there are some, and what they came to.
+
+pub mod end;
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::task::{Wake, Waker};
+
+use agent_loop::{Agent, Error, ErrorKind, Event, Run, RunResult};
+
+use crate::error::{AGENT_DONE, AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
+use crate::event::agent_event_t;
+use crate::guard::{self, guard};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, wanted};
+use crate::runtime::limit;
+use crate::signal::Signal;
+use crate::text::{Text, lend};
+use crate::wait::wait_for;
+use end::End;
+
+/// Told that a run can be pulled.
+pub type agent_wakeup_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
+type WakeupFunction = unsafe extern "C" fn(userdata: *mut c_void);
+
+impl Wake for Callback<WakeupFunction> {
+    fn wake(self: Arc<Self>) {
+        // SAFETY: the function and its userdata came together.
+        unsafe { (self.function)(self.userdata()) };
+    }
+}
+
+/// One run of an agent.
+pub struct agent_run_t {
+    run: Run,
+    agent: Agent,
+    id: Text,
+    reader: Mutex<Reader>,
+    end: OnceLock<End>,
+}
+
+/// The one who pulls: a batch of events, taken under one lock, is handed out one by one.
+#[derive(Default)]
+struct Reader {
+    batch: std::vec::IntoIter<Event>,
+    /// The event that C has.
+    lent: Option<agent_event_t>,
+    over: bool,
+    wakeup: Option<Waker>,
+    signal: Option<Arc<Signal>>,
+}
+
+impl Reader {
+    /// Takes what waits in the run's queue. When that is nothing, the queue will call the wakeup.
+    fn refill(&mut self, run: &Run) {
+        // Before the queue says that it is empty: what it gives is not nothing.
+        self.tell_batch(true);
+        match run.drain(usize::MAX, self.wakeup.as_ref()) {
+            Some(events) => self.batch = events.into_iter(),
+            None => self.over = true,
+        }
+        self.tell_batch(self.batch.len() > 0);
+    }
+
+    fn next(&mut self) -> Option<*const agent_event_t> {
+        let event = self.batch.next()?;
+        if self.batch.len() == 0 {
+            self.tell_batch(false);
+        }
+        let lent = match &mut self.lent {
+            Some(lent) => {
+                lent.replace(event);
+                lent
+            }
+            none => none.insert(agent_event_t::new(event)),
+        };
+        Some(std::ptr::from_ref(lent))
+    }
+
+    fn discard(&mut self) {
+        self.batch = Vec::new().into_iter();
+        self.tell_batch(false);
+    }
+
+    fn has_something(&self) -> bool {
+        self.over || self.batch.len() > 0
+    }
+
+    fn tell_batch(&self, ready: bool) {
+        if let Some(signal) = &self.signal {
+            signal.batch(ready);
+        }
+    }
+}
+
+impl agent_run_t {
+    pub(crate) fn new(run: Run, agent: &Agent) -> agent_run_t {
+        let id = Text::new(run.id());
+        agent_run_t { run, agent: agent.clone(), id, reader: Mutex::default(), end: OnceLock::new() }
+    }
+
+    /// What the run came to, once it is over.
+    fn result(&self) -> Option<&RunResult> {
+        self.run.finished()
+    }
+
+    /// The same as it is lent.
+    fn end(&self) -> Option<&End> {
+        let result = self.result()?;
+        Some(self.end.get_or_init(|| End::new(result)))
+    }
+
+    fn reader(&self) -> Result<MutexGuard<'_, Reader>, Error> {
+        match self.reader.try_lock() {
+            Ok(reader) => Ok(reader),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let text = "another thread is pulling this run at the same time; pull from one thread at a time";
+                Err(Error::new(ErrorKind::InvalidState, text))
+            }
+        }
+    }
+
+    /// Lends the next event, where there is one now or in time.
+    ///
+    /// # Safety
+    /// `out` may be written.
+    unsafe fn next(&self, timeout_ms: i64, out: *mut *const agent_event_t) -> Result<agent_status_t, Error> {
+        self.agent.check_outside("agent_run_next")?;
+        let mut reader = self.reader()?;
+        loop {
+            if let Some(event) = reader.next() {
+                // SAFETY: the caller's promise.
+                unsafe { out.write(event) };
+                return Ok(AGENT_OK);
+            }
+            if reader.over {
+                return Ok(AGENT_DONE);
+            }
+            reader.refill(&self.run);
+            if !reader.has_something() && (timeout_ms == 0 || !self.run.wait_readable(limit(timeout_ms))) {
+                return Ok(AGENT_PENDING);
+            }
+        }
+    }
+}
+
+impl Drop for agent_run_t {
+    fn drop(&mut self) {
+        let reader = self.reader.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if reader.wakeup.take().is_some() {
+            // The queue lets go of the wakeup, so that its destroy does not have to wait for the end of the run.
+            drop(self.run.drain(usize::MAX, None));
+        }
+    }
+}
+
+/// The run's id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_id(run: *const agent_run_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a run or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&run.as_ref()?.id)) }
+}
+
+/// The next event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_next(
+    run: *mut agent_run_t,
+    timeout_ms: i64,
+    event: *mut *const agent_event_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a run or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let run = borrow(run, "run")?;
+            run.next(timeout_ms, wanted(event, "event")?)
+        })
+    }
+}
+
+/// Waits until the run is over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_wait(
+    run: *mut agent_run_t,
+    timeout_ms: i64,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a run or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let run = borrow(run, "run")?;
+            run.agent.check_outside("agent_run_wait")?;
+            run.reader()?.discard();
+            wait_for(run.run.outcome(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
+        })
+    }
+}
+
+/// Sets who is told that there is something to pull.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_set_wakeup(
+    run: *mut agent_run_t,
+    function: agent_wakeup_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: a run or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let run = borrow(run, "run")?;
+            let wakeup = callback.optional().map(|callback| Waker::from(Arc::new(callback)));
+            let mut reader = run.reader()?;
+            let before = std::mem::replace(&mut reader.wakeup, wakeup.clone());
+            if !reader.has_something() {
+                reader.refill(&run.run);
+            }
+            let now = reader.has_something();
+            // Not under the lock: what is called, to wake or to destroy, may pull.
+            drop(reader);
+            drop(before);
+            if let (Some(wakeup), true) = (wakeup, now) {
+                wakeup.wake();
+            }
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// A descriptor to poll.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: a run or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let run = borrow(run, "run")?;
+            let out = wanted(fd, "fd")?;
+            let mut reader = run.reader()?;
+            if reader.signal.is_none() {
+                let signal = Signal::new()
+                    .map_err(|e| Error::new(ErrorKind::Io, format!("a descriptor for the run cannot be made: {e}")))?;
+                let told = Arc::clone(&signal);
+                run.run.observe(Some(Box::new(move |ready| told.queue(ready))));
+                reader.signal = Some(signal);
+                reader.tell_batch(reader.batch.len() > 0);
+            }
+            out.write(reader.signal.as_ref().map_or(-1, |signal| signal.fd()));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Aborts the run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_abort(run: *const agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: a run or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(run, "run")?.run.abort();
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Releases a run; an active one is aborted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_free(run: *mut agent_run_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(run) }));
+}

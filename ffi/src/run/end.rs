@@ -1,0 +1,167 @@
+//! What a run came to.
+
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+use agent_loop::{Outcome, RunResult, Usage};
+
+use super::agent_run_t;
+use crate::error::agent_error_t;
+use crate::guard;
+use crate::message::agent_messages_t;
+use crate::text::{Text, lend};
+
+/// It has not ended.
+pub const AGENT_OUTCOME_NONE: i32 = 0;
+/// The model had nothing more to do.
+pub const AGENT_OUTCOME_COMPLETED: i32 = 1;
+/// The tools asked for the end.
+pub const AGENT_OUTCOME_STOPPED: i32 = 2;
+/// The last allowed turn left work to do.
+pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
+/// It was aborted.
+pub const AGENT_OUTCOME_ABORTED: i32 = 4;
+/// Something failed.
+pub const AGENT_OUTCOME_ERROR: i32 = 5;
+
+/// Tokens read that were not in a cache.
+pub const AGENT_USAGE_INPUT: i32 = 1;
+/// Tokens written, thinking included.
+pub const AGENT_USAGE_OUTPUT: i32 = 2;
+/// Tokens read from the provider's cache.
+pub const AGENT_USAGE_CACHE_READ: i32 = 3;
+/// Tokens written to it.
+pub const AGENT_USAGE_CACHE_WRITE: i32 = 4;
+/// The part of the output that was thinking.
+pub const AGENT_USAGE_REASONING: i32 = 5;
+/// All of them.
+pub const AGENT_USAGE_TOTAL: i32 = 6;
+
+/// The number of an outcome.
+pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Completed => AGENT_OUTCOME_COMPLETED,
+        Outcome::Stopped => AGENT_OUTCOME_STOPPED,
+        Outcome::MaxTurns => AGENT_OUTCOME_MAX_TURNS,
+        Outcome::Aborted => AGENT_OUTCOME_ABORTED,
+        Outcome::Error => AGENT_OUTCOME_ERROR,
+    }
+}
+
+fn word(outcome: i32) -> Option<&'static CStr> {
+    Some(match outcome {
+        AGENT_OUTCOME_COMPLETED => c"completed",
+        AGENT_OUTCOME_STOPPED => c"stopped",
+        AGENT_OUTCOME_MAX_TURNS => c"max_turns",
+        AGENT_OUTCOME_ABORTED => c"aborted",
+        AGENT_OUTCOME_ERROR => c"error",
+        _ => return None,
+    })
+}
+
+fn count(usage: &Usage, which: i32) -> Option<u64> {
+    let Usage { input, output, cache_read, cache_write, reasoning, total, cost: _ } = usage;
+    Some(match which {
+        AGENT_USAGE_INPUT => *input,
+        AGENT_USAGE_OUTPUT => *output,
+        AGENT_USAGE_CACHE_READ => *cache_read,
+        AGENT_USAGE_CACHE_WRITE => *cache_write,
+        AGENT_USAGE_REASONING => *reasoning,
+        AGENT_USAGE_TOTAL => *total,
+        _ => return None,
+    })
+}
+
+/// A run's result as it is lent.
+pub(crate) struct End {
+    text: Text,
+    messages: agent_messages_t,
+    error: Option<agent_error_t>,
+    json: OnceLock<Text>,
+}
+
+impl End {
+    pub(crate) fn new(result: &RunResult) -> End {
+        End {
+            text: Text::new(&*result.text),
+            messages: agent_messages_t::new(result.messages.iter().cloned()),
+            error: result.error.clone().map(agent_error_t::new),
+            json: OnceLock::new(),
+        }
+    }
+}
+
+/// Why the run ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_outcome(run: *const agent_run_t) -> i32 {
+    // SAFETY: a run or NULL.
+    guard::read(AGENT_OUTCOME_NONE, || Some(outcome_of(unsafe { run.as_ref() }?.result()?.outcome)))
+}
+
+/// The outcome as a word.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_outcome_name(outcome: i32) -> *const c_char {
+    word(outcome).map_or(std::ptr::null(), CStr::as_ptr)
+}
+
+/// The text of its last answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a run or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&run.as_ref()?.end()?.text)) }
+}
+
+/// The sum of its tokens.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_usage(run: *const agent_run_t, which: i32) -> u64 {
+    // SAFETY: a run or NULL.
+    guard::read(0, || count(&unsafe { run.as_ref() }?.result()?.usage, which))
+}
+
+/// How many turns began.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_turns(run: *const agent_run_t) -> u32 {
+    // SAFETY: a run or NULL.
+    guard::read(0, || Some(unsafe { run.as_ref() }?.result()?.turns))
+}
+
+/// The messages it added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_messages(run: *const agent_run_t) -> *const agent_messages_t {
+    // SAFETY: a run or NULL.
+    guard::read(std::ptr::null(), || Some(&raw const unsafe { run.as_ref() }?.end()?.messages))
+}
+
+/// Why it failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_error(run: *const agent_run_t) -> *const agent_error_t {
+    // SAFETY: a run or NULL.
+    guard::read(std::ptr::null(), || Some(std::ptr::from_ref(unsafe { run.as_ref() }?.end()?.error.as_ref()?)))
+}
+
+/// All of it in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_json(run: *const agent_run_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a run or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let run = run.as_ref()?;
+            let (end, result) = (run.end()?, run.result()?);
+            Some(end.json.get_or_init(|| Text::json(result)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_cores() {
+        use Outcome::{Aborted, Completed, Error, MaxTurns, Stopped};
+        for outcome in [Completed, Stopped, MaxTurns, Aborted, Error] {
+            assert_eq!(word(outcome_of(outcome)).and_then(|word| word.to_str().ok()), Some(outcome.as_str()));
+        }
+        assert_eq!(word(AGENT_OUTCOME_NONE), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Runtimes: threads and connections, made and shut down by the program.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use agent_loop::{Error, ErrorKind, Runtime, Spelling};
+
+use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
+use crate::guard::{self, guard};
+use crate::handle::{borrow, hand_out, take_back, wanted};
+use crate::text;
+
+/// Threads and connections.
+pub struct agent_runtime_t {
+    pub(crate) runtime: Runtime,
+}
+
+/// A time in milliseconds; negative is without limit.
+pub(crate) fn limit(timeout_ms: i64) -> Option<Duration> {
+    u64::try_from(timeout_ms).ok().map(Duration::from_millis)
+}
+
+/// Makes a runtime.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_runtime_new(
+    options: *const c_char,
+    length: usize,
+    runtime: *mut *mut agent_runtime_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let out = wanted(runtime, "runtime")?;
+            let runtime = if options.is_null() {
+                Runtime::new()?
+            } else {
+                Runtime::with_options(&text::object(options, length, "options")?, Spelling::Snake)?
+            };
+            hand_out(out, agent_runtime_t { runtime });
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Aborts all runs, waits for them, and stops the threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_runtime_shutdown(
+    runtime: *mut agent_runtime_t,
+    timeout_ms: i64,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a runtime or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let runtime = &borrow(runtime, "runtime")?.runtime;
+            if runtime.is_current() {
+                let text = "agent_runtime_shutdown inside a callback would wait for itself; call it on a thread of your own";
+                return Err(Error::new(ErrorKind::InvalidState, text));
+            }
+            let ended = runtime.shutdown(limit(timeout_ms).unwrap_or(Duration::MAX));
+            Ok(if ended { AGENT_OK } else { AGENT_PENDING })
+        })
+    }
+}
+
+/// Releases a runtime.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_runtime_free(runtime: *mut agent_runtime_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(runtime) }));
+}

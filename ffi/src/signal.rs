@@ -1,0 +1,97 @@
+//! A descriptor that is readable as long as there is something to pull, for event loops that poll.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What makes the descriptor readable: the run's queue, told under its lock, or events that were taken from it in a batch.
+#[derive(Default)]
+struct State {
+    queue: bool,
+    batch: bool,
+}
+
+/// The descriptor and who keeps it.
+pub(crate) struct Signal {
+    state: Mutex<State>,
+    pair: Pair,
+}
+
+impl Signal {
+    /// A descriptor that is not readable yet.
+    pub(crate) fn new() -> io::Result<Arc<Signal>> {
+        Ok(Arc::new(Signal { state: Mutex::default(), pair: Pair::new()? }))
+    }
+
+    /// The queue has events or is closed, or neither.
+    pub(crate) fn queue(&self, ready: bool) {
+        self.change(|state| state.queue = ready);
+    }
+
+    /// A batch has events left, or none.
+    pub(crate) fn batch(&self, ready: bool) {
+        self.change(|state| state.batch = ready);
+    }
+
+    pub(crate) fn fd(&self) -> std::ffi::c_int {
+        self.pair.fd()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        let before = state.queue || state.batch;
+        change(&mut state);
+        let after = state.queue || state.batch;
+        if before != after {
+            // Under the lock: the descriptor always says what the state says.
+            self.pair.set(after);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Two ends of a socket: a byte in it makes the reading end readable.
+#[cfg(unix)]
+struct Pair {
+    read: std::os::unix::net::UnixStream,
+    write: std::os::unix::net::UnixStream,
+}
+
+#[cfg(unix)]
+impl Pair {
+    fn new() -> io::Result<Pair> {
+        let (read, write) = std::os::unix::net::UnixStream::pair()?;
+        // Whatever a host does with its end, this library does not hang on it.
+        read.set_nonblocking(true)?;
+        write.set_nonblocking(true)?;
+        Ok(Pair { read, write })
+    }
+
+    fn set(&self, readable: bool) {
+        use std::io::{Read as _, Write as _};
+        // Neither can fail in a way that could be helped: there is at most one byte on the way.
+        let _ = if readable { (&self.write).write(&[1]) } else { (&self.read).read(&mut [0; 8]) };
+    }
+
+    fn fd(&self) -> std::ffi::c_int {
+        std::os::fd::AsRawFd::as_raw_fd(&self.read)
+    }
+}
+
+#[cfg(not(unix))]
+struct Pair;
+
+#[cfg(not(unix))]
+impl Pair {
+    fn new() -> io::Result<Pair> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there are no descriptors to poll on this system"))
+    }
+
+    fn set(&self, _readable: bool) {}
+
+    fn fd(&self) -> std::ffi::c_int {
+        -1
+    }
+}

@@ -1,0 +1,157 @@
+//! Text over the edge: in by pointer and length, out with a NUL behind it and lent by a handle.
+
+use std::ffi::{CStr, c_char};
+
+use agent_loop::Error;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::guard;
+use crate::handle::take_back;
+
+/// As the length of a text: it ends with a NUL.
+pub const AGENT_NTS: usize = usize::MAX;
+
+/// A text that C can read: UTF-8 and a NUL. Its address stays when this is moved.
+#[derive(Debug)]
+pub(crate) struct Text(Vec<u8>);
+
+/// A text of its own.
+pub struct agent_text_t(Text);
+
+impl agent_text_t {
+    pub(crate) fn new(text: impl Into<String>) -> agent_text_t {
+        agent_text_t(Text::new(text))
+    }
+}
+
+impl Text {
+    pub(crate) fn new(text: impl Into<String>) -> Text {
+        let mut bytes = text.into().into_bytes();
+        bytes.reserve_exact(1);
+        bytes.push(0);
+        Text(bytes)
+    }
+
+    /// The canonical JSON of something of core's.
+    pub(crate) fn json(value: &impl Serialize) -> Text {
+        // Nothing of core's can fail to serialise: all map keys are strings.
+        Text::new(serde_json::to_string(value).unwrap_or_default())
+    }
+
+    /// Replaces the text and keeps the memory.
+    pub(crate) fn set(&mut self, text: &str) {
+        self.0.clear();
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(0);
+    }
+
+    /// Lends the text to C.
+    ///
+    /// # Safety
+    /// `length` is null or may be written.
+    pub(crate) unsafe fn lend(&self, length: *mut usize) -> *const c_char {
+        // SAFETY: the caller's promise.
+        unsafe { tell_length(length, self.0.len() - 1) };
+        self.0.as_ptr().cast()
+    }
+}
+
+/// Lends a text that may be missing, then as NULL with length 0.
+///
+/// # Safety
+/// `length` is null or may be written.
+pub(crate) unsafe fn lend<'a>(length: *mut usize, find: impl FnOnce() -> Option<&'a Text>) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe {
+        tell_length(length, 0);
+        guard::read(std::ptr::null(), || Some(find()?.lend(length)))
+    }
+}
+
+/// # Safety
+/// `length` is null or may be written.
+unsafe fn tell_length(length: *mut usize, value: usize) {
+    if !length.is_null() {
+        // SAFETY: not null, so it may be written.
+        unsafe { length.write(value) };
+    }
+}
+
+/// A constant text; fails to compile without its NUL.
+pub(crate) const fn with_nul(text: &str) -> &CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a constant text without NUL"),
+    }
+}
+
+/// Text from C. `name` is the argument's, for the error.
+///
+/// # Safety
+/// `pointer` is null, or has `length` bytes that stay as long as `'a` (with [`AGENT_NTS`]: up to a NUL).
+pub(crate) unsafe fn required<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Error> {
+    // SAFETY: the caller's promise.
+    unsafe { optional(pointer, length, name) }?.ok_or_else(|| Error::invalid_argument(format!("{name} is NULL")))
+}
+
+/// Text from C that may be NULL.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn optional<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<Option<&'a str>, Error> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    let bytes = if length == AGENT_NTS {
+        // SAFETY: the caller says that there is a NUL.
+        unsafe { CStr::from_ptr(pointer) }.to_bytes()
+    } else if isize::try_from(length).is_err() {
+        return Err(Error::invalid_argument(format!("{name}: a length of {length} bytes is more than there can be")));
+    } else {
+        // SAFETY: the caller says that there are so many bytes.
+        unsafe { std::slice::from_raw_parts(pointer.cast(), length) }
+    };
+    std::str::from_utf8(bytes)
+        .map(Some)
+        .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: the byte at {} is wrong", e.valid_up_to())))
+}
+
+/// JSON from C.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn json(pointer: *const c_char, length: usize, name: &str) -> Result<Value, Error> {
+    // SAFETY: the caller's promise.
+    parse(unsafe { required(pointer, length, name) }?, name)
+}
+
+/// A JSON object from C.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn object(pointer: *const c_char, length: usize, name: &str) -> Result<Map<String, Value>, Error> {
+    // SAFETY: the caller's promise.
+    match unsafe { json(pointer, length, name) }? {
+        Value::Object(map) => Ok(map),
+        other => Err(Error::invalid_argument(format!("{name}: expected a JSON object, got {other}"))),
+    }
+}
+
+pub(crate) fn parse(text: &str, name: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|e| Error::invalid_argument(format!("{name} is not JSON: {e}")))
+}
+
+/// The text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_text_data(text: *const agent_text_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a text or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&text.as_ref()?.0)) }
+}
+
+/// Releases a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_text_free(text: *mut agent_text_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(text) }));
+}

@@ -1,0 +1,293 @@
+//! A call of a tool: its arguments, and its answer, now or later, from any thread.
+
+use std::collections::BTreeMap;
+use std::ffi::c_char;
+use std::sync::{Mutex, OnceLock};
+
+use agent_loop::{Error, ErrorKind, PendingCall, ToolContext};
+use serde_json::{Map, Value};
+
+use super::lock;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::{self, guard};
+use crate::handle::{borrow, take_back, wanted};
+use crate::text::{self, Text, lend};
+
+/// One call of a tool.
+pub struct agent_tool_call_t {
+    context: ToolContext,
+    id: Text,
+    name: Text,
+    arguments: Map<String, Value>,
+    json: OnceLock<Text>,
+    /// The texts lent of single arguments.
+    strings: Mutex<BTreeMap<String, Text>>,
+    /// There until it is answered.
+    pending: Mutex<Option<PendingCall>>,
+}
+
+impl agent_tool_call_t {
+    pub(super) fn new(call: PendingCall) -> agent_tool_call_t {
+        agent_tool_call_t {
+            context: call.context().clone(),
+            id: Text::new(call.id()),
+            name: Text::new(call.name()),
+            arguments: call.arguments().clone(),
+            json: OnceLock::new(),
+            strings: Mutex::default(),
+            pending: Mutex::new(Some(call)),
+        }
+    }
+
+    fn argument(&self, name: &str) -> Result<&Value, Error> {
+        let given = self.arguments.get(name).filter(|value| !value.is_null());
+        given.ok_or_else(|| {
+            let names: Vec<&str> = self.arguments.keys().map(String::as_str).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let text = format!("the call of {} has no argument {name:?}; it has: {names}", self.context.name());
+            Error::new(ErrorKind::NotFound, text)
+        })
+    }
+
+    fn not_a(&self, what: &str, name: &str, value: &Value) -> Error {
+        Error::invalid_argument(format!("argument {name:?} of {} is not {what}: {value}", self.context.name()))
+    }
+
+    /// The call, to be answered by whoever takes it.
+    fn take(&self) -> Result<PendingCall, Error> {
+        lock(&self.pending).take().ok_or_else(|| self.answered())
+    }
+
+    fn update(&self, partial: Value) -> Result<(), Error> {
+        let pending = lock(&self.pending);
+        // Under the lock: an update may not overtake the answer.
+        pending.as_ref().ok_or_else(|| self.answered())?.context().update(partial);
+        Ok(())
+    }
+
+    fn answered(&self) -> Error {
+        let text = format!("this call of {} has its answer already; answer a call once", self.context.name());
+        Error::new(ErrorKind::InvalidState, text)
+    }
+}
+
+/// The call's id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_id(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&call.as_ref()?.id)) }
+}
+
+/// The tool's name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_name(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&call.as_ref()?.name)) }
+}
+
+/// The arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_arguments(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe {
+        lend(length, || {
+            let call = call.as_ref()?;
+            Some(call.json.get_or_init(|| Text::json(&call.arguments)))
+        })
+    }
+}
+
+/// One argument that is a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_get_string(
+    call: *const agent_tool_call_t,
+    name: *const c_char,
+    length: usize,
+    value: *mut *const c_char,
+    value_length: *mut usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let name = text::required(name, length, "name")?;
+            let out = wanted(value, "value")?;
+            let found = call.argument(name)?;
+            let text = found.as_str().ok_or_else(|| call.not_a("a text", name, found))?;
+            let mut strings = lock(&call.strings);
+            let lent = strings.entry(name.to_owned()).or_insert_with(|| Text::new(text));
+            out.write(lent.lend(value_length));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// One argument that is a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_get_number(
+    call: *const agent_tool_call_t,
+    name: *const c_char,
+    length: usize,
+    value: *mut f64,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let name = text::required(name, length, "name")?;
+            let out = wanted(value, "value")?;
+            let found = call.argument(name)?;
+            out.write(found.as_f64().ok_or_else(|| call.not_a("a number", name, found))?);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// One argument that is true or false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_get_bool(
+    call: *const agent_tool_call_t,
+    name: *const c_char,
+    length: usize,
+    value: *mut bool,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let name = text::required(name, length, "name")?;
+            let out = wanted(value, "value")?;
+            let found = call.argument(name)?;
+            out.write(found.as_bool().ok_or_else(|| call.not_a("true or false", name, found))?);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Whether the answer is no longer wanted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_is_cancelled(call: *const agent_tool_call_t) -> bool {
+    // SAFETY: a call or NULL.
+    guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
+}
+
+/// Waits in the engine's time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_sleep(
+    call: *const agent_tool_call_t,
+    ms: u64,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            if call.context.sleep_blocking(ms) {
+                return Ok(AGENT_OK);
+            }
+            let text = format!("the call of {} was cancelled: its run was aborted", call.context.name());
+            Err(Error::new(ErrorKind::Aborted, text))
+        })
+    }
+}
+
+/// Tells how far the tool is, with a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_update(
+    call: *mut agent_tool_call_t,
+    text: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(call, "call")?.update(text::required(text, length, "text")?.into())?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Tells how far the tool is, with JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_update_json(
+    call: *mut agent_tool_call_t,
+    json: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(call, "call")?.update(text::json(json, length, "json")?)?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Answers with a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_respond(
+    call: *mut agent_tool_call_t,
+    text: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let text = text::required(text, length, "text")?;
+            call.take()?.respond(text.into());
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Answers with JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_respond_json(
+    call: *mut agent_tool_call_t,
+    json: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let value = text::json(json, length, "json")?;
+            call.take()?.respond(value);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Answers that the call failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_fail(
+    call: *mut agent_tool_call_t,
+    message: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let message = text::required(message, length, "message")?;
+            call.take()?.fail(message);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Releases a call; an unanswered one fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_free(call: *mut agent_tool_call_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(call) }));
+}

@@ -1,0 +1,703 @@
+/*
+ * agent.h - libagent: the LLM agent loop as a C library.
+ *
+ * An agent has a model, tools and a conversation. A prompt starts a run: the model is asked, the
+ * tools it calls are executed, it is asked again with their results, and so on until the work is
+ * done. All of it is told as events while it happens.
+ *
+ *     #include <agent.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         agent_runtime_t *runtime = NULL;
+ *         agent_t *agent = NULL;
+ *         agent_run_t *run = NULL;
+ *         const agent_event_t *event;
+ *         agent_error_t *error = NULL;
+ *         agent_status_t rc;
+ *
+ *         if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
+ *             || agent_new(runtime, "openai/gpt-5", AGENT_NTS, &agent, &error) < 0
+ *             || agent_prompt(agent, "Hello!", AGENT_NTS, &run, &error) < 0) {
+ *             fprintf(stderr, "%s\n", agent_error_message(error, NULL));
+ *             return 1;
+ *         }
+ *         while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK)
+ *             if (agent_event_kind(event) == AGENT_EVENT_TEXT_DELTA)
+ *                 fputs(agent_event_text(event, NULL), stdout);
+ *         if (rc < 0)
+ *             fprintf(stderr, "%s\n", agent_error_message(error, NULL));
+ *         else if (agent_run_outcome(run) == AGENT_OUTCOME_ERROR)
+ *             fprintf(stderr, "%s\n", agent_error_message(agent_run_error(run), NULL));
+ *
+ *         agent_run_free(run);
+ *         agent_free(agent);
+ *         agent_runtime_shutdown(runtime, 5000, NULL);
+ *         agent_runtime_free(runtime);
+ *         agent_error_free(error);
+ *         return 0;
+ *     }
+ *
+ *     cc hello.c $(pkg-config --cflags --libs libagent)
+ *
+ *
+ * EVENTS
+ *
+ * A run tells everything it does, in this order:
+ *
+ *     agent_start
+ *       turn_start                                a turn: one answer of the model, and its tools
+ *         message_start message_end               the prompt
+ *         message_start                           the answer begins
+ *           text_start text_delta... text_end     a piece of it; also thinking_..., tool_call_...
+ *         message_end                             the answer, whole
+ *         tool_execution_start ..._update ..._end a tool at work, for each call
+ *         message_start message_end               its result
+ *       turn_end
+ *       turn_start ...                            as long as there are results to answer
+ *     agent_end                                   exactly once, and nothing after it
+ *
+ * They come either way, and both at once if you like:
+ *
+ *   pulled  agent_run_next() gives one after the other. To wait in an event loop of your own, have it
+ *           poll the descriptor of agent_run_fd(), or be woken by agent_run_set_wakeup(). A run whose
+ *           reader is slow waits for it.
+ *   pushed  agent_subscribe() has a function of yours called with each event, in order, one at a
+ *           time. The run waits for it.
+ *
+ * What the world does (a refused key, a cut connection, a broken tool) is told in events and in the
+ * run's outcome. What the caller does wrong (a NULL, bad JSON, a second run at the same time) is
+ * returned by the call. The kinds of failure are the same in both: AGENT_AUTHENTICATION to AGENT_PANIC.
+ *
+ *
+ * THREADS
+ *
+ * Threads and connections belong to a runtime that you make; nothing here is global. Everything on an
+ * agent_t, and aborting a run, may be done from any thread at any time. Pulling the events of one run,
+ * and using the event that it lends, is for one thread at a time. Every handle may be used on
+ * another thread than the one that made it.
+ *
+ * Callbacks come on threads of the library, in their own order: events of one run one at a time,
+ * tools of one run side by side, each on a thread where it may block as long as it likes. Inside a callback you may
+ * call any function but those that would wait for the very run that is waiting for you: agent_prompt(),
+ * agent_run_next(), agent_run_wait() and agent_wait_for_idle() of the same agent, and
+ * agent_runtime_shutdown(), give AGENT_INVALID_STATE there. No C++ exception may leave a callback.
+ *
+ * After fork() a runtime is of no use in the child; make a new one there.
+ *
+ *
+ * OWNERSHIP
+ *
+ * All types are opaque. What you get through a T ** or as a T * is yours, and you release it once with
+ * its ..._free(), which accepts NULL, does not wait and does no IO. What you get as a const T * (or
+ * as text) is lent; the function says until when.
+ *
+ * No call takes a handle away from you, and you may free what you made as soon as you do not need
+ * it yourself: an agent keeps its tools, a run its agent. Freeing a handle inside a callback is fine.
+ *
+ * A callback is given as function, userdata and destroy. userdata is the first argument of each call.
+ * destroy (NULL if there is nothing to do) is called with it exactly once, when the function will not
+ * be called any more: also if the call that was given it failed. It may come on any thread.
+ *
+ *
+ * RESULTS
+ *
+ * agent_status_t is AGENT_OK (0), a positive value that is fine but different (AGENT_DONE,
+ * AGENT_PENDING), or negative for a failure. The last parameter is where the error goes: NULL if you
+ * do not want it; else, on failure, it is given a handle to free, and otherwise not touched. Outputs
+ * are written only when the status is AGENT_OK. Functions that only read have no status: given NULL,
+ * or asked for what is not there, they give NULL, 0 or false.
+ *
+ *
+ * TEXT
+ *
+ * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length when it ends
+ * with a NUL. It is copied. Text out is UTF-8 with a NUL behind it; its length, for which you may
+ * pass NULL, does not count that. JSON is text like any other; the objects and their fields are
+ * described in docs/abi.md.
+ *
+ *
+ * VERSIONS
+ *
+ * AGENT_VERSION is the library this header came with, agent_version() the one that is loaded. What
+ * must agree is AGENT_ABI_VERSION: the library's file name has it (libagent.so.0). Within one ABI functions, constants and JSON fields
+ * are added, never changed or removed: skip event kinds and statuses that you do not know.
+ */
+
+#ifndef AGENT_H
+#define AGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AGENT_VERSION "0.1.0"
+#define AGENT_VERSION_MAJOR 0
+#define AGENT_VERSION_MINOR 1
+#define AGENT_VERSION_PATCH 0
+
+/** The promise that a program and the library it loads must share; see docs/abi.md. */
+#define AGENT_ABI_VERSION 0
+
+/** As the length of a text: it ends with a NUL. */
+#define AGENT_NTS SIZE_MAX
+
+/* ================================================================================ types ======== */
+
+/** How a call went: AGENT_OK, a positive AGENT_... or a negative one. */
+typedef int32_t agent_status_t;
+
+enum {
+    AGENT_OK = 0,
+    /** The run is over and all its events have been read. */
+    AGENT_DONE = 1,
+    /** Nothing within the time given. */
+    AGENT_PENDING = 2,
+
+    /* From the world: found in events, messages and agent_run_error(). */
+    AGENT_AUTHENTICATION = -1,   /**< no key, or the provider refused it (HTTP 401) */
+    AGENT_PERMISSION = -2,       /**< the key is good but may not do this (403) */
+    AGENT_NOT_FOUND = -3,        /**< the model or address (404); also a tool, an argument, a listener */
+    AGENT_INVALID_REQUEST = -4,  /**< the provider says that the request is malformed (400, 409, 422) */
+    AGENT_CONTEXT_OVERFLOW = -5, /**< the conversation is longer than the model can take */
+    AGENT_RATE_LIMITED = -6,     /**< too many requests; the same may work later (429) */
+    AGENT_QUOTA = -7,            /**< the account's money or allowance is used up (402, some 429) */
+    AGENT_OVERLOADED = -8,       /**< the provider has no capacity now (503, 529) */
+    AGENT_SERVER = -9,           /**< the provider failed (other 5xx) */
+    AGENT_TIMEOUT = -10,         /**< a time limit passed, here or at a gateway */
+    AGENT_CONNECTION = -11,      /**< no connection, or it broke before the answer began */
+    AGENT_TLS = -12,             /**< the secure connection could not be set up */
+    AGENT_STREAM_TRUNCATED = -13, /**< the answer ended before its closing event */
+    AGENT_PROTOCOL = -14,        /**< the answer is not what its protocol allows */
+    AGENT_PROVIDER = -15,        /**< a model of one's own failed */
+    AGENT_CALLBACK = -16,        /**< a hook failed */
+    AGENT_LIMIT = -17,           /**< a size bound was passed */
+
+    /* From the caller. */
+    AGENT_INVALID_ARGUMENT = -18, /**< an argument is wrong; the message names it */
+    AGENT_INVALID_STATE = -19,    /**< the call does not fit the present state */
+    AGENT_BUSY = -20,             /**< a run is active on this agent */
+    AGENT_ABORTED = -21,          /**< it was aborted */
+    AGENT_IO = -22,               /**< the operating system refused something */
+    AGENT_PANIC = -23             /**< a bug in the library was caught */
+};
+
+/** What happened; see agent_event_kind(). */
+enum {
+    AGENT_EVENT_AGENT_START = 1,
+    AGENT_EVENT_TURN_START = 2,
+    AGENT_EVENT_MESSAGE_START = 3,
+    AGENT_EVENT_TEXT_START = 4, /* 4 to 12 are the message updates */
+    AGENT_EVENT_TEXT_DELTA = 5,
+    AGENT_EVENT_TEXT_END = 6,
+    AGENT_EVENT_THINKING_START = 7,
+    AGENT_EVENT_THINKING_DELTA = 8,
+    AGENT_EVENT_THINKING_END = 9,
+    AGENT_EVENT_TOOL_CALL_START = 10,
+    AGENT_EVENT_TOOL_CALL_DELTA = 11,
+    AGENT_EVENT_TOOL_CALL_END = 12,
+    AGENT_EVENT_MESSAGE_END = 13,
+    AGENT_EVENT_TOOL_EXECUTION_START = 14,
+    AGENT_EVENT_TOOL_EXECUTION_UPDATE = 15,
+    AGENT_EVENT_TOOL_EXECUTION_END = 16,
+    AGENT_EVENT_TURN_END = 17,
+    AGENT_EVENT_AGENT_END = 18,
+    AGENT_EVENT_RETRY = 19,      /**< the model call is tried again after a pause */
+    AGENT_EVENT_DIAGNOSTIC = 20, /**< something was repaired, dropped, late or odd */
+    AGENT_EVENT_RAW = 21         /**< a frame as the provider sent it; option raw_events */
+};
+
+/** Why a run ended; see agent_run_outcome(). */
+enum {
+    AGENT_OUTCOME_NONE = 0,      /**< it has not ended */
+    AGENT_OUTCOME_COMPLETED = 1, /**< the model had nothing more to do */
+    AGENT_OUTCOME_STOPPED = 2,   /**< the tools asked for the end */
+    AGENT_OUTCOME_MAX_TURNS = 3, /**< the last allowed turn left work to do */
+    AGENT_OUTCOME_ABORTED = 4,
+    AGENT_OUTCOME_ERROR = 5
+};
+
+/** What is counted; see agent_run_usage(). */
+enum {
+    AGENT_USAGE_INPUT = 1,       /**< tokens read that were not in a cache */
+    AGENT_USAGE_OUTPUT = 2,      /**< tokens written, thinking included */
+    AGENT_USAGE_CACHE_READ = 3,  /**< tokens read from the provider's cache */
+    AGENT_USAGE_CACHE_WRITE = 4, /**< tokens written to it */
+    AGENT_USAGE_REASONING = 5,   /**< the part of the output that was thinking */
+    AGENT_USAGE_TOTAL = 6
+};
+
+/** Why a call failed. Owned; release with agent_error_free(). Any thread may read it. */
+typedef struct agent_error_t agent_error_t;
+
+/** A text of its own. Owned; release with agent_text_free(). Any thread may read it. */
+typedef struct agent_text_t agent_text_t;
+
+/** Threads and connections. Owned; release with agent_runtime_free(). Any thread may use it. */
+typedef struct agent_runtime_t agent_runtime_t;
+
+/** What a model can call. Owned; release with agent_tool_free(). Any thread may use it, one at a time. */
+typedef struct agent_tool_t agent_tool_t;
+
+/** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may use and answer it. */
+typedef struct agent_tool_call_t agent_tool_call_t;
+
+/** Model, tools and a conversation. Owned; release with agent_free(). Any thread may use it at any time. */
+typedef struct agent_t agent_t;
+
+/** A list of messages. Owned; release with agent_messages_free(). Add from one thread at a time; any may read. */
+typedef struct agent_messages_t agent_messages_t;
+
+/** One run of an agent. Owned; release with agent_run_free(). Pull from one thread at a time; abort from any. */
+typedef struct agent_run_t agent_run_t;
+
+/** One event of a run. Lent, or an owned clone to release with agent_event_free(). Any thread may read a clone. */
+typedef struct agent_event_t agent_event_t;
+
+/** Called once with the userdata of a callback that will not be called any more. */
+typedef void (*agent_destroy_fn_t)(void *userdata);
+
+/** A tool's function. The call is yours: answer it now or later, and free it. */
+typedef void (*agent_tool_fn_t)(void *userdata, agent_tool_call_t *call);
+
+/** A listener. The event is lent until it returns; agent_event_clone() keeps it. */
+typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
+
+/** Told that a run can be pulled. It should only wake the thread that does so. */
+typedef void (*agent_wakeup_fn_t)(void *userdata);
+
+/* ================================================================================ library ====== */
+
+/** The version of the library that is loaded, for example "0.1.0". */
+const char *agent_version(void);
+
+/** Its ABI; compare with AGENT_ABI_VERSION. */
+uint32_t agent_abi_version(void);
+
+/** The status as a word: "ok", "done", "pending", or the kind of the error, such as "rate_limited". */
+const char *agent_status_name(agent_status_t status);
+
+/* ================================================================================ error ======== */
+
+/** The kind of failure: one of the negative statuses. */
+agent_status_t agent_error_status(const agent_error_t *error);
+
+/** What was wrong, where, and what to do. Lent as long as the error. */
+const char *agent_error_message(const agent_error_t *error, size_t *length);
+
+/**
+ * As JSON: {kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}. Lent as
+ * long as the error.
+ */
+const char *agent_error_json(const agent_error_t *error, size_t *length);
+
+/** Releases an error. */
+void agent_error_free(agent_error_t *error);
+
+/* ================================================================================ text ========= */
+
+/** The text. Lent as long as the handle. */
+const char *agent_text_data(const agent_text_t *text, size_t *length);
+
+/** Releases a text. */
+void agent_text_free(agent_text_t *text);
+
+/* ================================================================================ runtime ====== */
+
+/**
+ * Makes a runtime. One serves any number of agents and thousands of runs.
+ *
+ * options is NULL or a JSON object: {"threads": 2} for the number of worker threads (one per core and
+ * at most four, unless given).
+ */
+agent_status_t agent_runtime_new(const char *options, size_t length, agent_runtime_t **runtime,
+                                 agent_error_t **error);
+
+/**
+ * Aborts all runs, waits until they have ended (timeout_ms < 0: without limit) and stops the threads.
+ *
+ * AGENT_OK when all of it was done; AGENT_PENDING when the time was over first, for example because
+ * a tool does not return: its thread is then left behind. A second call does nothing. Agents of the
+ * runtime stay readable but start no more runs.
+ */
+agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_t timeout_ms, agent_error_t **error);
+
+/**
+ * Releases a runtime. Its agents keep what is inside; when the last of them is gone too, the threads
+ * end by themselves. To have them end before something else does, call agent_runtime_shutdown().
+ */
+void agent_runtime_free(agent_runtime_t *runtime);
+
+/* ================================================================================ tool ========= */
+
+/**
+ * Makes a tool from its description in JSON and a function.
+ *
+ *     {
+ *       "name": "weather",                          letters, digits, _ and -, at most 64
+ *       "description": "The weather of a place.",   for the model
+ *       "parameters": {                             the arguments' JSON Schema; none when left out
+ *         "type": "object",
+ *         "properties": { "place": { "type": "string" } },
+ *         "required": ["place"]
+ *       },
+ *       "label": "Weather",                         optional: for people
+ *       "execution_mode": "sequential"              optional: never beside another tool
+ *     }
+ *
+ * The function is called with arguments that fit the schema, each time on a thread where it may block. Calls of one
+ * answer run side by side unless the agent or one of the tools says "sequential".
+ */
+agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function, void *userdata,
+                              agent_destroy_fn_t destroy, agent_tool_t **tool, agent_error_t **error);
+
+/**
+ * Replaces fields of the description, as agent_tool_new() reads them. Agents that have the tool already
+ * keep it as it was.
+ */
+agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length, agent_error_t **error);
+
+/** Releases a tool. */
+void agent_tool_free(agent_tool_t *tool);
+
+/* ---- a call of a tool: answered once, from any thread ----------------------------------------- */
+
+/** The call's id. Lent as long as the call. */
+const char *agent_tool_call_id(const agent_tool_call_t *call, size_t *length);
+
+/** The tool's name. Lent as long as the call. */
+const char *agent_tool_call_name(const agent_tool_call_t *call, size_t *length);
+
+/** The arguments, a JSON object. Lent as long as the call. */
+const char *agent_tool_call_arguments(const agent_tool_call_t *call, size_t *length);
+
+/**
+ * One argument, when it is a text. Lent as long as the call. value_length may be NULL.
+ *
+ * AGENT_NOT_FOUND when it was not given or is null; AGENT_INVALID_ARGUMENT when it is something else.
+ */
+agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name, size_t length,
+                                          const char **value, size_t *value_length, agent_error_t **error);
+
+/** One argument, when it is a number. Fails as agent_tool_call_get_string(). */
+agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const char *name, size_t length,
+                                          double *value, agent_error_t **error);
+
+/** One argument, when it is true or false. Fails as agent_tool_call_get_string(). */
+agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name, size_t length,
+                                        bool *value, agent_error_t **error);
+
+/** Whether the answer is no longer wanted: the run was aborted. A tool that takes long asks now and then. */
+bool agent_tool_call_is_cancelled(const agent_tool_call_t *call);
+
+/**
+ * Waits, in the engine's time (which a scripted model makes fly). AGENT_OK when all of the time has
+ * passed, AGENT_ABORTED at once when the call is cancelled.
+ */
+agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, uint64_t ms, agent_error_t **error);
+
+/** Tells how far the tool is (tool_execution_update), with a text. Not after the answer. */
+agent_status_t agent_tool_call_update(agent_tool_call_t *call, const char *text, size_t length,
+                                      agent_error_t **error);
+
+/** The same with JSON, read as by agent_tool_call_respond_json(). */
+agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, const char *json, size_t length,
+                                           agent_error_t **error);
+
+/** Answers with a text. AGENT_INVALID_STATE when there was an answer already. */
+agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const char *text, size_t length,
+                                       agent_error_t **error);
+
+/**
+ * Answers with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full result;
+ * anything else is what the model reads: a string as text, null as nothing, other JSON as it stands.
+ */
+agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json, size_t length,
+                                            agent_error_t **error);
+
+/** Answers that the call failed. The model reads the message, and the run goes on. */
+agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message, size_t length,
+                                    agent_error_t **error);
+
+/** Releases a call. One that has not been answered fails. */
+void agent_tool_call_free(agent_tool_call_t *call);
+
+/* ================================================================================ agent ======== */
+
+/**
+ * Makes an agent.
+ *
+ * model is "provider/id" ("anthropic/claude-sonnet-4-5", "openai/gpt-5") or a JSON object {provider, id,
+ * protocol?, base_url?, headers?, cost?, ...}. The provider "scripted" plays a script, for tests:
+ * {"provider": "scripted", "id": "any", "script": [[{"delta": "Hello"}, {"end": "stop"}]]}.
+ */
+agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length, agent_t **agent,
+                         agent_error_t **error);
+
+/* What is set holds from the next turn on, also during a run. */
+
+/** Replaces the model; see agent_new(). */
+agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length, agent_error_t **error);
+
+/** Replaces what the model is told first. */
+agent_status_t agent_set_system_prompt(agent_t *agent, const char *text, size_t length, agent_error_t **error);
+
+/** Replaces the API key. NULL: the provider's environment variable, such as OPENAI_API_KEY. */
+agent_status_t agent_set_api_key(agent_t *agent, const char *key, size_t length, agent_error_t **error);
+
+/**
+ * Replaces the server's address, with or without /v1; a key is then optional. NULL: the provider's own.
+ */
+agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length, agent_error_t **error);
+
+/**
+ * Sets options by name, from a JSON object: all of them, or after an error none. null is the default.
+ *
+ *     model, system_prompt, base_url, api_key     as above
+ *     headers              an object of texts, for each request
+ *     temperature          a number; 0 is sent as 0
+ *     max_tokens           the most the model may write per message
+ *     max_turns            the most turns of one run (10; 0 for no limit)
+ *     tool_execution       "parallel" or "sequential"
+ *     max_parallel_tools   how many tools run at once (8)
+ *     validation           of arguments: "coerce" ("5" becomes 5 where the schema asks), "strict", "off"
+ *     max_result_bytes     the most of a tool's text that the model reads (50000)
+ *     abort_grace_ms       how long an aborted run waits for its tools (1000)
+ *     raw_events           true for AGENT_EVENT_RAW
+ *     messages             the conversation so far; AGENT_BUSY during a run
+ */
+agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length, agent_error_t **error);
+
+/** Adds a tool. */
+agent_status_t agent_add_tool(agent_t *agent, const agent_tool_t *tool, agent_error_t **error);
+
+/** Takes out the tool of this name. AGENT_NOT_FOUND when there is none. */
+agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length, agent_error_t **error);
+
+/**
+ * Starts a run with a user message, and gives it.
+ *
+ * With NULL for run it goes on by itself, for listeners alone. AGENT_BUSY while another is active.
+ */
+agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length, agent_run_t **run,
+                            agent_error_t **error);
+
+/** The same with messages, for example with images. The list stays yours, and unchanged. */
+agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages, agent_run_t **run,
+                                     agent_error_t **error);
+
+/** Aborts the active run, if there is one. Returns at once; the run ends with its events as usual. */
+agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
+
+/**
+ * Waits until no run is active and all listeners have returned. AGENT_PENDING when that took longer
+ * (timeout_ms < 0: without limit).
+ */
+agent_status_t agent_wait_for_idle(agent_t *agent, int64_t timeout_ms, agent_error_t **error);
+
+/**
+ * Has a function called with each event of this agent's runs. They wait for it.
+ *
+ * Listeners are called in the order in which they subscribed, and stay as long as the agent, that is
+ * also after agent_free() while a run goes on. The number for agent_unsubscribe() may be NULL.
+ */
+agent_status_t agent_subscribe(agent_t *agent, agent_event_fn_t function, void *userdata,
+                               agent_destroy_fn_t destroy, uint64_t *subscription, agent_error_t **error);
+
+/** Removes a listener. It is not called again, though a call may still be under way on another thread. */
+agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription, agent_error_t **error);
+
+/**
+ * The state in JSON: {system_prompt, model, thinking_level, tools, messages, is_streaming,
+ * streaming_message, pending_tool_calls, error, listener_errors}. Does not wait for a run.
+ */
+agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state, agent_error_t **error);
+
+/** The conversation: what message_end events have shown. Later messages do not appear in the list. */
+agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages, agent_error_t **error);
+
+/** Releases an agent. A run that is active goes on. */
+void agent_free(agent_t *agent);
+
+/* ================================================================================ message ====== */
+
+/** Makes an empty list. */
+agent_status_t agent_messages_new(agent_messages_t **messages, agent_error_t **error);
+
+/** Reads a list from a JSON array of messages, as agent_messages_json() writes it. */
+agent_status_t agent_messages_from_json(const char *json, size_t length, agent_messages_t **messages,
+                                        agent_error_t **error);
+
+/** Appends what a user says. */
+agent_status_t agent_messages_add_user(agent_messages_t *messages, const char *text, size_t length,
+                                       agent_error_t **error);
+
+/**
+ * Appends a message in JSON: {"role": "user" | "assistant" | "tool_result" | your own, "content", ...},
+ * for example {"role": "user", "content": [{"type": "text", "text": "What is this?"},
+ * {"type": "image", "data": base64, "mime_type": "image/png"}]}.
+ */
+agent_status_t agent_messages_add_json(agent_messages_t *messages, const char *json, size_t length,
+                                       agent_error_t **error);
+
+/** How many there are. */
+size_t agent_messages_count(const agent_messages_t *messages);
+
+/* Of the message at an index from 0; NULL beyond the last. Lent as long as the list. */
+
+/** "user", "assistant", "tool_result", or an application's own word. */
+const char *agent_messages_role(const agent_messages_t *messages, size_t index, size_t *length);
+
+/** All its text, joined. */
+const char *agent_messages_text(const agent_messages_t *messages, size_t index, size_t *length);
+
+/** The message in JSON. */
+const char *agent_messages_json_at(const agent_messages_t *messages, size_t index, size_t *length);
+
+/** All of them, a JSON array: what agent_messages_from_json() reads. Lent until a message is added. */
+const char *agent_messages_json(const agent_messages_t *messages, size_t *length);
+
+/** Releases a list. */
+void agent_messages_free(agent_messages_t *messages);
+
+/* ================================================================================ run ========== */
+
+/** The id that all its events have. Lent as long as the run. */
+const char *agent_run_id(const agent_run_t *run, size_t *length);
+
+/**
+ * The next event, waited for at most timeout_ms (< 0: without limit; 0: not at all). Lent until the next
+ * call or the run is freed.
+ *
+ * AGENT_PENDING when none came in time. AGENT_DONE after the last, when the run is over and the agent idle:
+ * what it came to is then told by agent_run_outcome() and its neighbours.
+ */
+agent_status_t agent_run_next(agent_run_t *run, int64_t timeout_ms, const agent_event_t **event,
+                              agent_error_t **error);
+
+/**
+ * Waits until the run is over. AGENT_PENDING when that took longer than timeout_ms (< 0: without
+ * limit). Events that were not read are thrown away.
+ */
+agent_status_t agent_run_wait(agent_run_t *run, int64_t timeout_ms, agent_error_t **error);
+
+/**
+ * Has a function called, on any thread, each time there begins to be something to pull (the end of the
+ * run counts). If there is something already, at once. Replaces the one set before; NULL for none.
+ *
+ * It should only wake your event loop, which then pulls with a timeout of 0 until AGENT_PENDING or AGENT_DONE.
+ */
+agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_t function, void *userdata,
+                                    agent_destroy_fn_t destroy, agent_error_t **error);
+
+/**
+ * A descriptor that is readable as long as there is something to pull, or the run is over. For poll() and
+ * the like: do not read from it or close it. Lent as long as the run. Unix only; else AGENT_INVALID_STATE.
+ */
+agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
+
+/** Aborts the run. From any thread, any number of times; returns at once. */
+agent_status_t agent_run_abort(const agent_run_t *run, agent_error_t **error);
+
+/* What the run came to. NULL or 0 until it is over; then lent as long as the run. */
+
+/** Why it ended: AGENT_OUTCOME_... */
+int32_t agent_run_outcome(const agent_run_t *run);
+
+/** The outcome as a word, such as "completed"; NULL for AGENT_OUTCOME_NONE and unknown values. */
+const char *agent_outcome_name(int32_t outcome);
+
+/** The text of its last answer. */
+const char *agent_run_text(const agent_run_t *run, size_t *length);
+
+/** The sum of its tokens: AGENT_USAGE_... The price, where known, is in agent_run_json(). */
+uint64_t agent_run_usage(const agent_run_t *run, int32_t which);
+
+/** How many turns began. */
+uint32_t agent_run_turns(const agent_run_t *run);
+
+/** The messages it added to the conversation. */
+const agent_messages_t *agent_run_messages(const agent_run_t *run);
+
+/** Why it failed: there exactly when the outcome is AGENT_OUTCOME_ERROR or AGENT_OUTCOME_ABORTED. */
+const agent_error_t *agent_run_error(const agent_run_t *run);
+
+/** All of it in JSON: {outcome, text, message, messages, usage, turns, error?}. */
+const char *agent_run_json(const agent_run_t *run, size_t *length);
+
+/** Releases a run. One that is still active is aborted. */
+void agent_run_free(agent_run_t *run);
+
+/* ================================================================================ event ======== */
+
+/** What happened: AGENT_EVENT_... */
+int32_t agent_event_kind(const agent_event_t *event);
+
+/** The kind as a word, such as "text_delta"; NULL for unknown values. */
+const char *agent_event_kind_name(int32_t kind);
+
+/** Whether it is a piece of an answer: AGENT_EVENT_TEXT_START to AGENT_EVENT_TOOL_CALL_END. */
+bool agent_event_is_message_update(const agent_event_t *event);
+
+/** The run's id. Lent as long as the event, like all text below. */
+const char *agent_event_run_id(const agent_event_t *event, size_t *length);
+
+/** Its number in the run: 0, 1, 2 and so on without gaps. */
+uint64_t agent_event_seq(const agent_event_t *event);
+
+/** The turn, from 1; 0 in agent_start. */
+uint32_t agent_event_turn(const agent_event_t *event);
+
+/** Of message updates: which block of the message, from 0. */
+uint32_t agent_event_content_index(const agent_event_t *event);
+
+/**
+ * Of ..._delta the piece (of a tool call's, a piece of the arguments); of text_end and thinking_end the
+ * whole block; of message_start, message_end and turn_end the message's text; of tool_execution_update
+ * and tool_execution_end the tool's; of retry and diagnostic what a person should read. Else NULL.
+ */
+const char *agent_event_text(const agent_event_t *event, size_t *length);
+
+/** Of message_start and message_end: the message's role. */
+const char *agent_event_role(const agent_event_t *event, size_t *length);
+
+/** Of tool_call_end, tool_execution_start and tool_execution_update: the arguments, a JSON object. */
+const char *agent_event_arguments(const agent_event_t *event, size_t *length);
+
+/** Of tool_execution_end, and message_start and message_end of its result: whether the tool failed. */
+bool agent_event_is_error(const agent_event_t *event);
+
+/** Of tool_call_start, tool_call_end, tool_execution_... and messages with a tool's result: the call's id. */
+const char *agent_event_tool_call_id(const agent_event_t *event, size_t *length);
+
+/** Of the same: the tool's name. */
+const char *agent_event_tool_name(const agent_event_t *event, size_t *length);
+
+/** Of agent_end: why the run ended, AGENT_OUTCOME_... Else AGENT_OUTCOME_NONE. */
+int32_t agent_event_outcome(const agent_event_t *event);
+
+/** Of agent_end, message_end, turn_end and retry: what failed, if something did. Lent as long as the event. */
+const agent_error_t *agent_event_error(const agent_event_t *event);
+
+/** From an answer's message_start to its message_end: the message as it stood after this event, in JSON. */
+const char *agent_event_partial(const agent_event_t *event, size_t *length);
+
+/** The event in JSON, on one line: {type, run_id, seq, turn, ...}. */
+const char *agent_event_json(const agent_event_t *event, size_t *length);
+
+/** Keeps an event: a copy that is yours. NULL only for NULL. */
+agent_event_t *agent_event_clone(const agent_event_t *event);
+
+/** Releases a clone. Events that were only lent are not yours to free. */
+void agent_event_free(agent_event_t *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* AGENT_H */
