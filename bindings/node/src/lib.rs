@@ -1,1 +1,22 @@
-//! Laid out in the next commit.
+//! agent-loop for Node: the native half of the npm package.
+//!
+//! It is one thin layer over the core. Text crosses as JSON, in batches; what JavaScript says better (classes, errors, async
+//! iteration, `AbortSignal`) is in `lib/`. Threads never call JavaScript: they leave jobs in the environment's mailbox
+//! ([`bridge`]), which one weak wakeup per batch has emptied on the main thread.
+
+mod agent;
+mod bridge;
+mod error;
+mod event;
+mod message;
+mod run;
+mod runtime;
+mod tool;
+
+use napi_derive::napi;
+
+/// The version of this module.
+#[napi(catch_unwind)]
+pub fn version() -> &'static str {
+    agent_loop::VERSION
+}

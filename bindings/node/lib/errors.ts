@@ -1,0 +1,176 @@
+/**
+ * The errors that calls throw: one class per kind of a closed list, all of them an {@link AgentError}.
+ */
+
+import type { RunResult } from './run.js'
+import { ERROR } from './shape.js'
+
+/** The kinds of errors: a closed list, the same in every language. */
+export type ErrorKind =
+  | 'authentication'
+  | 'permission'
+  | 'not_found'
+  | 'invalid_request'
+  | 'context_overflow'
+  | 'rate_limited'
+  | 'quota'
+  | 'overloaded'
+  | 'server'
+  | 'timeout'
+  | 'connection'
+  | 'tls'
+  | 'stream_truncated'
+  | 'protocol'
+  | 'provider'
+  | 'callback'
+  | 'limit'
+  | 'invalid_argument'
+  | 'invalid_state'
+  | 'busy'
+  | 'aborted'
+  | 'io'
+  | 'panic'
+
+/** What went wrong, as messages, events and results have it. */
+export interface ErrorInfo {
+  kind: ErrorKind
+  /** What was wrong, where, and what to do. API keys never appear in it. */
+  message: string
+  /** The provider that answered, when one did. */
+  provider?: string
+  httpStatus?: number
+  /** The provider's name for the failed request, to be given to its support. */
+  requestId?: string
+  /** Whether the same request may work when it is sent again. */
+  retryable: boolean
+  /** How long the provider asks to wait before that. */
+  retryAfterMs?: number
+}
+
+/** What every error of this library is. */
+export class AgentError extends Error implements ErrorInfo {
+  readonly kind: ErrorKind
+  /** The same word as `kind`, where Node's own errors have theirs. */
+  readonly code: ErrorKind
+  readonly provider?: string
+  readonly httpStatus?: number
+  readonly requestId?: string
+  readonly retryable: boolean
+  readonly retryAfterMs?: number
+  /** What the run had come to, when `prompt` or `result` throw the error of a run. */
+  readonly result?: RunResult
+
+  /** @internal */
+  constructor(info: ErrorInfo, result?: RunResult) {
+    super(info.message)
+    this.kind = this.code = info.kind
+    this.retryable = info.retryable
+    if (info.provider !== undefined) this.provider = info.provider
+    if (info.httpStatus !== undefined) this.httpStatus = info.httpStatus
+    if (info.requestId !== undefined) this.requestId = info.requestId
+    if (info.retryAfterMs !== undefined) this.retryAfterMs = info.retryAfterMs
+    if (result !== undefined) {
+      // Not shown with the error: it has the whole conversation.
+      Object.defineProperty(this, 'result', { value: result })
+    }
+  }
+
+  /** The canonical form of what went wrong. */
+  toJSON(): Record<string, unknown> {
+    const { kind, message, provider, httpStatus, requestId, retryable, retryAfterMs } = this
+    return ERROR.canonical({ kind, message, provider, httpStatus, requestId, retryable, retryAfterMs }) as Record<string, unknown>
+  }
+}
+
+/** No key, or the provider refused it (HTTP 401). */
+export class AuthenticationError extends AgentError {}
+/** The key is good but may not do this (HTTP 403). */
+export class PermissionError extends AgentError {}
+/** The model or address does not exist (HTTP 404). */
+export class NotFoundError extends AgentError {}
+/** The provider says that the request is malformed (HTTP 400, 409, 422). */
+export class InvalidRequestError extends AgentError {}
+/** The conversation is longer than the model can take. */
+export class ContextOverflowError extends AgentError {}
+/** Too many requests; the same request may work later (HTTP 429). */
+export class RateLimitedError extends AgentError {}
+/** The account's money or allowance is used up (HTTP 402, some 429). */
+export class QuotaError extends AgentError {}
+/** The provider has no capacity now (HTTP 503, 529). */
+export class OverloadedError extends AgentError {}
+/** The provider failed (other HTTP 5xx). */
+export class ServerError extends AgentError {}
+/** A time limit passed, here or at a gateway. */
+export class TimeoutError extends AgentError {}
+/** No connection, or it broke before the answer began. */
+export class ConnectionError extends AgentError {}
+/** The secure connection could not be set up. */
+export class TlsError extends AgentError {}
+/** The answer ended before its protocol's closing event. */
+export class StreamTruncatedError extends AgentError {}
+/** The answer is not what its protocol allows. */
+export class ProtocolError extends AgentError {}
+/** A model of one's own failed. */
+export class ProviderError extends AgentError {}
+/** A hook failed. */
+export class CallbackError extends AgentError {}
+/** A size bound was passed. */
+export class LimitError extends AgentError {}
+/** An argument is wrong; the message names it. */
+export class InvalidArgumentError extends AgentError {}
+/** The call does not fit the present state. */
+export class InvalidStateError extends AgentError {}
+/** A run is active on this agent. */
+export class BusyError extends AgentError {}
+/** The run was aborted. */
+export class AbortedError extends AgentError {}
+/** The operating system refused something. */
+export class IoError extends AgentError {}
+/** A panic was caught: a bug in this library. */
+export class PanicError extends AgentError {}
+
+const CLASSES: Record<ErrorKind, typeof AgentError> = {
+  authentication: AuthenticationError,
+  permission: PermissionError,
+  not_found: NotFoundError,
+  invalid_request: InvalidRequestError,
+  context_overflow: ContextOverflowError,
+  rate_limited: RateLimitedError,
+  quota: QuotaError,
+  overloaded: OverloadedError,
+  server: ServerError,
+  timeout: TimeoutError,
+  connection: ConnectionError,
+  tls: TlsError,
+  stream_truncated: StreamTruncatedError,
+  protocol: ProtocolError,
+  provider: ProviderError,
+  callback: CallbackError,
+  limit: LimitError,
+  invalid_argument: InvalidArgumentError,
+  invalid_state: InvalidStateError,
+  busy: BusyError,
+  aborted: AbortedError,
+  io: IoError,
+  panic: PanicError,
+}
+
+for (const errorClass of [AgentError, ...Object.values(CLASSES)]) {
+  // On the prototype, as with the language's own errors.
+  Object.defineProperty(errorClass.prototype, 'name', { value: errorClass.name, configurable: true })
+}
+
+/** @internal The error of its kind's class. */
+export function errorOf(info: ErrorInfo, result?: RunResult): AgentError {
+  return new CLASSES[info.kind](info, result)
+}
+
+/** @internal */
+export function invalidArgument(message: string): AgentError {
+  return errorOf({ kind: 'invalid_argument', message, retryable: false })
+}
+
+/** @internal */
+export function invalidState(message: string): AgentError {
+  return errorOf({ kind: 'invalid_state', message, retryable: false })
+}

@@ -1,0 +1,30 @@
+/**
+ * agent-loop: the LLM agent loop as a native library.
+ *
+ * ```ts
+ * const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5', tools: [weather] })
+ * for await (const event of agent.stream('Rain in Oslo?')) {
+ *   if (event.type === 'text_delta') process.stdout.write(event.delta)
+ * }
+ * const { text, usage } = await agent.prompt('And in Bergen?')
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+export { Agent } from './agent.js'
+export type { AgentOptions, ModelOptions } from './agent.js'
+export type { Listener } from './callbacks.js'
+export * from './errors.js'
+export type * from './event.js'
+export type * from './message.js'
+export { Run } from './run.js'
+export type { RunResult } from './run.js'
+export type { FromSchema, JsonSchema } from './schema.js'
+export { Tool, tool } from './tool.js'
+export type { ExecutionMode, ToolContext, ToolOptions, ToolResult } from './tool.js'
+
+import { native } from './native.js'
+
+/** The version of this package. */
+export const version: string = native.version()

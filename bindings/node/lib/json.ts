@@ -1,0 +1,50 @@
+/**
+ * Values of the application on their way into JSON text, with a word for what is not JSON.
+ */
+
+/** @internal Says what in a value is not JSON. */
+export class NotJson extends Error {}
+
+/** @internal
+ * The value's JSON text. `undefined` is null, as it is in arrays.
+ * @throws NotJson for what JSON would drop or change without a word: functions, symbols, big integers, NaN, maps, cycles.
+ */
+export function jsonOf(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value, check)
+  } catch (error) {
+    if (error instanceof NotJson) throw error
+    const message = String((error as Error)?.message ?? error)
+    throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : message)
+  }
+  return text === undefined ? 'null' : text.includes('\\ud') ? replaceLoneSurrogates(text) : text
+}
+
+function check(key: string, value: unknown): unknown {
+  const found = odd(value)
+  if (found === undefined) return value
+  throw new NotJson(key === '' ? `${found} is not JSON` : `${JSON.stringify(key)}: ${found} is not JSON`)
+}
+
+function odd(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'function':
+      return 'a function'
+    case 'symbol':
+      return 'a symbol'
+    case 'bigint':
+      return `the BigInt ${value}n`
+    case 'number':
+      return Number.isFinite(value) ? undefined : String(value)
+    case 'object':
+      return value instanceof Map ? 'a Map' : value instanceof Set ? 'a Set' : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Half a character cannot be sent to anybody; `JSON.stringify` writes it as an escape. */
+function replaceLoneSurrogates(text: string): string {
+  return text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\ufffd')
+}

@@ -1,0 +1,163 @@
+/**
+ * Runs: an async iterator of events, and a result.
+ */
+
+import { enter, nextNumber, settled } from './bridge.js'
+import type { Callbacks } from './callbacks.js'
+import { errorOf, invalidState } from './errors.js'
+import type { ErrorInfo } from './errors.js'
+import { readBatch } from './event.js'
+import type { AgentEvent, Outcome } from './event.js'
+import { MESSAGE, USAGE } from './message.js'
+import type { AssistantMessage, Canonical, Message, Usage } from './message.js'
+import type { NativeRun } from './native.js'
+import { ERROR, Shape } from './shape.js'
+
+/** What a run came to. */
+export interface RunResult extends Canonical {
+  outcome: Outcome
+  /** The text of the last assistant message. */
+  text: string
+  /** The last assistant message; null when no turn began. */
+  message: AssistantMessage | null
+  /** Those this run added, in transcript order. */
+  messages: Message[]
+  /** The run's sum. */
+  usage: Usage
+  /** How many turns began. */
+  turns: number
+  /** There exactly when the outcome is `error` or `aborted`. */
+  error?: ErrorInfo
+}
+
+class Result {
+  toJSON(): unknown {
+    return RESULT.canonical(this)
+  }
+}
+
+const RESULT = new Shape(
+  [],
+  { message: MESSAGE, messages: MESSAGE, usage: USAGE, error: ERROR },
+  { prototype: Result.prototype },
+)
+
+/** @internal The result in canonical JSON; thrown as its error when the outcome is `error`. */
+export function resultOf(text: string | undefined): RunResult {
+  const result = RESULT.camel(JSON.parse(text ?? 'null')) as RunResult
+  if (result.outcome === 'error' && result.error) throw errorOf(result.error, result)
+  return result
+}
+
+/**
+ * A run that goes on by itself. Leaving a `for await` over it before its end aborts it and waits until the agent is idle;
+ * forgetting it aborts it too.
+ */
+export class Run implements AsyncIterableIterator<AgentEvent> {
+  /** The id that all its events have. */
+  readonly id: string
+  readonly #native: NativeRun
+  /** Also keeps the agent's tools and listeners alive as long as somebody has the run. */
+  readonly #callbacks: Callbacks
+  readonly #ticket: number
+  #events: AgentEvent[] = []
+  #at = 0
+  #reading = false
+  #result: Promise<RunResult> | undefined
+
+  /** @internal */
+  constructor(callbacks: Callbacks, start: (ticket: number) => NativeRun) {
+    this.#ticket = nextNumber()
+    this.#native = enter(() => start(this.#ticket))
+    this.#callbacks = callbacks
+    this.id = this.#native.id
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** The next event; done when the run is over and the agent idle. One reader at a time. */
+  next(): Promise<IteratorResult<AgentEvent, undefined>> {
+    if (this.#at < this.#events.length) {
+      return Promise.resolve({ value: this.#events[this.#at++]!, done: false })
+    }
+    return this.#read()
+  }
+
+  async #read(): Promise<IteratorResult<AgentEvent, undefined>> {
+    if (this.#reading) throw invalidState('somebody reads this run already; a run has one reader')
+    this.#checkOutside('reading the run')
+    this.#reading = true
+    try {
+      for (;;) {
+        const text = this.#native.drainJson()
+        if (typeof text !== 'string') return { value: undefined, done: true }
+        if (text !== '') {
+          this.#events = readBatch(text, this.id)
+          this.#at = 1
+          return { value: this.#events[0]!, done: false }
+        }
+        await settled(this.#ticket)
+      }
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  /** Ends the reading before its end, as `break` does: aborts the run and waits until the agent is idle. */
+  async return(): Promise<IteratorResult<AgentEvent, undefined>> {
+    await this.close()
+    return { value: undefined, done: true }
+  }
+
+  /**
+   * Waits for the end. Events that are not read yet are thrown away.
+   *
+   * @throws AgentError when the outcome is `error`; the error has the result. An aborted run has a result like any other.
+   */
+  async result(): Promise<RunResult> {
+    this.#checkOutside('waiting for the run')
+    this.#result ??= this.#outcome()
+    return this.#result
+  }
+
+  async #outcome(): Promise<RunResult> {
+    const ticket = nextNumber()
+    enter(() => this.#native.outcome(ticket))
+    this.#events = []
+    this.#at = 0
+    return resultOf(await settled(ticket))
+  }
+
+  /** Aborts the run. Any number of times; returns at once. */
+  abort(): void {
+    this.#native.abort()
+  }
+
+  /** Aborts the run if it is not over, and waits until the agent is idle. */
+  async close(): Promise<void> {
+    if (!this.#native.isFinished) this.#native.abort()
+    try {
+      await this.result()
+    } catch (error) {
+      // How it ended is for `result` to say; only a close that cannot wait has failed.
+      if (this.#callbacks.isInside) throw error
+    }
+  }
+
+  /**
+   * The assistant's message as it stood after an event of this run; null for events that are not part of its stream. Made when
+   * asked for, so that streams stay cheap.
+   */
+  partial(event: AgentEvent): AssistantMessage | null {
+    if (event.runId !== this.id) return null
+    if (event.type === 'message_end') return event.message.role === 'assistant' ? event.message : null
+    const text = this.#native.partial(event.seq)
+    return typeof text === 'string' ? (MESSAGE.camel(JSON.parse(text)) as AssistantMessage) : null
+  }
+
+  #checkOutside(what: string): void {
+    if (this.#callbacks.isInside) enter(() => this.#native.refuseInside(what))
+  }
+}

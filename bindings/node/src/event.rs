@@ -1,0 +1,107 @@
+//! Batches of events as JSON text.
+//!
+//! A batch is an array. A run of deltas, by far the most of what a model sends, is one array in it:
+//! `[type, seq, turn, content_index, delta, delta, …]`, their `seq` counting up from the first. Every other event stands as
+//! its canonical object. `lib/event.ts` makes the events of both.
+
+use agent_loop::{Event, EventData, MessageUpdate};
+
+/// The batch as JSON text.
+pub(crate) fn batch(events: &[Event]) -> String {
+    let mut text = String::with_capacity(events.len() * 24 + 32);
+    text.push('[');
+    let mut open: Option<Deltas> = None;
+    for event in events {
+        let delta = delta(event);
+        if let (Some(deltas), Some((next, piece))) = (&mut open, &delta)
+            && deltas.is_followed_by(next)
+        {
+            deltas.next_seq += 1;
+            text.push(',');
+            push_string(&mut text, piece);
+            continue;
+        }
+        if open.take().is_some() {
+            text.push(']');
+        }
+        if text.len() > 1 {
+            text.push(',');
+        }
+        match delta {
+            Some((deltas, piece)) => {
+                text.push_str(&format!("[\"{}\",{},{},{},", deltas.kind, event.seq, deltas.turn, deltas.content_index));
+                push_string(&mut text, piece);
+                open = Some(deltas);
+            }
+            None => text.push_str(&event.to_json()),
+        }
+    }
+    if open.is_some() {
+        text.push(']');
+    }
+    text.push(']');
+    text
+}
+
+/// What the deltas of a run have in common.
+struct Deltas {
+    kind: &'static str,
+    turn: u32,
+    content_index: u32,
+    next_seq: u64,
+}
+
+impl Deltas {
+    fn is_followed_by(&self, other: &Deltas) -> bool {
+        // `next_seq` of the other is one after its own.
+        self.kind == other.kind
+            && self.turn == other.turn
+            && self.content_index == other.content_index
+            && self.next_seq + 1 == other.next_seq
+    }
+}
+
+/// The delta, if the event is one.
+fn delta(event: &Event) -> Option<(Deltas, &str)> {
+    match &event.data {
+        EventData::MessageUpdate(update) => match update {
+            MessageUpdate::TextDelta { content_index, delta }
+            | MessageUpdate::ThinkingDelta { content_index, delta }
+            | MessageUpdate::ToolCallDelta { content_index, delta } => {
+                let (kind, next_seq) = (update.kind(), event.seq + 1);
+                Some((Deltas { kind, turn: event.turn, content_index: *content_index, next_seq }, delta))
+            }
+            MessageUpdate::TextStart { .. }
+            | MessageUpdate::TextEnd { .. }
+            | MessageUpdate::ThinkingStart { .. }
+            | MessageUpdate::ThinkingEnd { .. }
+            | MessageUpdate::ToolCallStart { .. }
+            | MessageUpdate::ToolCallEnd { .. } => None,
+        },
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageEnd { .. }
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
+    }
+}
+
+/// Appends the text as a JSON string.
+fn push_string(out: &mut String, text: &str) {
+    let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        // Nothing in a text can fail to serialise.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    }
+}

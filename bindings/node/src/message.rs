@@ -1,0 +1,38 @@
+//! Messages and results as JSON text, in and out.
+
+use std::sync::Arc;
+
+use agent_loop::{Error, Message, Prompt, RunResult};
+use serde_json::Value;
+
+/// What JavaScript handed over as JSON text.
+///
+/// # Errors
+/// `invalid_argument`: not JSON (the JavaScript half writes it, so this is for numbers out of range and the like).
+pub(crate) fn read(what: &str, text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|e| Error::invalid_argument(format!("{what}: not JSON: {e}")))
+}
+
+/// What a run is to start with.
+///
+/// # Errors
+/// `invalid_argument`: says what was found instead, and where.
+pub(crate) fn prompt(text: &str) -> Result<Prompt, Error> {
+    Prompt::from_json(read("prompt", text)?)
+}
+
+/// Messages as a JSON array.
+pub(crate) fn messages(messages: &[Arc<Message>]) -> String {
+    // Nothing in a message can fail to serialise: all map keys are strings.
+    serde_json::to_string(messages).unwrap_or_default()
+}
+
+/// One message as JSON.
+pub(crate) fn message(message: &Message) -> String {
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// A run's result as JSON.
+pub(crate) fn result(result: &RunResult) -> String {
+    serde_json::to_string(result).unwrap_or_default()
+}

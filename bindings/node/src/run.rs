@@ -1,0 +1,179 @@
+//! Runs: events in batches, the partial message at any event, the result.
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use agent_loop::{Event, EventData, Message, Partial};
+use napi_derive::napi;
+
+use crate::bridge::Link;
+use crate::error::{Result, thrown};
+use crate::message;
+use crate::{event, runtime};
+
+/// The most events of one batch.
+const BATCH: usize = 512;
+
+/// A run. When JavaScript lets go of it unfinished, it is aborted.
+#[napi]
+pub struct Run {
+    run: Arc<agent_loop::Run>,
+    agent: agent_loop::Agent,
+    link: Arc<Link>,
+    waker: Waker,
+    streams: Vec<Stream>,
+}
+
+/// Tells the environment that there are events to drain.
+struct Readable {
+    link: Arc<Link>,
+    ticket: u32,
+}
+
+impl Wake for Readable {
+    fn wake(self: Arc<Self>) {
+        self.link.settle(self.ticket, None);
+    }
+}
+
+impl Run {
+    pub(crate) fn new(run: agent_loop::Run, agent: agent_loop::Agent, link: Arc<Link>, ticket: u32) -> Run {
+        let waker = Waker::from(Arc::new(Readable { link: Arc::clone(&link), ticket }));
+        Run { run: Arc::new(run), agent, link, waker, streams: Vec::new() }
+    }
+}
+
+#[napi]
+impl Run {
+    /// The id that all its events have.
+    #[napi(getter, catch_unwind)]
+    pub fn id(&self) -> String {
+        self.run.id().to_owned()
+    }
+
+    /// The events that wait, as a batch. Empty text when there are none: the run's ticket is then settled once there are.
+    /// Nothing when the run is over and all is read.
+    #[napi(catch_unwind)]
+    pub fn drain_json(&mut self) -> Option<String> {
+        let events = self.run.drain(BATCH, Some(&self.waker))?;
+        for event in &events {
+            Stream::note(&mut self.streams, event);
+        }
+        Some(if events.is_empty() { String::new() } else { event::batch(&events) })
+    }
+
+    /// The assistant's message as it stood after the event with this number, as JSON; nothing for events that are not part of
+    /// its stream, or not drained yet.
+    #[napi(catch_unwind)]
+    pub fn partial(&self, seq: f64) -> Option<String> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // events are numbered from 0, far below 2^53
+        let partial = Stream::find(&self.streams, seq as u64)?;
+        Some(message::message(&Message::Assistant(partial.message())))
+    }
+
+    /// Settles the ticket with the result when the run is over. What is unread is thrown away.
+    #[napi(catch_unwind)]
+    pub fn outcome(&self, ticket: u32) -> Result<()> {
+        settle_with_outcome(Arc::clone(&self.run), Arc::clone(&self.link), ticket)
+    }
+
+    /// Fails: for code that JavaScript found to run inside a callback of the run's agent.
+    #[napi(catch_unwind)]
+    pub fn refuse_inside(&self, what: String) -> Result<()> {
+        check_outside(&self.agent, true, &what)
+    }
+
+    /// Aborts the run.
+    #[napi(catch_unwind)]
+    pub fn abort(&self) {
+        self.run.abort();
+    }
+
+    /// Whether the run is over.
+    #[napi(getter, catch_unwind)]
+    pub fn is_finished(&self) -> bool {
+        self.run.finished().is_some()
+    }
+}
+
+/// Fails inside a callback of this agent; JavaScript knows whether the code that asks runs in one.
+pub(crate) fn check_outside(agent: &agent_loop::Agent, inside: bool, what: &str) -> Result<()> {
+    if inside { agent.scope().run(|| agent.check_outside(what)).map_err(|e| thrown(&e)) } else { Ok(()) }
+}
+
+/// Waits for the run, and settles the ticket with its result. The environment's end aborts it.
+pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ticket: u32) -> Result<()> {
+    let wait = async move {
+        let result = tokio::select! {
+            result = run.outcome() => result,
+            () = link.closing().cancelled() => return,
+        };
+        // The check for callbacks was made before; nothing else can fail.
+        if let Ok(result) = result {
+            drop(run);
+            link.settle(ticket, Some(message::result(&result)));
+        }
+    };
+    runtime::runtime().map_err(|e| thrown(&e))?.spawn(wait);
+    Ok(())
+}
+
+/// One message of the assistant, of which only the buffers are kept: from them it can be built as it stood at any event.
+struct Stream {
+    first_seq: u64,
+    last_seq: Option<u64>,
+    partial: Partial,
+    /// Where numbers of events and steps of the message go apart (a diagnostic or a raw frame in between): from this event on,
+    /// this many steps. One entry for most messages.
+    steps: Vec<(u64, usize)>,
+}
+
+impl Stream {
+    fn note(streams: &mut Vec<Stream>, event: &Event) {
+        let Some(partial) = event.partial_handle() else { return };
+        match &event.data {
+            EventData::MessageStart { .. } => streams.push(Stream {
+                first_seq: event.seq,
+                last_seq: None,
+                partial: partial.clone(),
+                steps: vec![(event.seq, partial.steps())],
+            }),
+            EventData::MessageEnd { .. } => {
+                if let Some(stream) = streams.last_mut() {
+                    stream.last_seq = Some(event.seq);
+                }
+            }
+            EventData::MessageUpdate(_) | EventData::Diagnostic { .. } | EventData::Raw { .. } => {
+                if let Some(stream) = streams.last_mut()
+                    && stream.steps_at(event.seq) != Some(partial.steps())
+                {
+                    stream.steps.push((event.seq, partial.steps()));
+                }
+            }
+            EventData::AgentStart
+            | EventData::TurnStart
+            | EventData::ToolExecutionStart { .. }
+            | EventData::ToolExecutionUpdate { .. }
+            | EventData::ToolExecutionEnd { .. }
+            | EventData::TurnEnd { .. }
+            | EventData::AgentEnd { .. }
+            | EventData::Retry { .. } => {}
+        }
+    }
+
+    fn find(streams: &[Stream], seq: u64) -> Option<Partial> {
+        let after = streams.partition_point(|stream| stream.first_seq <= seq);
+        let stream = streams.get(after.checked_sub(1)?)?;
+        // The message that ended is whole in its event.
+        if stream.last_seq.is_some_and(|last| seq >= last) {
+            return None;
+        }
+        Some(stream.partial.at(stream.steps_at(seq)?))
+    }
+
+    fn steps_at(&self, seq: u64) -> Option<usize> {
+        let after = self.steps.partition_point(|(first, _)| *first <= seq);
+        let (first, steps) = self.steps.get(after.checked_sub(1)?)?;
+        Some(steps + usize::try_from(seq - first).ok()?)
+    }
+}
