@@ -121,7 +121,12 @@ impl fmt::Display for ErrorKind {
 ///
 /// Cheap to clone. API keys are never part of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Error {
+#[serde(transparent)]
+pub struct Error(Box<Fields>);
+
+/// Behind a pointer: errors are rare, and what may fail should not be larger for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Fields {
     kind: ErrorKind,
     message: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +147,7 @@ pub struct Error {
 impl Error {
     /// An error of this kind. `message` says what was wrong, where, and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error {
+        Error(Box::new(Fields {
             kind,
             message: message.into().into(),
             provider: None,
@@ -151,7 +156,7 @@ impl Error {
             retryable: kind.may_be_retried(),
             retry_after_ms: None,
             result: None,
-        }
+        }))
     }
 
     /// A mistake in an argument; `message` names it.
@@ -161,90 +166,90 @@ impl Error {
 
     /// The kind.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// What was wrong, where, and what to do.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The provider that answered, when one did.
     pub fn provider(&self) -> Option<&str> {
-        self.provider.as_deref()
+        self.0.provider.as_deref()
     }
 
     /// The HTTP status, when an HTTP answer was the reason.
     pub fn http_status(&self) -> Option<u16> {
-        self.http_status
+        self.0.http_status
     }
 
     /// The provider's name for the failed request, to be given to its support.
     pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
+        self.0.request_id.as_deref()
     }
 
     /// Whether the same request may work when it is sent again.
     pub fn retryable(&self) -> bool {
-        self.retryable
+        self.0.retryable
     }
 
     /// How long the provider asks to wait before that, in milliseconds.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        self.retry_after_ms
+        self.0.retry_after_ms
     }
 
     /// The run's result up to the failure: there when `prompt` or `result` return a run's error.
     pub fn result(&self) -> Option<&RunResult> {
-        self.result.as_deref()
+        self.0.result.as_deref()
     }
 
     /// Names the provider.
     #[must_use]
     pub fn with_provider(mut self, provider: &str) -> Error {
-        self.provider = Some(provider.into());
+        self.0.provider = Some(provider.into());
         self
     }
 
     /// Adds the HTTP status.
     #[must_use]
     pub fn with_http_status(mut self, status: u16) -> Error {
-        self.http_status = Some(status);
+        self.0.http_status = Some(status);
         self
     }
 
     /// Adds the provider's request id.
     #[must_use]
     pub fn with_request_id(mut self, id: &str) -> Error {
-        self.request_id = Some(id.into());
+        self.0.request_id = Some(id.into());
         self
     }
 
     /// Adds how long to wait, in milliseconds.
     #[must_use]
     pub fn with_retry_after_ms(mut self, ms: u64) -> Error {
-        self.retry_after_ms = Some(ms);
+        self.0.retry_after_ms = Some(ms);
         self
     }
 
     /// Says whether the same request may work when it is sent again.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Error {
-        self.retryable = retryable;
+        self.0.retryable = retryable;
         self
     }
 
     /// Attaches what the run had come to.
     #[must_use]
     pub fn with_result(mut self, result: RunResult) -> Error {
-        self.result = Some(Arc::new(result));
+        self.0.result = Some(Arc::new(result));
         self
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.message)
+        write!(f, "{}: {}", self.0.kind, self.0.message)
     }
 }
 

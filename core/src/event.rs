@@ -28,7 +28,7 @@ pub struct Event {
     pub(crate) partial: Option<Partial>,
 }
 
-/// What happened, by type.
+/// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about.
 #[derive(Debug, Clone)]
 pub enum EventData {
     /// The run begins.
@@ -65,7 +65,7 @@ pub enum EventData {
         /// The model's own arguments.
         arguments: Arc<Map<String, Value>>,
         /// `{content, details}`.
-        partial_result: PartialResult,
+        partial_result: Box<PartialResult>,
     },
     /// A tool call has its answer.
     ToolExecutionEnd {
@@ -74,7 +74,7 @@ pub enum EventData {
         /// The tool's name.
         tool_name: Arc<str>,
         /// `{content, details, terminate}`.
-        result: ToolOutput,
+        result: Box<ToolOutput>,
         /// Whether the call failed.
         is_error: bool,
         /// From the start event on, in milliseconds.
@@ -98,7 +98,7 @@ pub enum EventData {
         /// How many turns began.
         turns: u32,
         /// The run's sum.
-        usage: Usage,
+        usage: Box<Usage>,
     },
     /// The model call is tried again after a pause.
     Retry {
@@ -116,12 +116,12 @@ pub enum EventData {
         /// A sentence for people.
         message: String,
         /// More, by code.
-        data: Value,
+        data: Box<Value>,
     },
     /// One frame as the provider sent it (opt-in).
     Raw {
         /// The frame's JSON, or its text where it is not JSON.
-        data: Value,
+        data: Box<Value>,
     },
 }
 
@@ -145,7 +145,7 @@ pub enum MessageUpdate {
         /// Which block.
         content_index: u32,
         /// The block, whole.
-        block: ContentBlock,
+        block: Box<ContentBlock>,
     },
     /// A thinking block begins.
     ThinkingStart {
@@ -164,7 +164,7 @@ pub enum MessageUpdate {
         /// Which block.
         content_index: u32,
         /// The block, whole.
-        block: ContentBlock,
+        block: Box<ContentBlock>,
     },
     /// A tool call begins.
     ToolCallStart {
@@ -187,7 +187,7 @@ pub enum MessageUpdate {
         /// Which block.
         content_index: u32,
         /// The block, whole.
-        block: ContentBlock,
+        block: Box<ContentBlock>,
     },
 }
 

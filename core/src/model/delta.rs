@@ -43,7 +43,7 @@ pub enum Delta {
         key: u32,
     },
     /// The tokens used so far; replaces what was known.
-    Usage(Usage),
+    Usage(Box<Usage>),
     /// The answer is complete.
     Stop {
         /// Why it ended.
@@ -58,10 +58,10 @@ pub enum Delta {
         /// A sentence for people.
         message: String,
         /// More, by code.
-        data: Value,
+        data: Box<Value>,
     },
     /// One frame as the provider sent it; only when asked for.
-    Raw(Value),
+    Raw(Box<Value>),
 }
 
 /// What block begins.
@@ -86,7 +86,7 @@ pub enum BlockStart {
         /// The protocol it came through.
         protocol: String,
         /// As it came.
-        data: Value,
+        data: Box<Value>,
     },
 }
 
@@ -246,14 +246,14 @@ impl MessageBuilder {
                     odd = Some(EventData::Diagnostic {
                         code: "tool_call_id",
                         message: format!("a call of {name} {what}; it is called {id}"),
-                        data: json!({ "content_index": content_index, "given": given, "id": id }),
+                        data: Box::new(json!({ "content_index": content_index, "given": given, "id": id })),
                     });
                 }
                 self.ids.insert(id.clone());
                 let update = MessageUpdate::ToolCallStart { content_index, id: id.clone(), name: name.clone() };
                 (Kind::ToolCall, BlockKind::ToolCall { id, name }, Some(update))
             }
-            BlockStart::Opaque { protocol, data } => (Kind::Opaque, BlockKind::Opaque { protocol, data }, None),
+            BlockStart::Opaque { protocol, data } => (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None),
         };
         let index = self.log.start(block);
         self.marks += 1;
@@ -269,7 +269,7 @@ impl MessageBuilder {
         let place = self.order.iter().position(|k| *k == key)?;
         self.order.remove(place);
         let Open { index: content_index, kind } = self.blocks.get(&key).copied()?;
-        let block = self.log.end(content_index)?;
+        let block = Box::new(self.log.end(content_index)?);
         self.marks += 1;
         let update = match kind {
             Kind::Text => MessageUpdate::TextEnd { content_index, block },

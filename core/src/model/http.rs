@@ -82,7 +82,7 @@ impl HttpModel {
                 let mut take = |frame: Frame<'_>| {
                     if request.raw_events {
                         let data = serde_json::from_str(&frame.data).unwrap_or_else(|_| Value::String(frame.data.to_string()));
-                        out.push(Delta::Raw(data));
+                        out.push(Delta::Raw(Box::new(data)));
                     }
                     decoder.frame(&frame, &mut out)
                 };

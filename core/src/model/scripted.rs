@@ -188,7 +188,7 @@ impl Blocks {
             );
         }
         let natural = if self.any_call { StopReason::ToolUse } else { StopReason::Stop };
-        let mut deltas: Vec<Delta> = end.usage.map(Delta::Usage).into_iter().collect();
+        let mut deltas: Vec<Delta> = end.usage.map(|used| Delta::Usage(Box::new(used))).into_iter().collect();
         deltas.push(Delta::Stop { reason: end.stop_reason.unwrap_or(natural), raw: end.raw_stop_reason });
         Ok(Step::End(deltas))
     }

@@ -221,7 +221,7 @@ impl Driver {
             tool_call_id: Arc::clone(&call.id),
             tool_name: Arc::clone(&call.name),
             arguments: Arc::clone(&call.arguments),
-            partial_result: PartialResult { content: output.content, details: output.details },
+            partial_result: Box::new(PartialResult { content: output.content, details: output.details }),
         })
         .await;
     }
@@ -232,7 +232,7 @@ impl Driver {
         self.emit(EventData::ToolExecutionEnd {
             tool_call_id: Arc::clone(&call.id),
             tool_name: Arc::clone(&call.name),
-            result: output,
+            result: Box::new(output),
             is_error,
             duration_ms: self.clock.now_ms().saturating_sub(call.started_ms),
         })

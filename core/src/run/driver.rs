@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::machine::{Fact, Machine, Step};
@@ -54,7 +54,7 @@ impl Driver {
     /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
     pub(crate) async fn drive(mut self, prompts: Vec<Message>, max_turns: u32) {
         let clock = self.clock.clone();
-        let course = catch_panic(clock.working(self.course(prompts, max_turns))).await;
+        let course = catch_panic(clock.working(Box::pin(self.course(prompts, max_turns)))).await;
         let (outcome, error, turns) = match course {
             Ok(end) => end,
             Err(payload) => {
@@ -227,7 +227,7 @@ impl Driver {
             match self.agent.listeners().kind() {
                 // Most runs: no await and no lock per delta.
                 ListenerKind::None | ListenerKind::Quick => self.show_now(&mut deltas, answer)?,
-                ListenerKind::Blocking => tokio::task::block_in_place(|| self.show_now(&mut deltas, answer))?,
+                ListenerKind::Blocking => may_block(|| self.show_now(&mut deltas, answer))?,
                 ListenerKind::Future => {
                     let Some(delta) = deltas.next().filter(|_| !self.is_aborted()) else {
                         return Ok(());
@@ -305,27 +305,33 @@ impl Driver {
     async fn tell(&mut self, data: EventData, partial: Option<Partial>) {
         match self.agent.listeners().kind() {
             ListenerKind::None | ListenerKind::Quick => self.emit_now(data, partial),
-            ListenerKind::Blocking => tokio::task::block_in_place(|| self.emit_now(data, partial)),
-            ListenerKind::Future => {
-                let event = self.next_event(data, partial);
-                let mut failed = Vec::new();
-                for listener in self.agent.listeners().snapshot() {
-                    if !listener.is_subscribed() {
-                        continue;
-                    }
-                    let _busy = self.clock.busy();
-                    let heard = match &listener.listener {
-                        Listener::Function { function, .. } => self.scope.run(|| call_function(&**function, &event)),
-                        Listener::Future(function) => self.scope.clone().enter(call_future(&**function, event.clone())).await,
-                    };
-                    failed.extend(heard.err());
-                }
-                let failures = self.heard(event, failed);
-                for failure in failures {
-                    // One level deep: a failure on a diagnostic is only counted.
-                    Box::pin(self.tell(failure, None)).await;
-                }
+            ListenerKind::Blocking => may_block(|| self.emit_now(data, partial)),
+            // Boxed: it would make each place that tells an event, and so each run, larger by kilobytes.
+            ListenerKind::Future => Box::pin(self.tell_and_wait(data, partial)).await,
+        }
+    }
+
+    /// Tells an event where listeners have to be awaited.
+    async fn tell_and_wait(&mut self, data: EventData, partial: Option<Partial>) {
+        let event = self.next_event(data, partial);
+        let mut failed = Vec::new();
+        for listener in self.agent.listeners().snapshot() {
+            if !listener.is_subscribed() {
+                continue;
             }
+            let _busy = self.clock.busy();
+            let heard = match &listener.listener {
+                Listener::Function { function, blocking: false } => self.scope.run(|| call_function(&**function, &event)),
+                Listener::Function { function, blocking: true } => {
+                    may_block(|| self.scope.run(|| call_function(&**function, &event)))
+                }
+                Listener::Future(function) => self.scope.clone().enter(call_future(&**function, event.clone())).await,
+            };
+            failed.extend(heard.err());
+        }
+        for failure in self.heard(event, failed) {
+            // One level deep: a failure on a diagnostic is only counted.
+            Box::pin(self.tell(failure, None)).await;
         }
     }
 
@@ -376,7 +382,7 @@ impl Driver {
         let told = |why: String| EventData::Diagnostic {
             code: "listener_error",
             message: format!("a listener failed on {kind}: {why}"),
-            data: json!({ "event": kind, "error": why }),
+            data: Box::new(json!({ "event": kind, "error": why })),
         };
         failed.into_iter().map(told).collect()
     }
@@ -400,7 +406,7 @@ impl Driver {
     pub(super) async fn late_reply(&mut self, number: usize, reply: &Reply) {
         if let Reply::Update(_) = reply {
             let message = "a tool sent an update after its end; it was dropped".to_owned();
-            let data: Value = json!({ "call": number });
+            let data = Box::new(json!({ "call": number }));
             self.emit(EventData::Diagnostic { code: "late_update", message, data }).await;
         }
     }
@@ -429,7 +435,7 @@ fn agent_end(result: &RunResult) -> EventData {
         outcome: result.outcome,
         error: result.error.clone(),
         turns: result.turns,
-        usage: result.usage.clone(),
+        usage: Box::new(result.usage.clone()),
     }
 }
 
@@ -446,6 +452,15 @@ struct Answer {
 impl Answer {
     fn start(&self) -> EventData {
         EventData::MessageStart { message: Arc::new(Message::Assistant(self.head.clone())) }
+    }
+}
+
+/// Calls what may block this thread; where the runtime has others, they take over its tasks meanwhile.
+fn may_block<T>(call: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(call),
+        _ => call(),
     }
 }
 

@@ -70,12 +70,12 @@ impl Reader {
                     map.insert("input".into(), input);
                 }
                 let kind = data.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned();
-                let block = BlockStart::Opaque { protocol: "anthropic".into(), data };
+                let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(data) };
                 out.push(Delta::Start { key, block });
                 out.push(Delta::Diagnostic {
                     code: "opaque_block",
                     message: format!("a block of type {kind:?} is kept and sent back as it came"),
-                    data: json!({ "type": kind }),
+                    data: Box::new(json!({ "type": kind })),
                 });
             }
             None => {}
@@ -98,7 +98,7 @@ impl Reader {
         take("/cache_creation_input_tokens", &mut self.usage.cache_write);
         take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
-        out.push(Delta::Usage(self.usage.clone()));
+        out.push(Delta::Usage(Box::new(self.usage.clone())));
     }
 
     /// Frames other than block deltas: few, so a JSON tree will do.

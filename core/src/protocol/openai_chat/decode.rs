@@ -253,7 +253,7 @@ impl Decoder for Reader {
             }
             used = used.or(choice.usage.and_then(usage));
         }
-        out.extend(used.map(Delta::Usage));
+        out.extend(used.map(|used| Delta::Usage(Box::new(used))));
         Ok(true)
     }
 
