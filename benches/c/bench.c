@@ -1,0 +1,198 @@
+/* bench-c: the engine through its C API. The command line is that of benches/README.md. */
+
+#include <agent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const char CALCULATOR[] =
+    "{\"name\":\"calculator\",\"description\":\"Perform basic arithmetic operations.\",\"parameters\":{\"type\":\"object\","
+    "\"properties\":{\"operation\":{\"type\":\"string\"},\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}},"
+    "\"required\":[\"operation\",\"a\",\"b\"]}}";
+static const char ECHO[] =
+    "{\"name\":\"echo\",\"description\":\"Says how long a text is.\",\"parameters\":{\"type\":\"object\","
+    "\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}}";
+static const char PROMPT[] = "What is 15 multiplied by 23?";
+static const char ANSWER[] = "15 multiplied by 23 equals 345.";
+
+static agent_runtime_t *runtime;
+static agent_tool_t *tools[2];
+static const char *url, *provider;
+
+static void die(const char *what, agent_error_t *error)
+{
+    fprintf(stderr, "%s: %s\n", what, error ? agent_error_message(error, NULL) : "failed");
+    exit(1);
+}
+
+static void calculate(void *userdata, agent_tool_call_t *call)
+{
+    double a = 0, b = 0;
+    char json[64];
+    (void)userdata;
+    if (agent_tool_call_get_number(call, "a", AGENT_NTS, &a, NULL) == AGENT_OK
+        && agent_tool_call_get_number(call, "b", AGENT_NTS, &b, NULL) == AGENT_OK) {
+        snprintf(json, sizeof json, "{\"result\":%.0f}", a * b);
+        agent_tool_call_respond_json(call, json, AGENT_NTS, NULL);
+    }
+    agent_tool_call_free(call);
+}
+
+static void echo(void *userdata, agent_tool_call_t *call)
+{
+    const char *text;
+    size_t length = 0;
+    char answer[64];
+    (void)userdata;
+    if (agent_tool_call_get_string(call, "text", AGENT_NTS, &text, &length, NULL) == AGENT_OK) {
+        snprintf(answer, sizeof answer, "%zu bytes", length);
+        agent_tool_call_respond(call, answer, AGENT_NTS, NULL);
+    }
+    agent_tool_call_free(call);
+}
+
+/* A run under way, with an agent of its own. */
+typedef struct {
+    agent_t *agent;
+    agent_run_t *run;
+} job_t;
+
+static job_t start(const char *model)
+{
+    char name[128];
+    job_t job = {0};
+    agent_error_t *error = NULL;
+    snprintf(name, sizeof name, "%s/%s", provider, model);
+    if (agent_new(runtime, name, AGENT_NTS, &job.agent, &error) < 0
+        || agent_set_base_url(job.agent, url, AGENT_NTS, &error) < 0
+        || agent_add_tool(job.agent, tools[0], &error) < 0 || agent_add_tool(job.agent, tools[1], &error) < 0
+        || agent_prompt(job.agent, PROMPT, AGENT_NTS, &job.run, &error) < 0)
+        die("start", error);
+    return job;
+}
+
+/* Takes all events; 0 when the run completed with the right text. */
+static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *bytes)
+{
+    const agent_event_t *event;
+    agent_error_t *error = NULL;
+    agent_status_t rc;
+    int wrong;
+    while ((rc = agent_run_next(job.run, -1, &event, &error)) == AGENT_OK) {
+        int32_t kind = agent_event_kind(event);
+        if (kind == AGENT_EVENT_TEXT_DELTA || kind == AGENT_EVENT_TOOL_CALL_DELTA) {
+            size_t length;
+            agent_event_text(event, &length);
+            *deltas += 1;
+            *bytes += length;
+        }
+    }
+    if (rc < 0)
+        die("agent_run_next", error);
+    wrong = agent_run_outcome(job.run) != AGENT_OUTCOME_COMPLETED;
+    if (wrong && agent_run_error(job.run))
+        fprintf(stderr, "%s\n", agent_error_message(agent_run_error(job.run), NULL));
+    if (strncmp(model, "calc", 4) == 0 && strcmp(agent_run_text(job.run, NULL), ANSWER) != 0)
+        wrong = 1;
+    agent_run_free(job.run);
+    agent_free(job.agent);
+    return wrong;
+}
+
+static uint64_t cpu_us(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000
+        + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static long status_kb(const char *name)
+{
+    char line[256];
+    long kb = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0)
+            kb = strtol(line + strlen(name), NULL, 10);
+    if (file)
+        fclose(file);
+    return kb;
+}
+
+static void stream(const char *model, int repeats)
+{
+    uint64_t deltas = 0, bytes = 0;
+    int i;
+    if (finish(start(model), model, &deltas, &bytes))
+        die("the warm-up", NULL);
+    printf("{\"cpu_us\":[");
+    for (i = 0; i < repeats; i++) {
+        uint64_t before = cpu_us();
+        deltas = bytes = 0;
+        if (finish(start(model), model, &deltas, &bytes))
+            die("a run", NULL);
+        printf("%s%" PRIu64, i ? "," : "", cpu_us() - before);
+    }
+    printf("],\"deltas\":%" PRIu64 ",\"bytes\":%" PRIu64 "}\n", deltas, bytes);
+}
+
+static void concurrent(int runs)
+{
+    job_t *jobs = calloc((size_t)runs, sizeof *jobs);
+    uint64_t deltas = 0, bytes = 0;
+    char model[32];
+    int i, failures = 0;
+    long idle;
+    FILE *clear;
+    if (!jobs || finish(start("calc"), "calc", &deltas, &bytes))
+        die("the warm-up", NULL);
+    idle = status_kb("VmRSS:");
+    if ((clear = fopen("/proc/self/clear_refs", "w"))) {
+        fputs("5", clear);
+        fclose(clear);
+    }
+    snprintf(model, sizeof model, "calc-%d", runs);
+    for (i = 0; i < runs; i++)
+        jobs[i] = start(model);
+    for (i = 0; i < runs; i++)
+        failures += finish(jobs[i], model, &deltas, &bytes);
+    free(jobs);
+    printf("{\"idle_kb\":%ld,\"peak_kb\":%ld,\"runs\":%d,\"failures\":%d}\n", idle, status_kb("VmHWM:"), runs, failures);
+}
+
+int main(int argc, char **argv)
+{
+    const char *model = NULL, *format = "";
+    agent_error_t *error = NULL;
+    int repeats = 0, runs = 0, i;
+    for (i = 2; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--url")) url = argv[i + 1];
+        else if (!strcmp(argv[i], "--format")) format = argv[i + 1];
+        else if (!strcmp(argv[i], "--model")) model = argv[i + 1];
+        else if (!strcmp(argv[i], "--repeats")) repeats = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--runs")) runs = atoi(argv[i + 1]);
+    }
+    provider = !strcmp(format, "anthropic") ? "anthropic" : "openai";
+    if (argc < 2 || !url || !*format) {
+        fprintf(stderr, "usage: bench-c stream|concurrent --url URL --format anthropic|chat …; see benches/README.md\n");
+        return 1;
+    }
+    if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
+        || agent_tool_new(CALCULATOR, AGENT_NTS, calculate, NULL, NULL, &tools[0], &error) < 0
+        || agent_tool_new(ECHO, AGENT_NTS, echo, NULL, NULL, &tools[1], &error) < 0)
+        die("set-up", error);
+    if (!strcmp(argv[1], "stream") && model && repeats > 0)
+        stream(model, repeats);
+    else if (!strcmp(argv[1], "concurrent") && runs > 0)
+        concurrent(runs);
+    else
+        die(argv[1], NULL);
+    agent_tool_free(tools[0]);
+    agent_tool_free(tools[1]);
+    agent_runtime_shutdown(runtime, 5000, NULL);
+    agent_runtime_free(runtime);
+    return 0;
+}

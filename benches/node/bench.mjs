@@ -1,0 +1,93 @@
+// bench-node: the engine through its Node API. The command line is that of benches/README.md.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+import { Agent, tool } from 'agent-loop'
+
+const PROMPT = 'What is 15 multiplied by 23?'
+const ANSWER = '15 multiplied by 23 equals 345.'
+
+const calculator = tool({
+  name: 'calculator',
+  description: 'Perform basic arithmetic operations.',
+  parameters: {
+    type: 'object',
+    properties: { operation: { type: 'string' }, a: { type: 'number' }, b: { type: 'number' } },
+    required: ['operation', 'a', 'b'],
+  },
+  execute: async ({ a, b }) => ({ result: a * b }),
+})
+const echo = tool({
+  name: 'echo',
+  description: 'Says how long a text is.',
+  parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  execute: async ({ text }) => `${Buffer.byteLength(text)} bytes`,
+})
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    url: { type: 'string' },
+    format: { type: 'string' },
+    model: { type: 'string' },
+    repeats: { type: 'string', default: '5' },
+    runs: { type: 'string', default: '1000' },
+  },
+})
+const provider = values.format === 'anthropic' ? 'anthropic' : 'openai'
+
+async function run(model) {
+  const agent = new Agent({ model: `${provider}/${model}`, baseUrl: values.url, tools: [calculator, echo] })
+  const events = agent.stream(PROMPT)
+  let deltas = 0
+  let bytes = 0
+  for await (const event of events) {
+    if (event.type === 'text_delta' || event.type === 'tool_call_delta') {
+      deltas += 1
+      bytes += event.delta.length
+    }
+  }
+  const { outcome, text } = await events.result()
+  if (outcome !== 'completed' || (model.startsWith('calc') && text !== ANSWER)) {
+    throw new Error(`the run ended ${outcome} with ${JSON.stringify(text)}`)
+  }
+  return { deltas, bytes }
+}
+
+async function stream() {
+  await run(values.model)
+  const cpu = []
+  let tally
+  for (let i = 0; i < Number(values.repeats); i += 1) {
+    const before = process.cpuUsage()
+    tally = await run(values.model)
+    const { user, system } = process.cpuUsage(before)
+    cpu.push(user + system)
+  }
+  return { cpu_us: cpu, ...tally }
+}
+
+const kilobytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))[1])
+
+async function concurrent() {
+  const runs = Number(values.runs)
+  await run('calc')
+  const idle = kilobytes('VmRSS')
+  try {
+    writeFileSync('/proc/self/clear_refs', '5')
+  } catch {
+    // Then the peak includes what came before.
+  }
+  const ends = await Promise.allSettled(Array.from({ length: runs }, () => run(`calc-${runs}`)))
+  const failures = ends.filter((end) => end.status === 'rejected')
+  if (failures.length > 0) console.error(`the first failure: ${failures[0].reason.message}`)
+  return { idle_kb: idle, peak_kb: kilobytes('VmHWM'), runs, failures: failures.length }
+}
+
+const [task] = positionals
+if (!values.url || !['stream', 'concurrent'].includes(task)) {
+  console.error('usage: bench.mjs stream|concurrent --url URL --format anthropic|chat …; see benches/README.md')
+  process.exit(1)
+}
+console.log(JSON.stringify(await (task === 'stream' ? stream() : concurrent())))

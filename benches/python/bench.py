@@ -1,0 +1,87 @@
+"""bench-python: the engine through its Python API. The command line is that of benches/README.md."""
+
+import argparse
+import asyncio
+import json
+import resource
+import sys
+
+from agent_loop import Agent, TextDelta, ToolCallDelta, tool
+
+PROMPT = "What is 15 multiplied by 23?"
+ANSWER = "15 multiplied by 23 equals 345."
+
+
+@tool
+async def calculator(operation: str, a: float, b: float) -> dict:
+    """Perform basic arithmetic operations."""
+    result = a * b
+    return {"result": int(result) if result == int(result) else result}
+
+
+@tool
+async def echo(text: str) -> str:
+    """Says how long a text is."""
+    return f"{len(text.encode())} bytes"
+
+
+def cpu_us() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return round((used.ru_utime + used.ru_stime) * 1e6)
+
+
+def status_kb(name: str) -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(name))
+
+
+async def run(options: argparse.Namespace, model: str) -> tuple[int, int]:
+    provider = "anthropic" if options.format == "anthropic" else "openai"
+    agent = Agent(f"{provider}/{model}", base_url=options.url, tools=[calculator, echo])
+    deltas = size = 0
+    async with agent.stream(PROMPT) as events:
+        async for event in events:
+            match event:
+                case TextDelta(delta=delta) | ToolCallDelta(delta=delta):
+                    deltas += 1
+                    size += len(delta)
+        result = await events.result()
+    if result.outcome != "completed" or (model.startswith("calc") and result.text != ANSWER):
+        raise RuntimeError(f"the run ended {result.outcome} with {result.text!r}")
+    return deltas, size
+
+
+async def stream(options: argparse.Namespace) -> dict:
+    await run(options, options.model)
+    cpu = []
+    for _ in range(options.repeats):
+        before = cpu_us()
+        deltas, size = await run(options, options.model)
+        cpu.append(cpu_us() - before)
+    return {"cpu_us": cpu, "deltas": deltas, "bytes": size}
+
+
+async def concurrent(options: argparse.Namespace) -> dict:
+    await run(options, "calc")
+    idle = status_kb("VmRSS:")
+    try:
+        with open("/proc/self/clear_refs", "w") as clear:
+            clear.write("5")
+    except OSError:
+        pass  # Then the peak includes what came before.
+    runs = [run(options, f"calc-{options.runs}") for _ in range(options.runs)]
+    failures = [end for end in await asyncio.gather(*runs, return_exceptions=True) if isinstance(end, BaseException)]
+    if failures:
+        print(f"the first failure: {failures[0]}", file=sys.stderr)
+    return {"idle_kb": idle, "peak_kb": status_kb("VmHWM:"), "runs": options.runs, "failures": len(failures)}
+
+
+parser = argparse.ArgumentParser(prog="bench-python")
+parser.add_argument("task", choices=["stream", "concurrent"])
+parser.add_argument("--url", required=True)
+parser.add_argument("--format", choices=["anthropic", "chat"], required=True)
+parser.add_argument("--model", default="text-20000")
+parser.add_argument("--repeats", type=int, default=5)
+parser.add_argument("--runs", type=int, default=1000)
+options = parser.parse_args()
+print(json.dumps(asyncio.run(stream(options) if options.task == "stream" else concurrent(options))))
