@@ -1,0 +1,194 @@
+"""Between the engine's threads and an event loop: what waits for the engine, and what the engine asks of Python.
+
+Each event loop has a mailbox in native code that wakes it once for all that came in since it looked last. Only this module
+imports asyncio, so that importing the package does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import itertools
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
+
+from ._native import Call, Mailbox, Telling
+from .errors import InvalidStateError
+from .tools import ToolContext
+
+if TYPE_CHECKING:
+    from ._native import Pending
+    from .run import Run
+
+T = TypeVar("T")
+
+numbers = itertools.count(1)
+"""Numbers that nothing else has: they say who waits, and mark the code inside a run."""
+
+_bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, Bridge] = WeakKeyDictionary()
+
+
+def current() -> Bridge:
+    """The bridge of the running loop."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        text = "there is no running event loop here; call this from async code, for example inside asyncio.run(main())"
+        raise InvalidStateError(text) from None
+    bridge = _bridges.get(loop)
+    if bridge is None:
+        bridge = _bridges[loop] = Bridge(loop)
+    return bridge
+
+
+async def wait(pending: Pending[T]) -> T:
+    """Waits for something of the engine."""
+    bridge = current()
+    number = next(numbers)
+    while (done := pending.poll(bridge.mailbox, number)) is None:
+        await bridge.woken(number)
+    return done[0]
+
+
+class Bridge:
+    """One event loop's side."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.runs: WeakSet[Run] = WeakSet()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self.mailbox = Mailbox()
+        self._fd = self.mailbox.fileno()
+        try:
+            if self._fd is None:
+                raise NotImplementedError
+            loop.add_reader(self._fd, self._look)
+        except NotImplementedError:
+            # Windows' default loop cannot watch a pipe.
+            self.mailbox = Mailbox(functools.partial(loop.call_soon_threadsafe, self._look))
+            self._fd = None
+        # A loop says that it ends only to its async generators: so one of them is ours. Its first step registers it.
+        self._guard = self._until_the_end(loop)
+        try:
+            self._guard.__anext__().send(None)
+        except StopIteration:
+            pass
+
+    async def _until_the_end(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            self.close(loop)
+
+    def close(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The loop ends: so do the runs whose tools and listeners live on it."""
+        for run in list(self.runs):
+            run.abort()
+        self.mailbox.close()
+        if self._fd is not None and not loop.is_closed():
+            loop.remove_reader(self._fd)
+        _bridges.pop(loop, None)
+
+    async def woken(self, number: int) -> None:
+        """Waits until the mailbox has the number."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        try:
+            await future
+        finally:
+            self._waiting.pop(number, None)
+
+    def _look(self) -> None:
+        self._do_all(iter(self.mailbox.take()))
+
+    def _do_all(self, jobs: Iterator[int | Call | Telling]) -> None:
+        try:
+            for job in jobs:
+                if isinstance(job, int):
+                    self._wake(job)
+                elif isinstance(job, Call):
+                    self._answer(job)
+                else:
+                    self._tell(job)
+        except BaseException:
+            # Ctrl-C may come anywhere; what was not reached is not lost.
+            asyncio.get_running_loop().call_soon(self._do_all, jobs)
+            raise
+
+    def _wake(self, number: int) -> None:
+        if (future := self._waiting.pop(number, None)) is not None:
+            if not future.done():
+                future.set_result(None)
+        elif (task := self._tasks.get(number)) is not None:
+            # The run gave the call up: nobody wants the answer any more.
+            task.cancel()
+
+    def _answer(self, call: Call) -> None:
+        number = self._begin(call, answer(call))
+        if call.watch(self.mailbox, number):
+            self._wake(number)
+
+    def _tell(self, telling: Telling) -> None:
+        try:
+            heard = telling.vars.copy().run(telling.function, telling.take_event())
+        except BaseException as error:
+            telling.done(said(error))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            if inspect.isawaitable(heard):
+                self._begin(telling, listen(telling, heard))
+            else:
+                telling.done()
+
+    def _begin(self, job: Call | Telling, work: Any) -> int:
+        """A task for the work, in the context of the run's caller."""
+        task = job.vars.run(asyncio.get_running_loop().create_task, work)
+        number = next(numbers)
+        self._tasks[number] = task
+        task.add_done_callback(functools.partial(self._tasks.pop, number))
+        return number
+
+
+async def answer(call: Call) -> None:
+    """Answers a call with an async tool."""
+    try:
+        value = await call.tool.execute(call.arguments(), ToolContext(call))
+    except BaseException as error:
+        call.fail(said(error))
+        if not isinstance(error, Exception):
+            raise
+    else:
+        call.respond(value)
+
+
+def answer_in_thread(call: Call) -> None:
+    """Answers a call with a plain function, on a thread that may block."""
+    try:
+        value = call.vars.copy().run(call.tool.execute, call.arguments(), ToolContext(call))
+        if inspect.iscoroutine(value):
+            value.close()
+            raise TypeError(f"the tool {call.name} is a plain function that returned a coroutine; make it an async function")
+    except BaseException as error:
+        call.fail(said(error))
+    else:
+        call.respond(value)
+
+
+async def listen(telling: Telling, heard: Awaitable[object]) -> None:
+    """Waits for an async listener."""
+    try:
+        await heard
+    except BaseException as error:
+        telling.done(said(error))
+        if not isinstance(error, Exception):
+            raise
+    else:
+        telling.done()
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line: `Type: message`."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

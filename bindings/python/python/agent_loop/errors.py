@@ -1,0 +1,232 @@
+"""What can go wrong: one base class, and a class for each kind of the closed list.
+
+Kinds from the world (a refused key, a cut stream) end a run: `prompt` and `Run.result` raise them, with what the run had come
+to in `result`. Kinds from the caller (`invalid_argument`, `invalid_state`, `busy`) are raised by the call that was wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ._native import RunResult
+
+__all__ = [
+    "AbortedError",
+    "AgentConnectionError",
+    "AgentError",
+    "AgentIOError",
+    "AgentTimeoutError",
+    "AuthenticationError",
+    "BusyError",
+    "CallbackError",
+    "ContextOverflowError",
+    "InvalidArgumentError",
+    "InvalidRequestError",
+    "InvalidStateError",
+    "LimitError",
+    "NotFoundError",
+    "OverloadedError",
+    "PanicError",
+    "PermissionDeniedError",
+    "ProtocolError",
+    "ProviderError",
+    "QuotaError",
+    "RateLimitedError",
+    "ServerError",
+    "StreamTruncatedError",
+    "TlsError",
+]
+
+
+class AgentError(Exception):
+    """The base of all errors of this package."""
+
+    kind: ClassVar[str] = "error"
+    """The word for it, the same in every language; that of a subclass is its own."""
+
+    message: str
+    """What was wrong, where, and what to do."""
+    provider: str | None
+    """Who answered, when somebody did."""
+    http_status: int | None
+    request_id: str | None
+    """The provider's name for the failed request, to be given to its support."""
+    retryable: bool
+    """Whether the same request may work when it is sent again."""
+    retry_after_ms: int | None
+    """How long the provider asks to wait before that."""
+    result: RunResult | None
+    """What the run had come to, when the error ended one."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        provider: str | None = None,
+        http_status: int | None = None,
+        request_id: str | None = None,
+        retryable: bool = False,
+        retry_after_ms: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.provider = provider
+        self.http_status = http_status
+        self.request_id = request_id
+        self.retryable = retryable
+        self.retry_after_ms = retry_after_ms
+        self.result = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error in canonical JSON values."""
+        optional = {
+            "provider": self.provider,
+            "http_status": self.http_status,
+            "request_id": self.request_id,
+            "retryable": self.retryable,
+            "retry_after_ms": self.retry_after_ms,
+        }
+        return {"kind": self.kind, "message": self.message} | {k: v for k, v in optional.items() if v is not None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The result stays in its process: it shares its messages with the engine.
+        return type(self), self.args, {k: v for k, v in self.__dict__.items() if k != "result"} | {"result": None}
+
+
+class AuthenticationError(AgentError):
+    """No key, or the provider refused it (HTTP 401)."""
+
+    kind = "authentication"
+
+
+class PermissionDeniedError(AgentError):
+    """The key is good but may not do this (HTTP 403)."""
+
+    kind = "permission"
+
+
+class NotFoundError(AgentError):
+    """The model or address does not exist (HTTP 404)."""
+
+    kind = "not_found"
+
+
+class InvalidRequestError(AgentError):
+    """The provider says that the request is malformed (HTTP 400, 409, 422)."""
+
+    kind = "invalid_request"
+
+
+class ContextOverflowError(AgentError):
+    """The conversation is longer than the model can take."""
+
+    kind = "context_overflow"
+
+
+class RateLimitedError(AgentError):
+    """Too many requests; the same request may work later (HTTP 429)."""
+
+    kind = "rate_limited"
+
+
+class QuotaError(AgentError):
+    """The account's money or allowance is used up (HTTP 402, some 429)."""
+
+    kind = "quota"
+
+
+class OverloadedError(AgentError):
+    """The provider has no capacity now (HTTP 503, 529)."""
+
+    kind = "overloaded"
+
+
+class ServerError(AgentError):
+    """The provider failed (other HTTP 5xx)."""
+
+    kind = "server"
+
+
+class AgentTimeoutError(AgentError, TimeoutError):
+    """A time limit passed, here or at a gateway."""
+
+    kind = "timeout"
+
+
+class AgentConnectionError(AgentError, ConnectionError):
+    """No connection, or it broke before the answer began."""
+
+    kind = "connection"
+
+
+class TlsError(AgentError):
+    """The secure connection could not be set up."""
+
+    kind = "tls"
+
+
+class StreamTruncatedError(AgentError):
+    """The answer ended before its protocol's closing event."""
+
+    kind = "stream_truncated"
+
+
+class ProtocolError(AgentError):
+    """The answer is not what its protocol allows."""
+
+    kind = "protocol"
+
+
+class ProviderError(AgentError):
+    """A model of one's own failed."""
+
+    kind = "provider"
+
+
+class CallbackError(AgentError):
+    """A hook failed."""
+
+    kind = "callback"
+
+
+class LimitError(AgentError):
+    """A size bound was passed."""
+
+    kind = "limit"
+
+
+class InvalidArgumentError(AgentError, ValueError):
+    """An argument is wrong; the message names it."""
+
+    kind = "invalid_argument"
+
+
+class InvalidStateError(AgentError, RuntimeError):
+    """The call does not fit the present state."""
+
+    kind = "invalid_state"
+
+
+class BusyError(AgentError, RuntimeError):
+    """A run is active on this agent."""
+
+    kind = "busy"
+
+
+class AbortedError(AgentError):
+    """The run was aborted."""
+
+    kind = "aborted"
+
+
+class AgentIOError(AgentError, OSError):
+    """The operating system refused something."""
+
+    kind = "io"
+
+
+class PanicError(AgentError, RuntimeError):
+    """A panic was caught; a bug in this library or in a callback."""
+
+    kind = "panic"

@@ -1,0 +1,134 @@
+"""A run: its events as they come, and its result."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from .errors import InvalidStateError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from . import _native
+    from ._native import Event, RunResult
+    from .agent import Agent
+
+INSIDE: ContextVar[tuple[int, ...]] = ContextVar("agent_loop_inside", default=())
+"""The runs inside whose tools or listeners this code is."""
+
+
+class Run:
+    """A run that goes on by itself: an async iterator of events for one reader, and a result.
+
+    ```python
+    async with agent.stream("Hello") as run:
+        async for event in run:
+            ...
+    result = await run.result()
+    ```
+
+    Leaving the `async with` aborts the run if it is still active and waits until the agent is idle. A run that nobody holds
+    any more is aborted too.
+    """
+
+    __slots__ = ("__weakref__", "_agent", "_batch", "_native", "_number", "_reading")
+
+    def __init__(self, agent: Agent, native: _native.Run, number: int) -> None:
+        # The agent holds the tools and listeners that the run needs.
+        self._agent = agent
+        self._native = native
+        self._number = number
+        self._batch: list[Event] = []
+        self._reading = False
+
+    @property
+    def id(self) -> str:
+        """The id that all its events have."""
+        return self._native.id
+
+    def abort(self) -> None:
+        """Aborts the run. From any thread, any number of times; returns at once."""
+        self._native.abort()
+
+    async def result(self) -> RunResult:
+        """Waits for the end and gives what the run came to. Events that are not read are thrown away.
+
+        Raises the run's error (with the result in its `result`) when the outcome is `error`. When the waiting task is
+        cancelled, the run is aborted and settles first.
+        """
+        result = await self._end()
+        error = result.error
+        if error is not None and result.outcome == "error":
+            error.result = result
+            raise error
+        return result
+
+    async def close(self) -> None:
+        """Aborts the run if it is active, and waits until the agent is idle."""
+        if self._native.finished is None:
+            self.abort()
+            await self._end()
+
+    async def _end(self) -> RunResult:
+        import asyncio
+
+        from .bridge import wait
+
+        try:
+            return await wait(self._native.outcome(INSIDE.get()))
+        except asyncio.CancelledError:
+            self.abort()
+            while self._native.finished is None:
+                try:
+                    await wait(self._native.outcome(()))
+                except asyncio.CancelledError:
+                    # Asked once more; the abort is under way and takes no longer than its grace time.
+                    continue
+            raise
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._batch:
+            await self._read()
+        return self._batch.pop()
+
+    async def _read(self) -> None:
+        """The next events, the last one first."""
+        import asyncio
+
+        from .bridge import current
+
+        if self._reading:
+            raise InvalidStateError("another task is reading this run's events; a run has one reader")
+        bridge = current()
+        waited = False
+        self._reading = True
+        try:
+            while not (batch := self._native.drain(bridge.mailbox, self._number)):
+                if batch is None:
+                    raise StopAsyncIteration
+                await bridge.woken(self._number)
+                waited = True
+            self._batch = batch
+            if not waited:
+                # A fast model must not keep the loop from everybody else.
+                await asyncio.sleep(0)
+        finally:
+            self._reading = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        finished = self._native.finished
+        return f"<Run {self.id}: {'active' if finished is None else finished.outcome}>"

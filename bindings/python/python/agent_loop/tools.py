@@ -1,0 +1,225 @@
+"""Tools: Python functions that a model can call."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Literal
+
+    from typing_extensions import Never
+
+    _ExecutionMode = Literal["parallel", "sequential"]
+
+
+class ToolContext:
+    """What a running tool may use beside its arguments. A parameter annotated with this class receives it."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: _native.Call) -> None:
+        self._call = call
+
+    @property
+    def id(self) -> str:
+        """The call's id."""
+        return self._call.id
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self._call.name
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was aborted. The tool has the grace time left to answer; what it then answers still counts."""
+        return self._call.cancelled
+
+    async def wait_cancelled(self) -> None:
+        """Waits until the run is aborted."""
+        from .bridge import wait
+
+        await wait(self._call.wait_cancelled())
+
+    def update(self, partial: Any) -> None:
+        """Tells how far the tool is; `partial` is read like an answer. From any thread."""
+        self._call.update(partial)
+
+    async def sleep(self, ms: float) -> bool:
+        """Waits in the engine's time (virtual with a scripted model). False when the run was aborted meanwhile."""
+        from .bridge import wait
+
+        return await wait(self._call.sleep(ms))
+
+    def sleep_sync(self, ms: float) -> bool:
+        """The same for plain functions: blocks the thread."""
+        return self._call.sleep_sync(ms)
+
+    def __repr__(self) -> str:
+        return f"<ToolContext of {self.name}, {self.id}{': cancelled' if self.cancelled else ''}>"
+
+
+class Tool:
+    """Something a model can call; mostly made by `tool`.
+
+    - `name`: letters, digits, `_`, `-`; unique in an agent
+    - `execute`: called with the arguments (a dict) and a `ToolContext`; an async function runs on the event loop of the run,
+      a plain one on a thread of its own. What it returns is the answer: text, or any other JSON value, or
+      `{"content": [blocks], "details", "is_error", "terminate"}`. What it raises goes back to the model as `Type: message`.
+    - `description`: for the model
+    - `parameters`: the JSON Schema of the arguments, an object
+    - `label`: for people; the name unless given
+    - `execution_mode`: `sequential` if it may not run beside others
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        execute: Callable[[dict[str, Any], ToolContext], Any],
+        description: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        label: str | None = None,
+        execution_mode: _ExecutionMode | None = None,
+        **unknown: Never,
+    ) -> None:
+        if not callable(execute):
+            raise TypeError(f"tool {name!r}: execute: expected a function, got {type(execute).__name__}")
+        fields = {
+            "name": name,
+            "description": description,
+            "parameters": parameters,
+            "label": label,
+            "execution_mode": execution_mode,
+        }
+        # The engine knows which names there are, and which is nearest to a wrong one.
+        self.spec = _native.ToolSpec(fields | unknown)
+        self.execute = execute
+        self.is_async = is_async(execute)
+        self._function: Callable[..., Any] = execute
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def label(self) -> str:
+        return self.spec.label
+
+    @property
+    def description(self) -> str:
+        return self.spec.description
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self.spec.parameters
+
+    @property
+    def execution_mode(self) -> _ExecutionMode | None:
+        return self.spec.execution_mode
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function as it was written, without an agent."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name}>"
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    function: None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    execution_mode: _ExecutionMode | None = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    execution_mode: _ExecutionMode | None = None,
+    **unknown: Never,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Makes a tool of a function, async or plain.
+
+    ```python
+    @tool
+    async def weather(city: str, days: Annotated[int, "1 to 7"] = 1) -> dict:
+        \"\"\"The weather forecast for a city.\"\"\"
+    ```
+
+    Its name is the tool's, the first paragraph of its docstring the description, and the JSON Schema comes from its
+    annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `dict`, `Optional`, `Union`, `Literal`, `Enum`, `TypedDict`,
+    dataclasses, `Any`, and `Annotated[…, "description"]`. Parameters with a default are not required. A parameter annotated
+    `ToolContext` gets the context and is not shown to the model.
+    """
+    if function is None:
+        return functools.partial(
+            tool,
+            name=name,
+            description=description,
+            parameters=parameters,
+            label=label,
+            execution_mode=execution_mode,
+            **unknown,
+        )
+    if not callable(function):
+        raise TypeError(f"tool: expected a function, got {type(function).__name__}; use Tool(name=…, execute=…) or @tool(name=…)")
+    from .schema import Signature, first_paragraph
+
+    if name is None:
+        name = getattr(function, "__name__", type(function).__name__)
+    signature = Signature(name, function, derive=parameters is None)
+    made = Tool(
+        name=name,
+        execute=caller(function, signature),
+        description=first_paragraph(function) if description is None else description,
+        parameters=signature.schema if parameters is None else parameters,
+        label=label,
+        execution_mode=execution_mode,
+        **unknown,
+    )
+    functools.update_wrapper(made, function)
+    made._function = function
+    return made
+
+
+def caller(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, Any], ToolContext], Any]:
+    """The function as a tool's `execute`."""
+    if is_async(function):
+
+        async def execute_async(arguments: dict[str, Any], context: ToolContext) -> Any:
+            return await function(**signature.bound(arguments, context))
+
+        return execute_async
+
+    def execute(arguments: dict[str, Any], context: ToolContext) -> Any:
+        return function(**signature.bound(arguments, context))
+
+    return execute
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine."""
+    import inspect
+
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))

@@ -1,0 +1,140 @@
+//! The parts of a message.
+
+use agent_loop::ContentBlock as CoreBlock;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::json;
+
+/// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`.
+#[pyclass(frozen, subclass, module = "agent_loop")]
+pub(crate) struct ContentBlock {
+    pub(crate) core: CoreBlock,
+}
+
+#[pymethods]
+impl ContentBlock {
+    #[getter(r#type)]
+    fn kind(&self) -> &'static str {
+        match &self.core {
+            CoreBlock::Text { .. } => "text",
+            CoreBlock::Thinking { .. } => "thinking",
+            CoreBlock::Image { .. } => "image",
+            CoreBlock::ToolCall(_) => "tool_call",
+            CoreBlock::Opaque { .. } => "opaque",
+        }
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.core)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<ContentBlock>().is_ok_and(|other| other.get().core == self.core)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        json::repr(slf.py(), &slf.get_type().name()?.to_string(), &slf.get().core, &["type"])
+    }
+}
+
+/// A block of the class of its type.
+pub(crate) fn block<'py>(py: Python<'py>, core: &CoreBlock) -> PyResult<Bound<'py, PyAny>> {
+    let base = PyClassInitializer::from(ContentBlock { core: core.clone() });
+    Ok(match core {
+        CoreBlock::Text { .. } => Bound::new(py, base.add_subclass(TextBlock))?.into_any(),
+        CoreBlock::Thinking { .. } => Bound::new(py, base.add_subclass(ThinkingBlock))?.into_any(),
+        CoreBlock::Image { .. } => Bound::new(py, base.add_subclass(ImageBlock))?.into_any(),
+        CoreBlock::ToolCall(_) => Bound::new(py, base.add_subclass(ToolCall))?.into_any(),
+        CoreBlock::Opaque { .. } => Bound::new(py, base.add_subclass(OpaqueBlock))?.into_any(),
+    })
+}
+
+/// Several blocks, as a tuple.
+pub(crate) fn blocks<'py>(py: Python<'py>, content: &[CoreBlock]) -> PyResult<Bound<'py, PyTuple>> {
+    let all = content.iter().map(|one| block(py, one)).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, all)
+}
+
+/// A class of blocks with a getter for each of its fields.
+macro_rules! block_class {
+    (
+        $(#[$doc:meta])*
+        $name:ident [$($position:literal),*]
+        { $($field:ident: |$py:ident, $core:pat_param| $value:expr,)* }
+    ) => {
+        $(#[$doc])*
+        #[pyclass(frozen, extends = ContentBlock, module = "agent_loop")]
+        pub(crate) struct $name;
+
+        #[pymethods]
+        impl $name {
+            #[classattr]
+            fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+                match_args(py, &[$($position),*])
+            }
+
+            $(
+                #[getter]
+                fn $field<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+                    let $py = slf.py();
+                    match &slf.as_super().get().core {
+                        $core => IntoPyObjectExt::into_bound_py_any($value, $py),
+                        // An object of this class is made for this variant only.
+                        _ => Ok($py.None().into_bound($py)),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+block_class! {
+    /// Text.
+    TextBlock ["text"] {
+        text: |py, CoreBlock::Text { text, .. }| text,
+        signature: |py, CoreBlock::Text { signature, .. }| signature.as_deref(),
+    }
+}
+
+block_class! {
+    /// The model's reasoning.
+    ThinkingBlock ["thinking"] {
+        thinking: |py, CoreBlock::Thinking { thinking, .. }| thinking,
+        signature: |py, CoreBlock::Thinking { signature, .. }| signature.as_deref(),
+        redacted: |py, CoreBlock::Thinking { redacted, .. }| *redacted,
+    }
+}
+
+block_class! {
+    /// An image, base64.
+    ImageBlock ["data", "mime_type"] {
+        data: |py, CoreBlock::Image { data, .. }| data,
+        mime_type: |py, CoreBlock::Image { mime_type, .. }| mime_type,
+    }
+}
+
+block_class! {
+    /// What the model asks a tool to do.
+    ToolCall ["name", "arguments"] {
+        id: |py, CoreBlock::ToolCall(call)| &call.id,
+        name: |py, CoreBlock::ToolCall(call)| &call.name,
+        arguments: |py, CoreBlock::ToolCall(call)| json::map_to_py(py, &call.arguments)?,
+        raw_arguments: |py, CoreBlock::ToolCall(call)| call.raw_arguments.as_deref(),
+        signature: |py, CoreBlock::ToolCall(call)| call.signature.as_deref(),
+    }
+}
+
+block_class! {
+    /// What a vendor sent that is only kept and sent back.
+    OpaqueBlock ["protocol", "data"] {
+        protocol: |py, CoreBlock::Opaque { protocol, .. }| protocol,
+        data: |py, CoreBlock::Opaque { data, .. }| json::to_py(py, data)?,
+    }
+}
+
+/// The names of the positional patterns of a class.
+pub(crate) fn match_args(py: Python<'_>, names: &[&str]) -> PyResult<Py<PyTuple>> {
+    Ok(PyTuple::new(py, names)?.unbind())
+}

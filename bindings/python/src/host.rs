@@ -1,0 +1,78 @@
+//! What an agent's tools and listeners need of Python: the event loop and the context of the run they work for.
+//!
+//! The Python objects behind tools and listeners are held in `Arc`s, each of which owns one reference: threads of the runtime
+//! can pass them on without Python, and the garbage collector sees each reference once, through the agent.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use agent_loop::Subscription;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+
+use crate::mailbox::Post;
+
+/// A Python object that threads without Python may pass on.
+pub(crate) type Shared = Arc<Py<PyAny>>;
+
+/// The loop that started the latest run, the caller's context variables, and the number that marks code inside the run.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) post: Arc<Post>,
+    pub(crate) vars: Shared,
+    pub(crate) marker: u64,
+}
+
+/// The Python side of one agent.
+#[derive(Default)]
+pub(crate) struct Host(Mutex<State>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) caller: Option<Caller>,
+    pub(crate) tools: Vec<Shared>,
+    pub(crate) listeners: BTreeMap<u64, (Shared, Subscription)>,
+    pub(crate) next_listener: u64,
+}
+
+impl Host {
+    /// Not to be held while Python code may run: another thread could wait for it with Python in its hands.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn caller(&self) -> Option<Caller> {
+        self.lock().caller.clone()
+    }
+
+    /// Forgets the caller of a run that is over, whose context may hold much.
+    pub(crate) fn forget(&self, marker: u64) {
+        let mut state = self.lock();
+        let caller = state.caller.take_if(|caller| caller.marker == marker);
+        drop(state);
+        drop(caller);
+    }
+
+    /// Whether code with these markers is inside the latest run.
+    pub(crate) fn is_inside(&self, markers: &[u64]) -> bool {
+        self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
+    }
+
+    pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let state = match self.0.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            // Somebody is at work with it, so it is not garbage.
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        let listeners = state.listeners.values().map(|(function, _)| function);
+        let vars = state.caller.iter().map(|caller| &caller.vars);
+        state.tools.iter().chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
+    }
+
+    /// Lets go of everything.
+    pub(crate) fn clear(&self) {
+        let state = std::mem::take(&mut *self.lock());
+        drop(state);
+    }
+}

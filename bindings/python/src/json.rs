@@ -1,0 +1,180 @@
+//! JSON in Python's own types: dict, list, str, int, float, bool, None.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
+use pyo3::{IntoPyObjectExt, types::PyMappingMethods};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use crate::block::ContentBlock;
+use crate::message::Message;
+
+/// How deep lists and dicts may nest; as deep as serde_json reads.
+const DEPTH: usize = 127;
+
+/// A Python value as JSON. Our own messages and content blocks count as JSON too, and a tuple as a list. `what` names the value
+/// in errors.
+///
+/// # Errors
+/// `TypeError` for what has no JSON form, `ValueError` for NaN, infinities and numbers beyond 64 bits; both say where.
+pub(crate) fn from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
+    let mut reader = Reader { what, path: Vec::new() };
+    reader.read(value)
+}
+
+struct Reader<'a> {
+    what: &'a str,
+    path: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if let Ok(text) = value.cast::<PyString>() {
+            // A lone surrogate has no UTF-8 form: it becomes the replacement character, as everywhere on the way to a model.
+            return Ok(Value::String(text.to_string_lossy().into_owned()));
+        }
+        if value.is_instance_of::<PyNone>() {
+            return Ok(Value::Null);
+        }
+        if let Ok(flag) = value.cast::<PyBool>() {
+            return Ok(Value::Bool(flag.is_true()));
+        }
+        if value.is_instance_of::<PyInt>() {
+            return self.whole_number(value);
+        }
+        if let Ok(number) = value.cast::<PyFloat>() {
+            let number = number.value();
+            return Number::from_f64(number)
+                .map(Value::Number)
+                .ok_or_else(|| PyValueError::new_err(self.wrong(&format!("{number} is not JSON"))));
+        }
+        if self.path.len() >= DEPTH {
+            let why = format!("nested deeper than {DEPTH} levels, or a value that contains itself");
+            return Err(PyValueError::new_err(self.wrong(&why)));
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            let mut map = Map::with_capacity(dict.len());
+            for (key, item) in dict {
+                self.entry(&mut map, &key, &item)?;
+            }
+            return Ok(Value::Object(map));
+        }
+        if let Ok(list) = value.cast::<PyList>() {
+            return self.items(list.iter());
+        }
+        if let Ok(tuple) = value.cast::<PyTuple>() {
+            return self.items(tuple.iter());
+        }
+        if let Ok(message) = value.cast::<Message>() {
+            return to_value(&message.get().core);
+        }
+        if let Ok(block) = value.cast::<ContentBlock>() {
+            return to_value(&block.get().core);
+        }
+        if let Ok(mapping) = value.cast::<PyMapping>() {
+            let mut map = Map::new();
+            for entry in mapping.items()? {
+                let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
+                self.entry(&mut map, &key, &item)?;
+            }
+            return Ok(Value::Object(map));
+        }
+        let kind = value.get_type().name()?;
+        let why = format!("a value of type {kind} is not JSON (str, int, float, bool, None, list, dict)");
+        Err(PyTypeError::new_err(self.wrong(&why)))
+    }
+
+    fn whole_number(&self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if let Ok(number) = value.extract::<i64>() {
+            return Ok(Value::from(number));
+        }
+        value
+            .extract::<u64>()
+            .map(Value::from)
+            .map_err(|_| PyValueError::new_err(self.wrong("a whole number beyond 64 bits; give it as text")))
+    }
+
+    fn entry(&mut self, map: &mut Map<String, Value>, key: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(key) = key.cast::<PyString>() else {
+            let why = format!("the key {} is not a str", key.repr()?);
+            return Err(PyTypeError::new_err(self.wrong(&why)));
+        };
+        let key = key.to_string_lossy().into_owned();
+        self.path.push(key.clone());
+        let item = self.read(item)?;
+        self.path.pop();
+        map.insert(key, item);
+        Ok(())
+    }
+
+    fn items<'py>(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Value> {
+        let mut list = Vec::new();
+        for (index, item) in items.enumerate() {
+            self.path.push(index.to_string());
+            list.push(self.read(&item)?);
+            self.path.pop();
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn wrong(&self, why: &str) -> String {
+        // The path of a value that contains itself would fill the screen.
+        let path: String = self.path.iter().take(8).flat_map(|part| ["/", part]).collect();
+        let more = if self.path.len() > 8 { "/…" } else { "" };
+        if path.is_empty() { format!("{}: {why}", self.what) } else { format!("{}: at {path}{more}: {why}", self.what) }
+    }
+}
+
+/// Our own data as JSON.
+pub(crate) fn to_value(data: &impl Serialize) -> PyResult<Value> {
+    serde_json::to_value(data).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Our own data as one line of canonical JSON.
+pub(crate) fn to_text(data: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(data).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Our own data as dicts and lists.
+pub(crate) fn to_dict<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    to_py(py, &to_value(data)?)
+}
+
+/// JSON as Python values.
+pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Null => Ok(py.None().into_bound(py)),
+        Value::Bool(flag) => flag.into_bound_py_any(py),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => whole.into_bound_py_any(py),
+            (None, Some(whole)) => whole.into_bound_py_any(py),
+            (None, None) => number.as_f64().into_bound_py_any(py),
+        },
+        Value::String(text) => text.into_bound_py_any(py),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| to_py(py, item)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+        Value::Object(map) => Ok(map_to_py(py, map)?.into_any()),
+    }
+}
+
+/// A JSON object as a dict.
+pub(crate) fn map_to_py<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in map {
+        dict.set_item(key, to_py(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+/// `Class(name=value, …)` of our own data, without the fields in `hidden`.
+pub(crate) fn repr(py: Python<'_>, class: &str, data: &impl Serialize, hidden: &[&str]) -> PyResult<String> {
+    let value = to_value(data)?;
+    let mut fields = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| !hidden.contains(&name.as_str())) {
+        fields.push(format!("{name}={}", to_py(py, value)?.repr()?));
+    }
+    Ok(format!("{class}({})", fields.join(", ")))
+}

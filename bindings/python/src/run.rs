@@ -1,0 +1,143 @@
+//! Runs and what they come to.
+
+use std::sync::{Arc, Weak};
+
+use agent_loop::{Run as CoreRun, RunResult as CoreResult, Scope};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::event::event;
+use crate::host::Host;
+use crate::mailbox::Mailbox;
+use crate::message::{message, messages};
+use crate::pending::{Output, Pending};
+use crate::usage::Usage;
+use crate::{error, json};
+
+/// How many events cross at once. More would save nothing and keep more of them in memory.
+const BATCH: usize = 256;
+
+/// A run; dropping it while it is active aborts it.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct Run {
+    core: Arc<CoreRun>,
+    scope: Scope,
+    host: Weak<Host>,
+    marker: u64,
+}
+
+impl Run {
+    pub(crate) fn new(core: CoreRun, scope: Scope, host: &Arc<Host>, marker: u64) -> Run {
+        Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // An unfinished one still tells its listeners how it ended.
+        if let (Some(_), Some(host)) = (self.core.finished(), self.host.upgrade()) {
+            host.forget(self.marker);
+        }
+    }
+}
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn id(&self) -> &str {
+        self.core.id()
+    }
+
+    fn abort(&self) {
+        self.core.abort();
+    }
+
+    /// The result, once the run is over.
+    #[getter]
+    fn finished(&self) -> Option<RunResult> {
+        self.core.finished().cloned().map(RunResult::new)
+    }
+
+    /// The events that wait, the last one first; None when the run is over and all is read. When there are none, the mailbox
+    /// will have the token when there are.
+    fn drain<'py>(&self, py: Python<'py>, mailbox: &Bound<'py, Mailbox>, token: u64) -> PyResult<Option<Bound<'py, PyList>>> {
+        let waker = mailbox.get().waker(token);
+        let Some(events) = self.core.drain(BATCH, Some(&waker)) else {
+            return Ok(None);
+        };
+        let made = events.into_iter().rev().map(|core| event(py, core)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Some(PyList::new(py, made)?))
+    }
+
+    /// Waits for the end. `inside` are the markers of the code that asks.
+    fn outcome(&self, inside: Vec<u64>) -> Pending {
+        let inside = inside.contains(&self.marker) && self.core.finished().is_none();
+        let run = Arc::clone(&self.core);
+        Pending::new(inside.then(|| self.scope.clone()), async move { run.outcome().await.map(Output::Result) })
+    }
+}
+
+/// What a run came to.
+#[pyclass(frozen, module = "agent_loop")]
+pub(crate) struct RunResult(CoreResult);
+
+impl RunResult {
+    pub(crate) fn new(core: CoreResult) -> RunResult {
+        RunResult(core)
+    }
+}
+
+#[pymethods]
+impl RunResult {
+    #[getter]
+    fn outcome(&self) -> &'static str {
+        self.0.outcome.as_str()
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    #[getter]
+    fn message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.message.as_ref().map(|core| message(py, core)).transpose()
+    }
+
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        messages(py, &self.0.messages)
+    }
+
+    #[getter]
+    fn usage(&self) -> Usage {
+        Usage(self.0.usage.clone())
+    }
+
+    #[getter]
+    fn turns(&self) -> u32 {
+        self.0.turns
+    }
+
+    #[getter]
+    fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.error.as_ref().map(|core| error::object(py, core)).transpose()
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.0)
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        json::to_text(&self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<RunResult>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        // The messages would fill the screen.
+        json::repr(py, "RunResult", &self.0, &["message", "messages"])
+    }
+}

@@ -1,0 +1,116 @@
+//! The one runtime of the process, and the gate through which its threads reach Python.
+//!
+//! Threads of the runtime stay away from Python where they can: they post into a [`crate::mailbox`]. Those that must call
+//! Python (tools that are plain functions) go through the gate, which closes at interpreter exit: a thread that asked for
+//! Python after that would be ended in the middle of Rust code.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_loop::{Error, ErrorKind, Runtime};
+use pyo3::prelude::*;
+
+/// How long exit waits for aborted runs, beyond the grace time that their tools have by default.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+struct Default {
+    runtime: Option<Runtime>,
+    closed: bool,
+}
+
+static DEFAULT: Mutex<Default> = Mutex::new(Default { runtime: None, closed: false });
+
+fn default() -> MutexGuard<'static, Default> {
+    DEFAULT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The runtime of this process, made at the first call; a forked child gets one of its own.
+///
+/// # Errors
+/// `invalid_state` when the interpreter is at its end; `io` when there are no threads to be had.
+pub(crate) fn runtime() -> Result<Runtime, Error> {
+    let mut default = default();
+    if default.closed {
+        return Err(Error::new(ErrorKind::InvalidState, "Python is exiting; no run can be started any more"));
+    }
+    match &default.runtime {
+        Some(runtime) if !runtime.is_forked() => Ok(runtime.clone()),
+        _ => Ok(default.runtime.insert(Runtime::new()?).clone()),
+    }
+}
+
+/// The runtime, if there is one.
+pub(crate) fn existing() -> Option<Runtime> {
+    default().runtime.clone().filter(|runtime| !runtime.is_forked())
+}
+
+/// At interpreter exit: aborts what runs, ends the threads, and waits for the tools that are inside Python.
+#[pyfunction]
+pub(crate) fn shutdown(py: Python<'_>) -> PyResult<()> {
+    let runtime = {
+        let mut default = default();
+        default.closed = true;
+        default.runtime.take()
+    };
+    if let Some(runtime) = runtime {
+        py.detach(|| runtime.shutdown(EXIT_TIMEOUT));
+    }
+    GATE.lock().closed = true;
+    while !py.detach(|| GATE.wait_until_empty(Duration::from_millis(50))) {
+        // Ctrl-C ends the wait for a tool that never returns.
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+static GATE: Gate = Gate { state: Mutex::new(GateState { closed: false, inside: 0, pid: 0 }), left: Condvar::new() };
+
+struct Gate {
+    state: Mutex<GateState>,
+    left: Condvar,
+}
+
+struct GateState {
+    closed: bool,
+    inside: usize,
+    /// Whose threads are counted: those of the parent are not in a forked child.
+    pid: u32,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let pid = std::process::id();
+        if state.pid != pid {
+            state.pid = pid;
+            state.inside = 0;
+        }
+        state
+    }
+
+    fn wait_until_empty(&self, most: Duration) -> bool {
+        let wait = self.left.wait_timeout_while(self.lock(), most, |state| state.inside > 0);
+        wait.unwrap_or_else(PoisonError::into_inner).0.inside == 0
+    }
+}
+
+/// Runs a function with Python, from a thread that is not Python's. `None` when the interpreter is at its end.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    struct Inside;
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            let mut state = GATE.lock();
+            state.inside = state.inside.saturating_sub(1);
+            GATE.left.notify_all();
+        }
+    }
+    let mut state = GATE.lock();
+    if state.closed {
+        return None;
+    }
+    state.inside += 1;
+    drop(state);
+    // Left only after Python was.
+    let _inside = Inside;
+    Python::try_attach(work)
+}

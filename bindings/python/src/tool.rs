@@ -1,0 +1,231 @@
+//! Tools: what Python functions offer to models, and the calls they answer.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+
+use agent_loop::{PendingCall, Tool, ToolContext, ToolSpec as CoreSpec};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::raised;
+use crate::host::{Host, Shared};
+use crate::mailbox::{Job, Mailbox};
+use crate::pending::{Output, Pending};
+use crate::{json, runtime};
+
+/// What a model is told about a tool, checked when it is made.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct ToolSpec(Arc<CoreSpec>);
+
+#[pymethods]
+impl ToolSpec {
+    #[new]
+    fn new(py: Python<'_>, fields: &Bound<'_, PyDict>) -> PyResult<ToolSpec> {
+        let fields = json::from_py(fields, "tool")?;
+        CoreSpec::from_json(fields).map(|spec| ToolSpec(Arc::new(spec))).map_err(|error| raised(py, error))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn label(&self) -> &str {
+        &self.0.label
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_py(py, &self.0.parameters)
+    }
+
+    #[getter]
+    fn execution_mode(&self) -> Option<&'static str> {
+        self.0.execution_mode.map(|mode| match mode {
+            agent_loop::ExecutionMode::Parallel => "parallel",
+            agent_loop::ExecutionMode::Sequential => "sequential",
+        })
+    }
+}
+
+/// The engine's side of a tool.
+pub(crate) struct HostTool {
+    spec: Arc<CoreSpec>,
+    tool: Shared,
+    /// Whether it is a plain function, which gets a thread.
+    blocking: bool,
+    host: Weak<Host>,
+}
+
+impl HostTool {
+    /// From an `agent_loop.Tool`.
+    pub(crate) fn new(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host>) -> PyResult<HostTool> {
+        let spec = tool.getattr("spec")?.cast::<ToolSpec>()?.get().0.clone();
+        let blocking = !tool.getattr("is_async")?.is_truthy()?;
+        Ok(HostTool { spec, tool: Arc::clone(shared), blocking, host: Arc::downgrade(host) })
+    }
+}
+
+impl Tool for HostTool {
+    fn spec(&self) -> &CoreSpec {
+        &self.spec
+    }
+
+    fn start(&self, call: PendingCall) {
+        let Some(caller) = self.host.upgrade().and_then(|host| host.caller()) else {
+            return call.fail("the agent is gone");
+        };
+        let call = Call::new(call, Arc::clone(&self.tool), caller.vars);
+        if !self.blocking {
+            return caller.post.leave(Job::Call(call));
+        }
+        // Dropped with Python: if that is gone, the call says that nobody answered.
+        let _ = runtime::attached(|py| {
+            let run = || py.import("agent_loop.bridge")?.call_method1("answer_in_thread", (call,));
+            if let Err(error) = run() {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+
+    fn may_block(&self) -> bool {
+        self.blocking
+    }
+}
+
+/// A call that waits for its answer.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct Call {
+    pending: Mutex<Option<PendingCall>>,
+    context: ToolContext,
+    tool: Shared,
+    vars: Shared,
+    over: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl Call {
+    fn new(pending: PendingCall, tool: Shared, vars: Shared) -> Call {
+        let context = pending.context().clone();
+        Call { pending: Mutex::new(Some(pending)), context, tool, vars, over: Mutex::default() }
+    }
+
+    pub(crate) fn refuse(self, why: &str) {
+        self.fail(why);
+    }
+
+    /// The call, to be answered; nobody needs to know any more when it is over.
+    fn take(&self) -> Option<PendingCall> {
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(over);
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[pymethods]
+impl Call {
+    #[getter]
+    fn id(&self) -> &str {
+        self.context.id()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.context.name()
+    }
+
+    /// The `agent_loop.Tool`.
+    #[getter]
+    fn tool(&self, py: Python<'_>) -> Py<PyAny> {
+        self.tool.clone_ref(py)
+    }
+
+    /// The `contextvars.Context` of the run's caller.
+    #[getter]
+    fn vars(&self, py: Python<'_>) -> Py<PyAny> {
+        self.vars.clone_ref(py)
+    }
+
+    /// The arguments, checked; none once the call is answered.
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let arguments = match &*self.pending.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(pending) => pending.arguments().clone(),
+            None => serde_json::Map::new(),
+        };
+        json::map_to_py(py, &arguments)
+    }
+
+    /// Answers; a value that is not JSON is an error result.
+    fn respond(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let answer = json::from_py(value, "the answer");
+        let Some(pending) = self.take() else {
+            return Ok(());
+        };
+        match answer {
+            Ok(answer) => pending.respond(answer),
+            Err(error) => pending.fail(format!("{}: {}", error.get_type(py).name()?, error.value(py).str()?)),
+        }
+        Ok(())
+    }
+
+    /// Answers that the call failed.
+    fn fail(&self, message: &str) {
+        if let Some(pending) = self.take() {
+            pending.fail(message);
+        }
+    }
+
+    fn update(&self, partial: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.context.update(json::from_py(partial, "the update")?);
+        Ok(())
+    }
+
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.context.is_cancelled()
+    }
+
+    fn wait_cancelled(&self) -> Pending {
+        let cancelled = self.context.cancel_token().clone().cancelled_owned();
+        Pending::new(None, async move {
+            cancelled.await;
+            Ok(Output::Nothing)
+        })
+    }
+
+    fn sleep(&self, ms: f64) -> PyResult<Pending> {
+        let (context, ms) = (self.context.clone(), millis(ms)?);
+        Ok(Pending::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
+    }
+
+    fn sleep_sync(&self, py: Python<'_>, ms: f64) -> PyResult<bool> {
+        let ms = millis(ms)?;
+        Ok(py.detach(|| self.context.sleep_blocking(ms)))
+    }
+
+    /// Has the mailbox get the token when the run no longer waits for the answer; true when that is so already.
+    fn watch(&self, mailbox: &Bound<'_, Mailbox>, token: u64) -> bool {
+        let mut over = Box::pin(self.context.over_token().clone().cancelled_owned());
+        let waker = mailbox.get().waker(token);
+        let polled = over.as_mut().poll(&mut Context::from_waker(&waker));
+        if polled == Poll::Pending {
+            *self.over.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
+        }
+        polled.is_ready()
+    }
+}
+
+fn millis(ms: f64) -> PyResult<u64> {
+    if ms.is_nan() || ms < 0.0 {
+        return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {ms}")));
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not negative; too much becomes the most
+    Ok(ms.ceil() as u64)
+}
