@@ -144,7 +144,10 @@ impl EventQueue {
             if state.closed {
                 return None;
             }
-            state.reader = waker.cloned();
+            let before = std::mem::replace(&mut state.reader, waker.cloned());
+            // Not under the lock: a host's waker may own things whose end calls back.
+            drop(state);
+            drop(before);
             return Some(Vec::new());
         }
         let events = if state.events.len() <= most {

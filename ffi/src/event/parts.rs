@@ -56,7 +56,10 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
 
 fn call_of(data: &EventData) -> Option<&ToolCall> {
     match data {
-        EventData::MessageUpdate(MessageUpdate::ToolCallEnd { block: ContentBlock::ToolCall(call), .. }) => Some(call),
+        EventData::MessageUpdate(MessageUpdate::ToolCallEnd { block, .. }) => match &**block {
+            ContentBlock::ToolCall(call) => Some(call),
+            _ => None,
+        },
         _ => None,
     }
 }

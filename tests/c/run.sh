@@ -1,0 +1,153 @@
+#!/bin/sh
+# Tests libagent from C: run.sh [TARGET_DIR]
+#
+# TARGET_DIR is where cargo put libagent and agent-mock (target/ci unless given):
+#   cargo build --profile ci -p agent-loop-ffi -p agent-mock
+#
+# The header alone in three languages; each test_<noun>.c as it is, under AddressSanitizer and under valgrind; the examples,
+# built with pkg-config against what ffi/install.sh installs. What needs a tool that is not there is skipped, and says so.
+# The last line counts: N passed, N failed, N skipped.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+target=${1:-$root/target/ci}
+mock=${AGENT_MOCK:-$target/agent-mock}
+work=$root/target/c-tests
+prefix=$work/prefix
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+passed=0 failed=0 skipped=0
+
+for built in "$target/libagent.a" "$mock"; do
+    if [ ! -e "$built" ]; then
+        echo "run.sh: there is no $built; build it with: cargo build --profile ci -p agent-loop-ffi -p agent-mock" >&2
+        exit 2
+    fi
+done
+rm -rf "$work"
+mkdir -p "$work"
+"$root/ffi/install.sh" "$prefix" "$target" || exit 2
+
+has() { command -v "$1" >/dev/null 2>&1; }
+pass() { passed=$((passed + 1)); echo "  ok     $1"; }
+fail() { failed=$((failed + 1)); echo "  FAILED $1"; }
+skip() { skipped=$((skipped + 1)); echo "  skipped: $1"; }
+
+# check NAME COMMAND...: one test, which shows what it says only when it fails.
+check() {
+    name=$1
+    shift
+    if "$@" >"$work/output" 2>&1; then
+        pass "$name"
+    else
+        fail "$name"
+        sed 's/^/    /' "$work/output"
+    fi
+}
+
+# suite NAME COMMAND...: a program that counts for itself. One that dies has failed once more.
+suite() {
+    echo "$1"
+    shift
+    "$@" >"$work/output" 2>&1
+    code=$?
+    cat "$work/output"
+    counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/output" | tail -n 1)
+    set -- ${counts:-0 0}
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    if [ "$code" -ne 0 ] && [ "$2" -eq 0 ]; then
+        fail "it ended with $code"
+    fi
+}
+
+# ---- the header alone -----------------------------------------------------------------------------------------------------
+echo "agent.h alone"
+warnings="-Wall -Wextra -Wpedantic -Werror"
+echo '#include <agent.h>' >"$work/alone.c"
+cp "$work/alone.c" "$work/alone.cc"
+for standard in c99 c11; do
+    check "$standard" "$CC" -std=$standard $warnings -I"$prefix/include" -fsyntax-only "$work/alone.c"
+done
+if has "$CXX"; then
+    check c++17 "$CXX" -std=c++17 $warnings -I"$prefix/include" -fsyntax-only "$work/alone.cc"
+else
+    skip "the header in C++: there is no $CXX"
+fi
+
+# ---- the tests ------------------------------------------------------------------------------------------------------------
+mkfifo "$work/stdin"
+"$mock" "$here/server.json" <"$work/stdin" >"$work/url" &
+exec 9>"$work/stdin" # agent-mock ends when this does
+until [ -s "$work/url" ]; do sleep 0.1; done
+AGENT_MOCK_URL=$(cat "$work/url")
+export AGENT_MOCK_URL
+
+nouns="error runtime model tool agent message run event"
+flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
+
+# build NOUN OUTPUT FLAGS...
+build() {
+    noun=$1
+    output=$2
+    shift 2
+    "$CC" $flags "$@" "$here/test_$noun.c" -lagent -o "$output"
+}
+
+for noun in $nouns; do
+    if build "$noun" "$work/test_$noun" -O1; then
+        suite "test_$noun" "$work/test_$noun"
+    else
+        fail "test_$noun does not compile"
+    fi
+done
+
+echo 'int main(void) { return 0; }' >"$work/empty.c"
+if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/null && "$work/empty"; then
+    for noun in $nouns; do
+        build "$noun" "$work/asan_$noun" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+            suite "test_$noun under AddressSanitizer" "$work/asan_$noun"
+    done
+else
+    skip "AddressSanitizer: $CC has none that works here"
+fi
+
+memcheck="valgrind --quiet --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --num-callers=40
+    --suppressions=$here/valgrind.supp --error-exitcode=99"
+if has valgrind; then
+    for noun in $nouns; do
+        suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
+    done
+else
+    skip "valgrind is not installed"
+fi
+
+# ---- the examples ---------------------------------------------------------------------------------------------------------
+echo "examples"
+model=$(cat "$root/tests/scenarios/calculator/model.json")
+if has pkg-config; then
+    PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+    export PKG_CONFIG_PATH
+    for example in "$root"/examples/c/*.c; do
+        name=$(basename "$example" .c)
+        check "$name.c compiles" "$CC" -std=c99 $warnings "$example" $(pkg-config --cflags --libs libagent) \
+            -Wl,-rpath,"$prefix/lib" -o "$work/$name"
+    done
+    check "calculator plays its scenario" sh -c '"$1" "$2" | diff "$3" -' - "$work/calculator" "$model" "$here/calculator.txt"
+    check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - "$work/hello"
+    check "static linking" "$CC" -std=c99 "$root/examples/c/hello.c" -I"$prefix/include" "$prefix/lib/libagent.a" \
+        $(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/libagent.pc") -o "$work/hello-static"
+    if has valgrind; then
+        check "calculator under valgrind: no error, no leak" $memcheck "$work/calculator" "$model"
+    else
+        skip "the calculator under valgrind, which is not installed"
+    fi
+else
+    skip "the examples: pkg-config is not installed"
+fi
+
+exec 9>&-
+wait
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,172 @@
+/* What the tests share: a runtime, agents with scripts, errors that say what they should, gates between threads. */
+
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <agent.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+static agent_error_t *error;
+
+/* A call that fails with this status and this text. */
+static inline bool fails(agent_status_t rc, agent_status_t status, const char *text, const char *file, int line)
+{
+    bool ok = check_true(rc == status, "the call fails with this status", file, line)
+        & check_true(agent_error_status(error) == status, "the error has the same status", file, line)
+        & check_text(agent_error_message(error, NULL), text, "the error's text", file, line);
+
+    agent_error_free(error);
+    error = NULL;
+    return ok;
+}
+
+#define CHECK_FAILS(call, status, text)                          \
+    do {                                                         \
+        if (!fails((call), (status), (text), __FILE__, __LINE__)) \
+            return;                                              \
+    } while (0)
+
+/* A call with a NULL argument of this name. */
+#define CHECK_NULL(call, name) CHECK_FAILS(call, AGENT_INVALID_ARGUMENT, name " is NULL")
+
+/* A call that works; its error, if any, is shown. */
+static inline bool works(agent_status_t rc, const char *file, int line)
+{
+    bool ok = check_true(rc == AGENT_OK, "the call works", file, line);
+
+    if (error)
+        printf("      %s\n", agent_error_message(error, NULL));
+    agent_error_free(error);
+    error = NULL;
+    return ok;
+}
+
+#define CHECK_OK(call) do { if (!works((call), __FILE__, __LINE__)) return; } while (0)
+#define EXPECT_OK(call) works((call), __FILE__, __LINE__)
+
+/* ---- agents with scripts ----------------------------------------------------------------------------------------- */
+
+static agent_runtime_t *runtime;
+
+#define SCRIPTED(answers) "{\"provider\": \"scripted\", \"id\": \"test\", \"script\": [" answers "]}"
+#define SAYS(text) "[{\"delta\": \"" text "\"}, {\"end\": \"stop\"}]"
+#define CALL(id, name, arguments) "{\"delta\": {\"tool_call\": {\"id\": \"" id "\", \"name\": \"" name "\", \"arguments\": " arguments "}}}"
+#define CALLS(name, arguments) "[" CALL("call_1", name, arguments) ", {\"end\": \"tool_use\"}]"
+
+static inline agent_t *scripted(const char *model)
+{
+    agent_t *agent = NULL;
+
+    EXPECT_OK(agent_new(runtime, model, AGENT_NTS, &agent, &error));
+    return agent;
+}
+
+/* An agent with one tool, which is called "tool" and has these properties. */
+static inline agent_t *with_tool(const char *model, agent_tool_fn_t function, void *userdata)
+{
+    agent_t *agent = scripted(model);
+    agent_tool_t *tool = NULL;
+
+    EXPECT_OK(agent_tool_new("{\"name\": \"tool\"}", AGENT_NTS, function, userdata, NULL, &tool, &error));
+    EXPECT_OK(agent_add_tool(agent, tool, &error));
+    agent_tool_free(tool);
+    return agent;
+}
+
+/* Prompts and reads to the end; the run is still there for what it came to. */
+static inline agent_run_t *play(agent_t *agent)
+{
+    agent_run_t *run = NULL;
+    const agent_event_t *event;
+    agent_status_t rc;
+
+    EXPECT_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK)
+        ;
+    EXPECT(rc == AGENT_DONE);
+    return run;
+}
+
+/* Prompts, and gives the text of the first tool_execution_end; to be freed. */
+static inline char *tool_result(agent_t *agent, bool *is_error)
+{
+    agent_run_t *run = NULL;
+    const agent_event_t *event;
+    char *result = NULL;
+
+    EXPECT_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    while (agent_run_next(run, -1, &event, &error) == AGENT_OK) {
+        if (agent_event_kind(event) == AGENT_EVENT_TOOL_EXECUTION_END && !result) {
+            result = strdup(agent_event_text(event, NULL));
+            *is_error = agent_event_is_error(event);
+        }
+    }
+    EXPECT(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
+    agent_run_free(run);
+    return result;
+}
+
+/* ---- between threads --------------------------------------------------------------------------------------------- */
+
+/* A number that threads raise and wait for. */
+typedef struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int count;
+} gate_t;
+
+#define GATE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0}
+
+static inline void gate_raise(void *gate)
+{
+    gate_t *g = gate;
+
+    pthread_mutex_lock(&g->mutex);
+    g->count++;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static inline void gate_wait(gate_t *g, int count)
+{
+    pthread_mutex_lock(&g->mutex);
+    while (g->count < count)
+        pthread_cond_wait(&g->changed, &g->mutex);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static inline int gate_count(gate_t *g)
+{
+    int count;
+
+    pthread_mutex_lock(&g->mutex);
+    count = g->count;
+    pthread_mutex_unlock(&g->mutex);
+    return count;
+}
+
+/* ---- the frame --------------------------------------------------------------------------------------------------- */
+
+static inline void begin(void)
+{
+    if (agent_runtime_new(NULL, 0, &runtime, &error) < 0) {
+        printf("no runtime: %s\n", agent_error_message(error, NULL));
+        exit(1);
+    }
+}
+
+static inline int end(void)
+{
+    check_ok = true;
+    if (runtime && !EXPECT(agent_runtime_shutdown(runtime, 10000, NULL) == AGENT_OK))
+        check_failed++;
+    agent_runtime_free(runtime);
+    return finish();
+}
+
+#endif /* SUPPORT_H */

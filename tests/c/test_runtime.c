@@ -1,0 +1,245 @@
+/* Runtimes: options, shutdown in every situation, freeing in any order, fork. */
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static gate_t started = GATE, released = GATE;
+
+/* A tool that never looks at its cancel token. */
+static void deaf(void *userdata, agent_tool_call_t *call)
+{
+    (void)userdata;
+    gate_raise(&started);
+    gate_wait(&released, 1);
+    agent_tool_call_respond(call, "too late", AGENT_NTS, NULL);
+    agent_tool_call_free(call);
+    gate_raise(&started);
+}
+
+/* A tool that waits for its cancel token. */
+static void waiting(void *userdata, agent_tool_call_t *call)
+{
+    gate_raise(userdata);
+    while (!agent_tool_call_is_cancelled(call))
+        usleep(1000);
+    agent_tool_call_fail(call, "stopped", AGENT_NTS, NULL);
+    agent_tool_call_free(call);
+}
+
+static void options_are_read(void)
+{
+    agent_runtime_t *one = NULL;
+
+    CHECK_OK(agent_runtime_new("{\"threads\": 1}", AGENT_NTS, &one, &error));
+    CHECK_OK(agent_runtime_shutdown(one, 1000, &error));
+    agent_runtime_free(one);
+    CHECK_OK(agent_runtime_new("{}", AGENT_NTS, &one, &error));
+    agent_runtime_free(one);
+}
+
+static void bad_options_are_refused(void)
+{
+    agent_runtime_t *one = NULL;
+
+    CHECK_FAILS(agent_runtime_new("{\"thread\": 2}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "unknown option \"thread\"; did you mean \"threads\"?");
+    CHECK_FAILS(agent_runtime_new("{\"colour\": 2}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "unknown option \"colour\"; known are threads");
+    CHECK_FAILS(agent_runtime_new("{\"threads\": \"two\"}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "option \"threads\": expected a whole number of threads, got \"two\"");
+    CHECK_FAILS(agent_runtime_new("{\"threads\": 0}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "threads: a runtime needs at least 1");
+    CHECK_FAILS(agent_runtime_new("[]", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "options: expected a JSON object, got []");
+    CHECK_FAILS(agent_runtime_new("threads", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "options is not JSON: expected ident at line 1 column 2");
+    CHECK_FAILS(agent_runtime_new("\xc3", 1, &one, &error), AGENT_INVALID_ARGUMENT,
+                "options is not UTF-8: the byte at 0 is wrong");
+    CHECK(one == NULL);
+}
+
+static void null_is_told(void)
+{
+    CHECK_NULL(agent_runtime_new(NULL, 0, NULL, &error), "runtime");
+    CHECK_NULL(agent_runtime_shutdown(NULL, 0, &error), "runtime");
+    agent_runtime_free(NULL);
+}
+
+static void after_shutdown_agents_can_be_read_but_not_run(void)
+{
+    agent_runtime_t *kept = runtime;
+    agent_t *agent;
+    agent_messages_t *messages = NULL;
+    agent_run_t *run = NULL;
+
+    CHECK_OK(agent_runtime_new(NULL, 0, &runtime, &error));
+    agent = scripted(SCRIPTED(SAYS("Hello.")));
+    run = play(agent);
+    CHECK_OK(agent_runtime_shutdown(runtime, 1000, &error));
+    CHECK_OK(agent_runtime_shutdown(runtime, 1000, &error));
+    CHECK_TEXT(agent_run_text(run, NULL), "Hello.");
+    agent_run_free(run);
+    run = NULL;
+    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_STATE, "the runtime was shut down");
+    CHECK_OK(agent_messages(agent, &messages, &error));
+    CHECK(agent_messages_count(messages) == 2);
+    agent_messages_free(messages);
+    CHECK_OK(agent_wait_for_idle(agent, -1, &error));
+    agent_free(agent);
+    agent_runtime_free(runtime);
+    runtime = kept;
+}
+
+static void shutdown_ends_what_runs(void)
+{
+    agent_runtime_t *kept = runtime;
+    gate_t running = GATE;
+    agent_t *agent;
+    agent_run_t *run = NULL;
+
+    CHECK_OK(agent_runtime_new(NULL, 0, &runtime, &error));
+    agent = with_tool(SCRIPTED(CALLS("tool", "{}")), waiting, &running);
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&running, 1);
+    CHECK_OK(agent_runtime_shutdown(runtime, -1, &error));
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
+    CHECK_TEXT(agent_error_message(agent_run_error(run), NULL), "the run was aborted");
+    agent_run_free(run);
+    agent_free(agent);
+    agent_runtime_free(runtime);
+    runtime = kept;
+}
+
+static void shutdown_leaves_behind_what_does_not_end(void)
+{
+    agent_runtime_t *kept = runtime;
+    agent_t *agent;
+    agent_run_t *run = NULL;
+    const agent_event_t *event;
+    int32_t last = 0;
+    agent_status_t rc;
+
+    CHECK_OK(agent_runtime_new(NULL, 0, &runtime, &error));
+    agent = with_tool(SCRIPTED(CALLS("tool", "{}")), deaf, NULL);
+    /* its run would wait longer than the shutdown */
+    CHECK_OK(agent_set_json(agent, "{\"abort_grace_ms\": 3600000}", AGENT_NTS, &error));
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&started, 1);
+    CHECK(agent_runtime_shutdown(runtime, 20, &error) == AGENT_PENDING);
+
+    /* whoever waits for the run does not wait for ever */
+    while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK)
+        last = agent_event_kind(event);
+    CHECK(rc == AGENT_DONE);
+    CHECK(last == AGENT_EVENT_AGENT_END);
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
+    CHECK_TEXT(agent_error_message(agent_run_error(run), NULL), "the runtime was shut down before the run had ended");
+    CHECK_OK(agent_wait_for_idle(agent, -1, &error));
+    agent_run_free(run);
+    agent_free(agent);
+    agent_runtime_free(runtime);
+    runtime = kept;
+
+    /* and its answer is dropped, not lost memory */
+    gate_raise(&released);
+    gate_wait(&started, 2);
+}
+
+static void shut_down_inside(void *userdata, const agent_event_t *event)
+{
+    (void)event;
+    EXPECT(fails(agent_runtime_shutdown(runtime, 0, &error), AGENT_INVALID_STATE,
+                 "agent_runtime_shutdown inside a callback would wait for itself; call it on a thread of your own", __FILE__,
+                 __LINE__));
+    gate_raise(userdata);
+}
+
+static void shutdown_inside_a_callback_is_refused(void)
+{
+    gate_t called = GATE;
+    agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
+
+    CHECK_OK(agent_subscribe(agent, shut_down_inside, &called, NULL, NULL, &error));
+    agent_run_free(play(agent));
+    CHECK(gate_count(&called) > 0);
+    agent_free(agent);
+}
+
+/* Frees a runtime, an agent, its tool and a run that waits for the tool, in this order. */
+static void free_in_order(const char *order)
+{
+    agent_runtime_t *own = NULL;
+    agent_t *agent = NULL;
+    agent_tool_t *tool = NULL;
+    agent_run_t *run = NULL;
+    gate_t running = GATE, destroyed = GATE;
+
+    CHECK_OK(agent_runtime_new(NULL, 0, &own, &error));
+    CHECK_OK(agent_new(own, SCRIPTED(CALLS("tool", "{}")), AGENT_NTS, &agent, &error));
+    CHECK_OK(agent_tool_new("{\"name\": \"tool\"}", AGENT_NTS, waiting, &running, NULL, &tool, &error));
+    CHECK_OK(agent_add_tool(agent, tool, &error));
+    agent_tool_free(tool);
+    CHECK_OK(agent_tool_new("{\"name\": \"other\"}", AGENT_NTS, deaf, &destroyed, gate_raise, &tool, &error));
+    CHECK_OK(agent_add_tool(agent, tool, &error));
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&running, 1);
+    for (; *order; order++) {
+        switch (*order) {
+        case 'r': agent_runtime_free(own); break;
+        case 'a': agent_free(agent); break;
+        case 't': agent_tool_free(tool); break;
+        case 'R': agent_run_free(run); break;
+        }
+    }
+    /* everything is let go, wherever the last reference was */
+    gate_wait(&destroyed, 1);
+}
+
+static void handles_are_freed_in_any_order(void)
+{
+    static const char *const orders[] = {"ratR", "Rtar", "tRra", "aRtr", "rRat", "atrR"};
+    size_t i;
+
+    for (i = 0; i < sizeof orders / sizeof *orders; i++)
+        free_in_order(orders[i]);
+}
+
+static void a_forked_child_is_told_so(void)
+{
+    agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
+    agent_run_t *run = NULL;
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        bool told = agent_prompt(agent, "Go.", AGENT_NTS, &run, &error) == AGENT_INVALID_STATE
+            && strstr(agent_error_message(error, NULL), "made before the process forked");
+        told = told && agent_runtime_shutdown(runtime, -1, NULL) == AGENT_OK;
+        /* not exit: the memory of the parent is not ours to give back */
+        execlp(told ? "true" : "false", told ? "true" : "false", (char *)NULL);
+        _exit(2);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    run = play(agent);
+    CHECK_TEXT(agent_run_text(run, NULL), "Hello.");
+    agent_run_free(run);
+    agent_free(agent);
+}
+
+int main(void)
+{
+    begin();
+    RUN(options_are_read);
+    RUN(bad_options_are_refused);
+    RUN(null_is_told);
+    RUN(after_shutdown_agents_can_be_read_but_not_run);
+    RUN(shutdown_ends_what_runs);
+    RUN(shutdown_leaves_behind_what_does_not_end);
+    RUN(shutdown_inside_a_callback_is_refused);
+    RUN(handles_are_freed_in_any_order);
+    RUN(a_forked_child_is_told_so);
+    return end();
+}
