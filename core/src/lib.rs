@@ -27,6 +27,10 @@
 //! The modules, in the order data flows: [`Agent`] → run (decisions, driver, tools) → model → protocol → transport, and back
 //! as [`Delta`]s, [`Event`]s and [`Message`]s.
 
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
 mod agent;
 mod clock;
 mod error;

@@ -64,8 +64,10 @@ fn shortened(message: Arc<Message>, most: usize) -> Arc<Message> {
     if text.len() <= most {
         return message;
     }
-    let head = text.floor_char_boundary(most / 2);
-    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    let half = most / 2;
+    let boundaries = || (0..4).filter(|by| *by <= half);
+    let head = boundaries().map(|by| half - by).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = boundaries().map(|by| text.len() - half + by).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
     let left_out = tail - head;
     let mut content = vec![ContentBlock::text(format!("{first}\n[… {left_out} bytes left out …]\n{last}"))];

@@ -83,6 +83,16 @@ impl Reader {
         out.push(Delta::End { key });
     }
 
+    /// A piece of a block's input: it replaces what stood in the start frame.
+    fn input(&mut self, key: u32, piece: String, out: &mut Vec<Delta>) {
+        if let Some(Held::Opaque(_, input)) = self.held.get_mut(&key) {
+            input.push_str(&piece);
+            return;
+        }
+        self.held.remove(&key);
+        out.push(Delta::Append { key, text: piece });
+    }
+
     fn usage(&mut self, given: Option<&Value>, out: &mut Vec<Delta>) {
         let Some(given) = given.filter(|given| given.is_object()) else {
             return;
@@ -152,27 +162,18 @@ impl Decoder for Reader {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let unreadable = |error| unreadable(&self.provider, &frame.data, &error);
         let hot = matches!(&*frame.event, "content_block_delta" | "");
-        if hot && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(&frame.data) {
-            if kind == "content_block_delta" {
-                match &*delta.kind {
-                    "text_delta" if !delta.text.is_empty() => out.push(Delta::Append { key, text: delta.text }),
-                    "thinking_delta" if !delta.thinking.is_empty() => {
-                        out.push(Delta::Append { key, text: delta.thinking });
-                    }
-                    "signature_delta" => out.push(Delta::Signature { key, signature: delta.signature }),
-                    "input_json_delta" if !delta.partial_json.is_empty() => match self.held.get_mut(&key) {
-                        Some(Held::Opaque(_, input)) => input.push_str(&delta.partial_json),
-                        held => {
-                            if held.is_some() {
-                                self.held.remove(&key);
-                            }
-                            out.push(Delta::Append { key, text: delta.partial_json });
-                        }
-                    },
-                    _ => {}
-                }
-                return Ok(true);
+        if hot
+            && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(&frame.data)
+            && kind == "content_block_delta"
+        {
+            match &*delta.kind {
+                "text_delta" if !delta.text.is_empty() => out.push(Delta::Append { key, text: delta.text }),
+                "thinking_delta" if !delta.thinking.is_empty() => out.push(Delta::Append { key, text: delta.thinking }),
+                "signature_delta" => out.push(Delta::Signature { key, signature: delta.signature }),
+                "input_json_delta" if !delta.partial_json.is_empty() => self.input(key, delta.partial_json, out),
+                _ => {}
             }
+            return Ok(true);
         }
         // An empty frame, or a gateway's own closing word, which is not JSON.
         if matches!(frame.data.trim(), "" | "[DONE]") {
