@@ -1,0 +1,88 @@
+# make demo | test | lint | bench | node | install
+#
+# PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
+
+PROFILE ?= ci
+PREFIX ?= /usr/local
+CARGO = cargo
+OUT = target/$(PROFILE)
+STAGE = target/stage
+VENV = target/python-venv
+# Cargo's own name for the folder `dev` builds into is debug; ours have theirs.
+export PROFILE
+
+FACES = rust c zig python node
+ifdef FACE
+  FACES = $(FACE)
+endif
+
+.PHONY: demo test lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
+
+help:
+	@echo "make demo [FACE=rust|c|zig|python|node] [API=anthropic|openai] [MODEL=provider/id]   a conversation with a tool"
+	@echo "make test      all tests in all languages"
+	@echo "make lint      formatting and lints"
+	@echo "make bench     what the engine costs, beside a bare HTTP client"
+	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
+	@echo "make install   the C library, PREFIX=$(PREFIX)"
+
+# ---- the main job -----------------------------------------------------------------------------------------------------------
+
+demo: $(addprefix build-,$(FACES)) $(if $(MODEL),,mock)
+	$(if $(MODEL),,python3 tests/llama/with_server.py --) python3 tests/faces.py demo $(if $(FACE),--face $(FACE)) $(if $(API),--api $(API))
+
+# ---- the faces --------------------------------------------------------------------------------------------------------------
+
+build-rust:
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-examples
+
+mock:
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock
+
+# The C library as it is installed, in a place of its own: the examples build against that, as a user's program does.
+stage:
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi
+	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
+
+build-c: stage
+	sh examples/c/build.sh $(CURDIR)/$(STAGE) $(CURDIR)/target/examples/c
+
+build-zig: stage
+	sh examples/zig/build.sh $(CURDIR)/$(STAGE) $(CURDIR)/target/examples/zig
+
+build-python:
+	sh bindings/python/develop.sh $(CURDIR)/$(VENV) $(PROFILE)
+
+build-node:
+	sh bindings/node/develop.sh $(PROFILE)
+
+# ---- what users run ---------------------------------------------------------------------------------------------------------
+
+node:
+	cd bindings/node && npm ci && npm run build && npm pack
+
+install:
+	$(CARGO) build --locked --release -p agent-loop-ffi
+	sh ffi/install.sh $(PREFIX) $(CURDIR)/target/release
+
+# ---- checks -----------------------------------------------------------------------------------------------------------------
+
+test: build-rust build-c build-zig build-python build-node mock
+	python3 tests/suites.py \
+	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples -- --show-output" \
+	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi" \
+	  "c=sh tests/c/run.sh" \
+	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV)" \
+	  "node=cd bindings/node && npm test" \
+	  "faces=python3 tests/llama/with_server.py -- python3 tests/faces.py test"
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+
+bench:
+	sh benches/build.sh
+	python3 benches/run.py
+
+clean:
+	rm -rf target bindings/node/node_modules bindings/node/dist

@@ -1,0 +1,21 @@
+// Your own tool. `node weather.mjs [MODEL [BASE_URL]]`
+
+import { Agent, tool } from 'agent-loop'
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather in a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  execute: async ({ city }) => ({ city, sky: 'rain', celsius: 7 }),
+})
+
+const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
+const agent = new Agent({ model, baseUrl, systemPrompt: 'Be brief.', tools: [weather] })
+
+const run = agent.stream('Rain in Oslo?')
+for await (const event of run) {
+  if (event.type === 'text_delta') process.stdout.write(event.delta)
+  if (event.type === 'tool_execution_start') console.log(`[${event.toolName}]`)
+}
+const { usage } = await run.result()
+console.log(`\n${usage.total} tokens`)

@@ -1,0 +1,31 @@
+//! Your own tool. `weather MODEL [BASE_URL]`
+
+use agent_loop::{Agent, Error, EventData, FnTool, MessageUpdate};
+use serde_json::json;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
+    let weather = FnTool::new("weather", "The weather in a city.", parameters, |arguments, _call| async move {
+        let city = arguments["city"].as_str().ok_or("city is missing")?;
+        Ok::<_, &str>(json!({ "city": city, "sky": "rain", "celsius": 7 }))
+    })?;
+
+    let mut arguments = std::env::args().skip(1);
+    let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
+    let mut agent = Agent::new(&model)?.system_prompt("Be brief.").tool(weather)?;
+    if let Some(url) = arguments.next() {
+        agent = agent.base_url(&url);
+    }
+
+    let mut run = agent.stream("Rain in Oslo?")?;
+    while let Some(event) = run.next().await {
+        match &event.data {
+            EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => print!("{delta}"),
+            EventData::ToolExecutionStart { tool_name, .. } => println!("[{tool_name}]"),
+            _ => {}
+        }
+    }
+    println!("\n{} tokens", run.result().await?.usage.total);
+    Ok(())
+}

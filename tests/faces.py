@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""The calculator conversation through every face of the library.
+
+    faces.py demo [--face rust|c|zig|python|node] [--api anthropic|openai]    plays it and prints the transcripts
+    faces.py test                                                            plays it and compares
+
+`demo` and the first part of `test` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo`
+talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in every
+language, byte for byte, run id, times and durations aside. The programs must have been built (the Makefile does it).
+"""
+
+import argparse
+import contextlib
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROFILE = os.environ.get("PROFILE", "ci")
+SCENARIOS = ROOT / "tests" / "scenarios"
+
+PROGRAMS = {
+    "rust": [str(ROOT / "target" / PROFILE / "{name}")],
+    "c": [str(ROOT / "target" / "examples" / "c" / "{name}")],
+    "zig": [str(ROOT / "target" / "examples" / "zig" / "{name}")],
+    "python": [str(ROOT / "target" / "python-venv" / "bin" / "python"), str(ROOT / "examples" / "python" / "{name}.py")],
+    "node": ["node", str(ROOT / "examples" / "node" / "{name}.mjs")],
+}
+TRANSCRIPT = """\
+User: What is 15 multiplied by 23?
+[turn 1]
+[calling calculator {"operation":"multiply","a":15,"b":23}]
+[calculator -> {"result":345}]
+[turn 2]
+15 multiplied by 23 equals 345.
+[completed]
+User: Now divide that by 5
+[turn 1]
+[calling calculator {"operation":"divide","a":345,"b":5}]
+[calculator -> {"result":69}]
+[turn 2]
+345 divided by 5 equals 69.
+[completed]
+Conversation: user, assistant, tool_result, assistant, user, assistant, tool_result, assistant
+"""
+# What may differ from run to run.
+VARYING = [
+    (re.compile(r'"run_id":"[^"]+"'), '"run_id":"…"'),
+    (re.compile(r'"timestamp":\d+'), '"timestamp":0'),
+    (re.compile(r'"duration_ms":\d+'), '"duration_ms":0'),
+]
+
+
+def program(face: str, name: str, *arguments: str) -> list[str]:
+    return [part.format(name=name) for part in PROGRAMS[face]] + list(arguments)
+
+
+def demo(faces: list[str], apis: list[str]) -> int:
+    model = os.environ.get("MODEL")
+    server = os.environ.get("AGENT_LLAMA_URL")
+    if not model and not server:
+        print("faces.py: neither MODEL nor AGENT_LLAMA_URL is set; `make demo` starts a server and sets it", file=sys.stderr)
+        return 2
+    worst = 0
+    for face in faces:
+        for target in [[model]] if model else [[f"{api}/tiny", server] for api in apis]:
+            print(f"==== {face}, {' '.join(target)}", flush=True)
+            worst = max(worst, subprocess.run(program(face, "calculator", *target)).returncode)
+            print(flush=True)
+    return worst
+
+
+class Tally:
+    """Counts checks, and shows what differs where one fails."""
+
+    def __init__(self) -> None:
+        self.passed = self.failed = 0
+
+    def equal(self, what: str, got: str, wanted: str) -> None:
+        if got == wanted:
+            self.passed += 1
+            print(f"ok {what}")
+            return
+        self.failed += 1
+        print(f"not ok {what}")
+        sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), got.splitlines(True), "wanted", "got"))
+
+
+@contextlib.contextmanager
+def mock(script: str):
+    """A mock model server that plays one of its scripts; gives its address."""
+    command = [str(ROOT / "target" / PROFILE / "agent-mock"), str(ROOT / "tests" / "mock" / "scripts" / f"{script}.json")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+
+
+def output(command: list[str]) -> str:
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
+    return ended.stdout if ended.returncode == 0 else f"{ended.stdout}[exit code {ended.returncode}]\n"
+
+
+def test() -> int:
+    tally = Tally()
+    server = os.environ["AGENT_LLAMA_URL"]
+    for face in PROGRAMS:
+        for api in ("anthropic", "openai"):
+            for base in (server, f"{server}/v1"):
+                got = output(program(face, "calculator", f"{api}/tiny", base))
+                tally.equal(f"{face} plays the conversation over {api} at {base.removeprefix(server) or '/'}", got, TRANSCRIPT)
+    with mock("weather") as address:
+        for face in PROGRAMS:
+            got = output(program(face, "weather", "openai/tiny", address))
+            tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
+    readme = (ROOT / "README.md").read_text()
+    for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:
+        shown = path.read_text().rstrip()
+        tally.equal(f"the README shows {path.relative_to(ROOT)}", shown if f"\n{shown}\n```" in readme else "", shown)
+    for story in sorted(SCENARIOS.iterdir()):
+        model = (story / "model.json").read_text()
+        wanted = (story / "events.jsonl").read_text()
+        for face in PROGRAMS:
+            got = output(program(face, "calculator", "--events", model))
+            for pattern, same in VARYING:
+                got = pattern.sub(same, got)
+            tally.equal(f"{face} tells the events of {story.name}", got, wanted)
+    print(f"{tally.passed} passed, {tally.failed} failed, 0 skipped")
+    return 1 if tally.failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["demo", "test"])
+    parser.add_argument("--face", choices=list(PROGRAMS))
+    parser.add_argument("--api", choices=["anthropic", "openai"])
+    options = parser.parse_args()
+    if options.what == "test":
+        return test()
+    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else ["openai", "anthropic"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
