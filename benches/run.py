@@ -383,7 +383,7 @@ def main():
         bench.concurrency()
         concurrency_table(bench, programs)
     after = machine()
-    print(f"\nload at the end {after['load'][0]}; ratios compare figures of one run, on a busy machine prefer the best")
+    print(f"\nload at the end {after['load'][0]}; compare ratios, not times, and see benches/README.md on reading them")
 
     problems = [program.problem for program in programs if program.problem]
     for problem in problems:
