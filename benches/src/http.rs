@@ -32,13 +32,22 @@ pub async fn post(client: &Client, url: &str, body: String) -> Result<Response, 
         .body(body)
         .send()
         .await
-        .map_err(|error| format!("POST {url}: {error}"))?;
+        .map_err(|error| format!("POST {url}: {}", root(&error)))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     let text = response.text().await.unwrap_or_else(|error| error.to_string());
     Err(format!("POST {url}: {status}: {text}"))
+}
+
+/// The innermost cause: what the system said.
+fn root(error: &reqwest::Error) -> &dyn std::error::Error {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause
 }
 
 /// A request for `model` with both tools offered and these messages.
