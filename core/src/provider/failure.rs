@@ -15,7 +15,9 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str, key: Option<&st
         if text.is_empty() { "no message".to_owned() } else { shortened(text) }
     });
     let word = value.as_ref().map(type_words).unwrap_or_default();
-    let kind = classify(&word, &said).unwrap_or(ErrorKind::from_http_status(status));
+    // OpenAI types its 401 for a missing key `invalid_request_error` too: that word says less than the status.
+    let worded = classify(&word, &said).filter(|kind| *kind != ErrorKind::InvalidRequest);
+    let kind = worded.unwrap_or(ErrorKind::from_http_status(status));
     // Some overflow answers are a bare 413 or 400 without a body.
     let kind = if status == 413 { ErrorKind::ContextOverflow } else { kind };
     let error = Error::new(kind, redacted(&format!("{provider} answered {status}: {said}"), key))
