@@ -57,7 +57,7 @@ class Run:
         """Waits for the end and gives what the run came to. Events that are not read are thrown away.
 
         Raises the run's error (with the result in its `result`) when the outcome is `error`. When the waiting task is
-        cancelled, the run is aborted and settles first.
+        cancelled, the run is aborted and settles first, which takes no longer than the agent's `abort_grace_ms`.
         """
         result = await self._end()
         error = result.error
@@ -80,13 +80,10 @@ class Run:
         try:
             return await wait(self._native.outcome(INSIDE.get()))
         except asyncio.CancelledError:
+            # A second cancellation ends this wait too; the abort goes on by itself.
             self.abort()
-            while self._native.finished is None:
-                try:
-                    await wait(self._native.outcome(()))
-                except asyncio.CancelledError:
-                    # Asked once more; the abort is under way and takes no longer than its grace time.
-                    continue
+            if self._native.finished is None:
+                await wait(self._native.outcome(()))
             raise
 
     def __aiter__(self) -> Self:

@@ -1,0 +1,350 @@
+"""Agents: options, state, and what may be done when."""
+
+import asyncio
+import gc
+import weakref
+
+import agent_loop
+import pytest
+from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Tool, ToolContext, tool
+from stories import agent, calls, events_of, results, says, scripted
+
+
+@tool
+async def noop():
+    """Does nothing."""
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"systemprompt": "x"}, 'unknown option "systemprompt"; did you mean "system_prompt"?'),
+        ({"tool": []}, 'unknown option "tool"; did you mean "tools"?'),
+        ({"max_turn": 1}, 'unknown option "max_turn"; did you mean "max_turns"?'),
+        ({"max_turns": -1}, 'option "max_turns": expected a whole number of turns (0 for no limit), got -1'),
+        ({"temperature": "hot"}, 'option "temperature": expected a number, got "hot"'),
+        ({"tool_execution": "both"}, 'option "tool_execution": expected "parallel" or "sequential", got "both"'),
+        ({"validation": "maybe"}, 'option "validation": expected "coerce", "strict" or "off", got "maybe"'),
+        ({"max_parallel_tools": 0}, 'option "max_parallel_tools": expected a whole number of at least 1, got 0'),
+        ({"headers": {"x": 1}}, 'option "headers": x: expected text, got 1'),
+        ({"api_key": 5}, 'option "api_key": expected text'),
+        ({"base_url": "ftp://x"}, 'base_url "ftp://x": ftp is not http or https; give an address such as'),
+        ({"messages": "x"}, 'option "messages": expected a list of messages, got "x"'),
+        ({"raw_events": 1}, 'option "raw_events": expected true or false, got 1'),
+    ],
+)
+def test_a_wrong_option_says_what_is_wrong(options, text):
+    with pytest.raises(InvalidArgumentError) as caught:
+        Agent("openai/tiny", **options)
+    assert str(caught.value).startswith(text)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_an_unknown_option_lists_what_there_is():
+    with pytest.raises(InvalidArgumentError) as caught:
+        Agent("openai/tiny", zzzzzzzzzzzzzz=1)
+    assert str(caught.value).startswith('unknown option "zzzzzzzzzzzzzz"; known are model, system_prompt, ')
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "text"),
+    [
+        ("tiny", InvalidArgumentError, 'model "tiny": expected "provider/id", for example "anthropic/claude-sonnet-4-5"'),
+        ("acme/x", InvalidArgumentError, 'model "acme/x": unknown provider "acme"; known are anthropic, openai'),
+        (5, InvalidArgumentError, 'model: expected "provider/id" or an object, got 5'),
+        ({"provider": "openai"}, InvalidArgumentError, "model: missing field `id`"),
+        ({"provider": "openai", "id": "x", "base_ur": "y"}, InvalidArgumentError, 'unknown model field "base_ur"; did you mean "base_url"?'),
+        ({"provider": "scripted", "id": "x"}, InvalidArgumentError, 'model "scripted/x": script is missing'),
+        (
+            {"provider": "scripted", "id": "x", "script": [[{"wait": 5}]]},
+            InvalidArgumentError,
+            'model "scripted/x": script[0][0]: unknown step "wait"; ',
+        ),
+        (object(), TypeError, "model: a value of type object is not JSON"),
+    ],
+)
+def test_a_wrong_model_is_noticed_at_once(model, error, text):
+    with pytest.raises(error) as caught:
+        Agent(model)
+    assert str(caught.value).startswith(text)
+
+
+def test_wrong_types_are_type_errors():
+    with pytest.raises(TypeError, match=r'^option "temperature": a value of type object is not JSON'):
+        Agent("openai/tiny", temperature=object())
+    with pytest.raises(TypeError, match=r"^tools\[1\]: expected a Tool, got function; decorate the function with @tool$"):
+        Agent("openai/tiny", tools=[noop, lambda: None])
+    with pytest.raises(TypeError, match=r"^tools\[0\]: expected a Tool, got int$"):
+        Agent("openai/tiny", tools=[5])
+    with pytest.raises(TypeError, match=r"^listener: expected a function of an event, got str$"):
+        Agent("openai/tiny").subscribe("x")
+    with pytest.raises(TypeError):
+        Agent("openai/tiny", "a system prompt by position")
+
+
+def test_a_key_is_never_shown():
+    with pytest.raises(InvalidArgumentError) as caught:
+        Agent("openai/tiny", api_key={"secret": "sk-123"})
+    assert "sk-123" not in str(caught.value)
+    assert "sk-123" not in repr(Agent("openai/tiny", api_key="sk-123"))
+
+
+def test_state_of_a_new_agent():
+    story = Agent("openai/tiny", system_prompt="Be brief.", tools=[noop], base_url="http://127.0.0.1:1")
+    assert (story.model, story.system_prompt, story.tools, story.messages) == ("openai/tiny", "Be brief.", (noop,), ())
+    assert (story.is_streaming, story.streaming_message, story.pending_tool_calls) == (False, None, ())
+    assert (story.error, story.listener_errors) == (None, 0)
+    assert repr(story) == "<Agent openai/tiny: tools [noop], 0 messages>"
+
+
+async def test_all_options_are_taken():
+    story = Agent(
+        scripted(says("ok")),
+        system_prompt="s",
+        tools=[noop],
+        base_url="http://127.0.0.1:1",
+        api_key="k",
+        temperature=0,
+        max_tokens=5,
+        headers={"x-a": "b"},
+        max_turns=0,
+        tool_execution="sequential",
+        max_parallel_tools=1,
+        validation="strict",
+        max_result_bytes=10,
+        abort_grace_ms=5,
+        raw_events=True,
+        messages=[{"role": "user", "content": "before"}],
+    )
+    await story.prompt("hi")
+    assert [message.text for message in story.messages] == ["before", "hi", "ok"]
+
+
+async def test_setters():
+    story = agent(says("one"))
+    story.system_prompt = "New."
+    assert story.system_prompt == "New."
+    story.model = "anthropic/claude"
+    assert story.model == "anthropic/claude"
+    story.model = scripted(says("two"))
+    assert story.model == "scripted/story"
+    story.tools = [noop]
+    assert story.tools == (noop,)
+    story.tools = ()
+    assert story.tools == ()
+    assert (await story.prompt("hi")).text == "two"
+
+
+def test_a_setter_that_fails_changes_nothing():
+    story = agent(says("one"), tools=[noop])
+    with pytest.raises(InvalidArgumentError, match='unknown provider "acme"'):
+        story.model = "acme/x"
+    with pytest.raises(InvalidArgumentError, match='option "system_prompt": expected text, got 5'):
+        story.system_prompt = 5
+    with pytest.raises(InvalidArgumentError, match='there are two tools named "noop"; give each its own name'):
+        story.tools = [noop, noop]
+    with pytest.raises(TypeError, match="expected a Tool"):
+        story.tools = [5]
+    with pytest.raises(AttributeError):
+        story.messages = []
+    assert (story.model, story.system_prompt, story.tools) == ("scripted/story", "", (noop,))
+
+
+async def test_changes_during_a_run_hold_from_its_next_turn():
+    @tool
+    async def swap():
+        """Swaps the tools."""
+        story.system_prompt = "changed"
+        story.tools = [noop]
+        return "swapped"
+
+    story = agent(calls("swap"), calls("noop"), calls("swap"), says("end"), tools=[swap])
+    outcome = await story.prompt("go")
+    assert results(outcome) == ["swapped", "", 'there is no tool named "swap"; the tools are: noop']
+
+
+async def test_state_during_a_run():
+    seen = []
+
+    @tool
+    async def look(context: ToolContext):
+        """Looks."""
+        seen.append((story.is_streaming, story.pending_tool_calls, len(story.messages), story.streaming_message))
+        return context.id
+
+    story = agent(calls("look"), says("a", "b"), tools=[look])
+    partial = []
+
+    def listener(event):
+        if event.type == "text_delta":
+            partial.append(story.streaming_message.text)
+
+    story.subscribe(listener)
+    await story.prompt("go")
+    assert seen == [(True, ("call_0",), 2, None)]
+    assert partial == ["a", "ab"]
+    assert (story.is_streaming, story.pending_tool_calls, story.streaming_message) == (False, (), None)
+
+
+@pytest.mark.parametrize("ask", ["prompt", "stream", "wait_for_idle", "result"])
+async def test_waiting_for_ones_own_run_is_an_error_not_a_deadlock(ask):
+    async def wait(run=None):
+        if ask == "prompt":
+            await story.prompt("more")
+        elif ask == "stream":
+            story.stream("more")
+        elif ask == "wait_for_idle":
+            await story.wait_for_idle()
+        else:
+            await runs[0].result()
+
+    caught = []
+
+    @tool
+    async def waiter():
+        """Waits for itself."""
+        with pytest.raises(InvalidStateError) as error:
+            await wait()
+        caught.append(str(error.value))
+
+    async def listener(event):
+        if event.type == "turn_end":
+            with pytest.raises(InvalidStateError) as error:
+                await wait()
+            caught.append(str(error.value))
+
+    story = agent(calls("waiter"), says("done"), tools=[waiter])
+    story.subscribe(listener)
+    runs = [story.stream("go")]
+    assert (await runs[0].result()).text == "done"
+    assert len(caught) == 3 and len(set(caught)) == 1
+    assert "inside a listener, hook or tool of the same agent would wait for itself" in caught[0]
+
+
+async def test_a_plain_tool_cannot_wait_for_its_own_agent_either():
+    @tool
+    def waiter():
+        """Waits for itself on a loop of its own."""
+        asyncio.run(story.prompt("more"))
+
+    story = agent(calls("waiter"), says("done"), tools=[waiter])
+    (text,) = results(await story.prompt("go"))
+    assert text.startswith("InvalidStateError: ")
+
+
+async def test_what_a_callback_leaves_behind_may_prompt_later():
+    later = []
+
+    def listener(event):
+        if event.type == "agent_end" and not later:
+            later.append(asyncio.create_task(again()))
+
+    async def again():
+        while story.is_streaming:
+            await asyncio.sleep(0.01)
+        return await story.prompt("again")
+
+    story = agent(says("one"), says("two"))
+    story.subscribe(listener)
+    await story.prompt("go")
+    assert (await later[0]).text == "two"
+
+
+async def test_tools_may_use_other_agents():
+    inner = agent(says("from inside"))
+
+    @tool
+    async def ask():
+        """Asks another agent."""
+        return (await inner.prompt("hi")).text
+
+    assert results(await agent(calls("ask"), says("done"), tools=[ask]).prompt("go")) == ["from inside"]
+
+
+async def test_wait_for_idle():
+    story = agent(says("ok"))
+    await story.wait_for_idle()
+    run = story.stream("go")
+    await story.wait_for_idle()
+    assert not story.is_streaming
+    assert (await run.result()).outcome == "completed"
+
+
+async def test_max_turns():
+    outcome = await agent(calls("noop"), calls("noop"), says("never"), tools=[noop], max_turns=2).prompt("go")
+    assert (outcome.outcome, outcome.turns) == ("max_turns", 2)
+
+
+async def test_abort_without_a_run_does_nothing():
+    story = agent(says("ok"))
+    story.abort()
+    assert (await story.prompt("go")).outcome == "completed"
+
+
+async def test_a_busy_agent_stays_with_its_loop():
+    gate = asyncio.Event()
+
+    @tool
+    async def wait():
+        """Waits."""
+        await gate.wait()
+
+    story = agent(calls("wait"), says("done"), tools=[wait])
+    run = story.stream("go")
+
+    def elsewhere():
+        async def ask():
+            with pytest.raises(BusyError):
+                await story.prompt("more")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(story.wait_for_idle(), 0.05)
+
+        asyncio.run(ask())
+
+    await asyncio.to_thread(elsewhere)
+    gate.set()
+    assert (await run.result()).text == "done"
+
+
+async def test_an_agent_its_tools_know_is_collected():
+    class Assistant:
+        def __init__(self):
+            self.agent = agent(calls("remember"), says("ok"), tools=[Tool(name="remember", execute=self.remember)])
+            self.agent.subscribe(self.listen)
+
+        async def remember(self, arguments, context):
+            return "yes"
+
+        def listen(self, event):
+            pass
+
+    assistant = Assistant()
+    assert results(await assistant.agent.prompt("go")) == ["yes"]
+    gone = weakref.ref(assistant), weakref.ref(assistant.agent)
+    del assistant
+    await asyncio.sleep(0)
+    gc.collect()
+    assert [one() for one in gone] == [None, None]
+
+
+async def test_a_run_keeps_its_agent():
+    def make():
+        class Holder:
+            async def work(self, arguments, context):
+                await asyncio.sleep(0.05)
+                return "worked"
+
+        holder = Holder()
+        holder.agent = agent(calls("work"), says("ok"), tools=[Tool(name="work", execute=holder.work)])
+        return holder.agent.stream("go")
+
+    run = make()
+    gc.collect()
+    events = await events_of(run)
+    assert "worked" in [event.result.content[0].text for event in events if event.type == "tool_execution_end"]
+
+
+def test_everything_public_has_its_place():
+    assert set(agent_loop.__all__) <= set(dir(agent_loop))
+    for name in agent_loop.__all__:
+        assert getattr(agent_loop, name).__doc__ or name == "__version__", name

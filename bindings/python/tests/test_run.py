@@ -1,0 +1,277 @@
+"""Runs: one reader, a result, an end."""
+
+import asyncio
+import gc
+import threading
+
+import pytest
+from agent_loop import AbortedError, BusyError, InvalidStateError, ProviderError, RunResult, StreamTruncatedError, TextDelta, tool
+from stories import END, Agent, agent, calls, events_of, fails, kinds, says, scripted
+
+
+@tool
+async def stuck():
+    """Never ends."""
+    await asyncio.Event().wait()
+
+
+async def test_events_then_the_result():
+    run = agent(says("Hel", "lo")).stream("hi")
+    events = [event async for event in run]
+    assert {event.run_id for event in events} == {run.id}
+    result = await run.result()
+    assert isinstance(result, RunResult)
+    assert (result.outcome, result.text, result.turns, result.error) == ("completed", "Hello", 1, None)
+    assert [message.role for message in result.messages] == ["user", "assistant"]
+    assert result.message == result.messages[1]
+    assert await run.result() == result
+    assert repr(result).startswith("RunResult(outcome='completed', text='Hello', usage={")
+    assert result.to_dict() | {"usage": None, "message": None, "messages": None} == {
+        **{"outcome": "completed", "text": "Hello", "turns": 1},
+        **{"usage": None, "message": None, "messages": None},
+    }
+
+
+async def test_a_run_without_a_reader_has_a_result():
+    assert (await agent(says(*"x" * 5000)).stream("hi").result()).text == "x" * 5000
+
+
+async def test_a_reader_gets_every_event_of_a_long_stream():
+    pieces = [f"{n} " for n in range(5000)]
+    async with agent(says(*pieces)).stream("hi") as run:
+        assert [event.delta async for event in run if isinstance(event, TextDelta)] == pieces
+
+
+async def test_a_fast_stream_lets_others_run():
+    turns = 0
+
+    async def others():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    await events_of(agent(says(*"x" * 5000)).stream("hi"))
+    task.cancel()
+    assert turns > 5
+
+
+async def test_reading_goes_on_where_it_stopped():
+    async with agent(says("a", "b", "c")).stream("hi") as run:
+        seen = []
+        async for event in run:
+            seen.append(event)
+            if event.type == "text_start":
+                break
+        seen += [event async for event in run]
+    assert [event.seq for event in seen] == list(range(len(seen)))
+    assert kinds(seen)[-1] == "agent_end"
+
+
+async def test_break_inside_async_with_aborts_and_closes():
+    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    async with story.stream("hi") as run:
+        async for event in run:
+            if event.type == "tool_execution_start":
+                break
+        assert story.is_streaming
+    assert not story.is_streaming
+    assert (await run.result()).outcome == "aborted"
+    assert isinstance(story.error, AbortedError) and story.error.message == "the run was aborted"
+    assert (await story.prompt("again")).text == "ok"
+
+
+async def test_an_exception_inside_async_with_aborts_and_passes():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    with pytest.raises(ZeroDivisionError):
+        async with story.stream("hi"):
+            1 / 0
+    assert not story.is_streaming and story.error.kind == "aborted"
+
+
+async def test_a_run_that_nobody_holds_is_aborted():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    story.stream("hi")
+    gc.collect()
+    await story.wait_for_idle()
+    assert story.error.kind == "aborted"
+
+
+async def test_a_loop_left_without_async_with_aborts_too():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async for event in story.stream("hi"):
+        if event.type == "tool_execution_start":
+            break
+    await story.wait_for_idle()
+    assert story.error.kind == "aborted"
+
+
+async def test_a_reader_that_gives_up_waiting_loses_nothing():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async with story.stream("hi") as run:
+        seen = []
+        with pytest.raises(asyncio.TimeoutError):
+            while True:
+                seen.append(await asyncio.wait_for(anext(run), 0.2))
+        assert kinds(seen)[-1] == "tool_execution_start"
+        run.abort()
+        seen += [event async for event in run]
+    assert [event.seq for event in seen] == list(range(len(seen)))
+    assert kinds(seen)[-1] == "agent_end"
+
+
+async def test_a_run_has_one_reader():
+    async with agent(calls("stuck"), tools=[stuck], abort_grace_ms=0).stream("hi") as run:
+        first = asyncio.create_task(events_of(run))
+        await asyncio.sleep(0.05)
+        with pytest.raises(InvalidStateError, match="a run has one reader"):
+            await anext(run)
+        run.abort()
+        assert kinds(await first)[-1] == "agent_end"
+        with pytest.raises(StopAsyncIteration):
+            await anext(run)
+
+
+async def test_a_failed_run_raises_with_its_result():
+    story = agent(fails("provider", "out of order"), fails("provider", "still"))
+    with pytest.raises(ProviderError, match="^out of order$") as caught:
+        await story.prompt("hi")
+    assert caught.value.result.outcome == "error"
+    assert [message.role for message in caught.value.result.messages] == ["user", "assistant"]
+    assert caught.value.result.message.error.message == "out of order"
+    assert caught.value.result.message.stop_reason == "error"
+    assert caught.value.provider == "scripted"
+    async with story.stream("again") as run:
+        events = [event async for event in run]  # the iterator does not raise
+    assert events[-1].outcome == "error" and events[-1].error.message == "still"
+    with pytest.raises(ProviderError, match="^still$"):
+        await run.result()
+    assert story.error.message == "still"
+
+
+async def test_a_cut_stream_is_an_error_with_what_came():
+    with pytest.raises(StreamTruncatedError) as caught:
+        await agent(says("so far")[:1]).prompt("hi")
+    assert caught.value.retryable and caught.value.result.text == "so far"
+
+
+async def test_an_aborted_run_has_a_result():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    run = story.stream("hi")
+    asyncio.get_running_loop().call_later(0.05, run.abort)
+    result = await run.result()
+    assert (result.outcome, result.error.kind) == ("aborted", "aborted")
+
+
+@pytest.mark.parametrize("ask", ["prompt", "result", "close"])
+async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
+    hold = asyncio.Event()
+
+    async def work():
+        if ask == "prompt":
+            return await story.prompt("hi")
+        run = story.stream("hi")
+        return await (run.result() if ask == "result" else run.close())
+
+    @tool
+    async def wait():
+        """Waits until it may go on."""
+        hold.set()
+        await asyncio.sleep(0.1)
+        return "kept"
+
+    story = agent(calls("wait"), tools=[wait])
+    task = asyncio.create_task(work())
+    if ask == "close":
+        await asyncio.sleep(0)
+    else:
+        await hold.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not story.is_streaming and story.error.kind == "aborted"
+    if ask != "close":
+        assert [message.text for message in story.messages if message.role == "tool_result"] == ["kept"]
+
+
+async def test_cancelling_twice_does_not_wait():
+    story = agent(calls("stuck"), tools=[stuck])  # the scripted model's time stands still while a tool works
+    task = asyncio.create_task(story.prompt("hi"))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.sleep(0.05)
+    assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert story.is_streaming
+
+
+async def test_a_time_limit_around_prompt():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(story.prompt("hi"), 0.05)
+    assert not story.is_streaming
+
+
+async def test_abort_from_another_thread():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    run = story.stream("hi")
+    threading.Timer(0.05, run.abort).start()
+    assert (await run.result()).outcome == "aborted"
+
+
+async def test_close_waits_and_may_be_repeated():
+    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    run = story.stream("hi")
+    await run.close()
+    assert not story.is_streaming
+    await run.close()
+    assert repr(run) == f"<Run {run.id}: aborted>"
+    run = story.stream("hi")
+    await run.result()
+    await run.close()
+    assert repr(run) == f"<Run {run.id}: completed>"
+
+
+async def test_one_run_at_a_time():
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async with story.stream("hi"):
+        for ask in (story.stream, story.prompt):
+            with pytest.raises(BusyError, match="a run is active on this agent"):
+                await ask("more")
+
+
+async def test_the_next_prompt_is_never_busy():
+    story = agent(*[says("ok")] * 200)
+    for n in range(100):
+        await story.prompt("a")
+        await events_of(story.stream("b"))
+        assert len(story.messages) == (n + 1) * 4
+
+
+async def test_many_runs_at_once():
+    @tool
+    async def double(n: int) -> int:
+        """Doubles."""
+        await asyncio.sleep(0)
+        return n * 2
+
+    async def one(n):
+        story = agent(calls("double", n=n), says("done"), tools=[double])
+        events = await events_of(story.stream("go"))
+        return next(event for event in events if event.type == "tool_execution_end").result.content[0].text
+
+    assert await asyncio.gather(*map(one, range(300))) == [str(2 * n) for n in range(300)]
+
+
+def test_without_an_event_loop():
+    with pytest.raises(InvalidStateError, match="there is no running event loop here; call this from async code"):
+        agent(says("ok")).stream("hi")
+
+
+async def test_raw_events_are_opt_in():
+    model = {**scripted(says("ok")), "id": "raw"}
+    assert "raw" not in kinds(await events_of(Agent(model, raw_events=True).stream("hi")))  # a script has no frames
+    assert END == {"end": {}}

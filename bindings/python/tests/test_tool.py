@@ -1,0 +1,532 @@
+"""Tools: functions of all kinds, what they get, what becomes of their answers."""
+
+import asyncio
+import functools
+import threading
+import time
+from contextvars import ContextVar
+from datetime import datetime
+
+import pytest
+from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, tool
+from stories import agent, calls, events_of, kinds, results, says
+
+WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+async def answer_of(made, *, name=None, **arguments):
+    """The text and error flag of one call's result."""
+    story = agent(calls(name or made.name, **arguments), says("done"), tools=[made])
+    (message,) = [message for message in (await story.prompt("go")).messages if message.role == "tool_result"]
+    return message.text, message.is_error
+
+
+# ---- how tools are made ---------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_named_and_described_by_its_function():
+    @tool
+    async def weather(city: str, days: int = 1) -> dict:
+        """The weather forecast
+        for a city.
+
+        More for people who read code.
+        """
+        return {"city": city, "days": days}
+
+    assert isinstance(weather, Tool)
+    assert (weather.name, weather.label, weather.execution_mode) == ("weather", "weather", None)
+    assert weather.description == "The weather forecast for a city."
+    assert weather.parameters == {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    assert list(weather.parameters) == ["type", "properties", "required", "additionalProperties"]
+    assert repr(weather) == "<Tool weather>"
+    assert weather.__name__ == "weather" and weather.__doc__.startswith("The weather forecast\n")
+    assert asyncio.run(weather("Oslo", days=2)) == {"city": "Oslo", "days": 2}, "it can be called as it was written"
+
+
+def test_everything_can_be_given():
+    schema = {"type": "object", "properties": {"x": {"type": "array"}}, "required": ["x"]}
+
+    @tool(name="other", description="Other.", parameters=schema, label="The other", execution_mode="sequential")
+    def function(x: "what is not known anywhere"):  # noqa: F722
+        return x
+
+    assert (function.name, function.description, function.label) == ("other", "Other.", "The other")
+    assert (function.parameters, function.execution_mode) == (schema, "sequential")
+    assert function(3) == 3
+
+
+async def test_a_tool_without_a_decorator():
+    async def execute(arguments, context):
+        return [arguments, context.name]
+
+    made = Tool(name="raw", execute=execute, description="Raw.", parameters={"type": "object"})
+    assert await answer_of(made, a=1) == ('[{"a":1},"raw"]', False)
+    assert Tool(name="none", execute=execute).parameters == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: Tool(name="a b", execute=print), InvalidArgumentError, "tool name \"a b\": use 1 to 64 letters, digits, '_' or '-'"),
+        (
+            lambda: Tool(name="x", execute=print, parameters={"type": "object", "properties": {"a": {"type": "strin"}}}),
+            InvalidArgumentError,
+            'tool "x": parameters is not a JSON Schema: at "/properties/a/type": "strin" is not valid under any of the',
+        ),
+        (
+            lambda: tool(name="x", parameters={"type": "array"})(print),
+            InvalidArgumentError,
+            'tool "x": parameters is not a JSON Schema: at "/type": arguments are an object, so this must be "object"',
+        ),
+        (lambda: Tool(name="x", execute=print, paramters={}), InvalidArgumentError, 'unknown tool field "paramters"; did you mean "parameters"?'),
+        (lambda: tool(execution_mod="parallel")(test_all), InvalidArgumentError, 'unknown tool field "execution_mod"; did you mean "execution_mode"?'),
+        (lambda: tool(execution_mode="both")(test_all), InvalidArgumentError, 'tool: execution_mode: expected "parallel" or "sequential", got "both"'),
+        (lambda: Tool(name="x", execute="print"), TypeError, "tool 'x': execute: expected a function, got str"),
+        (lambda: Tool(name=5, execute=print), InvalidArgumentError, "tool: name: expected text, got 5"),
+        (lambda: Tool(name="x", execute=print, parameters={"a": object()}), TypeError, "tool: at /parameters/a: a value of type object"),
+        (lambda: tool("name"), TypeError, "tool: expected a function, got str; use Tool(name=…, execute=…) or @tool(name=…)"),
+        (lambda: tool(lambda: 1), InvalidArgumentError, 'tool name "<lambda>": use 1 to 64 letters'),
+    ],
+)
+def test_a_wrong_tool_says_what_is_wrong(make, error, text):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value).startswith(text)
+
+
+def test_all():
+    """A function without parameters."""
+
+
+# ---- functions of all kinds -----------------------------------------------------------------------------------------------
+
+
+async def test_async_tools_run_on_the_callers_loop_with_its_context():
+    seen = []
+
+    @tool
+    async def look():
+        """Looks."""
+        await asyncio.sleep(0)
+        seen.append((threading.get_ident(), asyncio.get_running_loop(), WHO.get()))
+        WHO.set("changed")
+
+    WHO.set("the caller")
+    assert await answer_of(look) == ("", False)
+    assert seen == [(threading.get_ident(), asyncio.get_running_loop(), "the caller")]
+    assert WHO.get() == "the caller"
+
+
+async def test_plain_functions_run_off_the_loop_with_its_context():
+    seen = []
+
+    @tool
+    def look():
+        """Looks."""
+        seen.append((threading.get_ident() == main, WHO.get()))
+        WHO.set("changed")
+        return "plain"
+
+    main = threading.get_ident()
+    WHO.set("the caller")
+    assert await answer_of(look) == ("plain", False)
+    assert seen == [(False, "the caller")]
+    assert WHO.get() == "the caller"
+
+
+async def test_a_plain_function_that_blocks_does_not_block_the_loop():
+    entered, leave = threading.Event(), threading.Event()
+
+    @tool
+    def block():
+        """Blocks."""
+        entered.set()
+        assert leave.wait(30)
+        return "left"
+
+    task = asyncio.create_task(answer_of(block))
+    while not entered.is_set():
+        await asyncio.sleep(0.001)
+    leave.set()
+    assert await task == ("left", False)
+
+
+async def test_objects_methods_and_partials_are_functions_too():
+    class Adder:
+        def __init__(self, base):
+            self.base = base
+
+        async def __call__(self, n: int):
+            return self.base + n
+
+        def plain(self, n: int):
+            """Adds."""
+            return self.base + n
+
+    async def add(a: int, n: int):
+        return a + n
+
+    assert await answer_of(tool(Adder(1), name="adder"), n=2) == ("3", False)
+    assert await answer_of(tool(Adder(1).plain), n=2) == ("3", False)
+    made = tool(name="partial")(functools.partial(add, 1))
+    assert await answer_of(made, n=2) == ("3", False)
+
+
+# ---- what they get --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_context_knows_the_call():
+    @tool
+    async def look(context: ToolContext, word: str = "none"):
+        """Looks."""
+        return [context.id, context.name, context.cancelled, word, repr(context)]
+
+    assert look.parameters["properties"].keys() == {"word"}
+    text, _ = await answer_of(look, word="w")
+    assert text == '["call_0","look",false,"w","<ToolContext of look, call_0>"]'
+
+
+async def test_the_context_is_found_under_any_name_and_in_strings():
+    @tool
+    async def one(*, it: "ToolContext | None" = None):
+        """One."""
+        return it.name
+
+    @tool(parameters={"type": "object"})
+    async def two(x: "unknown", it: "ToolContext"):  # noqa: F821
+        """Two."""
+        return it.name + x
+
+    assert await answer_of(one) == ("one", False)
+    assert await answer_of(two, x="!") == ("two!", False)
+
+
+async def test_updates_come_in_order_before_the_end():
+    @tool
+    async def work(context: ToolContext):
+        """Works."""
+        for n in range(3):
+            context.update(n)
+        return "done"
+
+    @tool
+    def plain(context: ToolContext):
+        """Works on a thread."""
+        context.update({"at": 1})
+
+    story = agent(calls("work"), calls("plain"), says("end"), tools=[work, plain])
+    events = await events_of(story.stream("go"))
+    updates = [event for event in events if isinstance(event, ToolExecutionUpdate)]
+    assert [update.partial_result.content[0].text for update in updates] == ["0", "1", "2", '{"at":1}']
+    assert [(update.tool_call_id, update.tool_name) for update in updates][2:] == [("call_0", "work"), ("call_0", "plain")]
+    assert kinds(events).index("tool_execution_end") > kinds(events).index("tool_execution_update")
+
+
+async def test_an_update_that_is_not_json_is_the_tools_own_error():
+    @tool
+    async def work(context: ToolContext):
+        """Works."""
+        context.update({"when": datetime.now()})
+
+    text, is_error = await answer_of(work)
+    assert is_error and text.startswith("TypeError: the update: at /when: a value of type datetime is not JSON")
+
+
+async def test_late_updates_are_dropped_with_a_word():
+    contexts = []
+
+    @tool
+    async def first(context: ToolContext):
+        """Keeps its context."""
+        contexts.append(context)
+
+    @tool
+    async def second():
+        """Uses the other's."""
+        contexts[0].update("late")
+
+    story = agent(calls("first"), calls("second"), says("end"), tools=[first, second])
+    events = await events_of(story.stream("go"))
+    assert [event.code for event in events if event.type == "diagnostic"] == ["late_update"]
+
+
+async def test_sleeping_in_the_engines_time():
+    @tool
+    async def nap(context: ToolContext):
+        """Sleeps an hour."""
+        return await context.sleep(3_600_000)
+
+    @tool
+    def plain_nap(context: ToolContext):
+        """Sleeps an hour on a thread."""
+        return context.sleep_sync(3_600_000)
+
+    story = agent(calls("nap"), calls("plain_nap"), says("end"), tools=[nap, plain_nap])
+    events = await events_of(story.stream("go"))
+    ends = [event for event in events if isinstance(event, ToolExecutionEnd)]
+    assert [(end.result.content[0].text, end.duration_ms) for end in ends] == [("true", 3_600_000)] * 2
+
+
+async def test_sleep_wants_milliseconds():
+    @tool
+    async def nap(context: ToolContext):
+        """Sleeps."""
+        await context.sleep(-1)
+
+    assert await answer_of(nap) == ("ValueError: ms: expected milliseconds, got -1", True)
+
+
+# ---- what becomes of answers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("text", "text"),
+        (1.5, "1.5"),
+        (345, "345"),
+        (True, "true"),
+        (2**64 - 1, str(2**64 - 1)),
+        ({"b": 1, "a": [None, "é🙂"]}, '{"b":1,"a":[null,"é🙂"]}'),
+        ((1, 2), "[1,2]"),
+        ({"content": [{"type": "text", "text": "full"}], "details": {"x": 1}}, "full"),
+        ({"content": "not blocks"}, '{"content":"not blocks"}'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_answers(value, text, kind):
+    async def give(arguments, context):
+        return value
+
+    def give_plain(arguments, context):
+        return value
+
+    made = Tool(name="give", execute=give if kind == "async" else give_plain)
+    assert await answer_of(made) == (text, False)
+
+
+def loops():
+    value = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), "ValueError: the answer: NaN is not JSON"),
+        ({"x": [float("inf")]}, "ValueError: the answer: at /x/0: inf is not JSON"),
+        (object(), "TypeError: the answer: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
+        ({"when": datetime(2020, 1, 1)}, "TypeError: the answer: at /when: a value of type datetime is not JSON"),
+        ({1: 2}, "TypeError: the answer: the key 1 is not a str"),
+        ({1, 2}, "TypeError: the answer: a value of type set is not JSON"),
+        (b"bytes", "TypeError: the answer: a value of type bytes is not JSON"),
+        (2**64, "ValueError: the answer: a whole number beyond 64 bits; give it as text"),
+        (loops(), "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_what_is_not_json_is_an_error_result(value, text, kind):
+    async def give(arguments, context):
+        return value
+
+    def give_plain(arguments, context):
+        return value
+
+    said, is_error = await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain))
+    assert is_error and said.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (ValueError(), "ValueError"),
+        (asyncio.CancelledError(), "CancelledError"),
+        (InvalidArgumentError("no"), "InvalidArgumentError: no"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_what_a_tool_raises_goes_back_to_the_model(error, text, kind):
+    async def give(arguments, context):
+        await asyncio.sleep(0)
+        raise error
+
+    def give_plain(arguments, context):
+        raise error
+
+    assert await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain)) == (text, True)
+
+
+async def test_leaving_python_in_a_plain_tool_is_its_error_too():
+    @tool
+    def leave():
+        """Leaves."""
+        raise SystemExit(3)
+
+    assert await answer_of(leave) == ("SystemExit: 3", True)
+
+
+async def test_a_plain_function_that_gives_a_coroutine():
+    async def later():
+        return 1
+
+    @tool
+    def wrong():
+        """Forgot the async."""
+        return later()
+
+    text, is_error = await answer_of(wrong)
+    assert is_error
+    assert text == "TypeError: the tool wrong is a plain function that returned a coroutine; make it an async function"
+
+
+async def test_a_result_may_say_that_it_is_an_error_and_that_the_run_may_end():
+    @tool
+    async def give():
+        """Gives a full result."""
+        return {"content": [{"type": "text", "text": "bad"}], "is_error": True, "terminate": True}
+
+    outcome = await agent(calls("give"), says("never"), tools=[give]).prompt("go")
+    assert outcome.outcome == "stopped"
+    assert (outcome.messages[-1].text, outcome.messages[-1].is_error) == ("bad", True)
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------------
+
+
+async def test_arguments_are_checked_before_the_tool_sees_them():
+    seen = []
+
+    @tool
+    async def take(n: int, flag: bool = False):
+        """Takes."""
+        seen.append((n, flag))
+
+    story = agent(
+        calls("take", n="5", flag="true"), calls("take", n="five"), calls("take", n=1, m=2), calls("take", n=2.0), says("end"), tools=[take]
+    )
+    texts = results(await story.prompt("go"))
+    assert seen == [(5, True), (2, False)] and type(seen[1][0]) is int
+    assert texts[1] == 'the arguments of take do not fit its schema:\n/n: "five" is not of type "integer"'
+    assert texts[2] == "the arguments of take do not fit its schema:\n/m: is not a parameter"
+
+
+async def test_validation_can_be_off():
+    @tool
+    async def take(n: int):
+        """Takes."""
+        return n
+
+    outcome = await agent(calls("take", n="five"), says("end"), tools=[take], validation="off").prompt("go")
+    assert results(outcome) == ["five"]
+
+
+async def test_an_unknown_tool_is_told_to_the_model():
+    outcome = await agent(calls("nothing"), says("end"), tools=[tool(test_all)]).prompt("go")
+    assert results(outcome) == ['there is no tool named "nothing"; the tools are: test_all']
+
+
+# ---- several calls at once ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_calls_of_a_message_run_side_by_side(kind):
+    together = threading.Barrier(3, timeout=30)
+    gate = asyncio.Event()
+    inside = 0
+
+    @tool(name="meet")
+    async def meet():
+        """Meets the others."""
+        nonlocal inside
+        inside += 1
+        if inside == 3:
+            gate.set()
+        await gate.wait()
+        return "met"
+
+    @tool(name="meet")
+    def meet_plain():
+        """Meets the others."""
+        together.wait()
+        return "met"
+
+    made = meet if kind == "async" else meet_plain
+    outcome = await agent(calls("meet", {}, {}, {}), says("end"), tools=[made]).prompt("go")
+    assert results(outcome) == ["met"] * 3
+
+
+def most_at_once():
+    """A tool, and how many of it ran at once."""
+    inside, most = 0, [0]
+
+    @tool
+    async def count(context: ToolContext):
+        """Counts."""
+        nonlocal inside
+        inside += 1
+        most[0] = max(most[0], inside)
+        await context.sleep(10)
+        inside -= 1
+        return most[0]
+
+    return count, most
+
+
+@pytest.mark.parametrize(
+    ("options", "mode", "expected"),
+    [
+        ({}, None, 8),
+        ({"max_parallel_tools": 3}, None, 3),
+        ({"tool_execution": "sequential"}, None, 1),
+        ({}, "sequential", 1),
+    ],
+)
+async def test_how_many_run_at_once(options, mode, expected):
+    count, most = most_at_once()
+    made = Tool(name="count", execute=count.execute, execution_mode=mode)
+    story = agent(calls("count", *[{}] * 12), says("end"), tools=[made], **options)
+    await story.prompt("go")
+    assert most == [expected]
+
+
+async def test_results_stand_in_the_order_of_the_calls():
+    @tool
+    async def nap(context: ToolContext, ms: int):
+        """Sleeps."""
+        await context.sleep(ms)
+        return ms
+
+    story = agent(calls("nap", {"ms": 30}, {"ms": 20}, {"ms": 10}), says("end"), tools=[nap])
+    events = await events_of(story.stream("go"))
+    ends = [event.result.content[0].text for event in events if isinstance(event, ToolExecutionEnd)]
+    assert ends == ["10", "20", "30"]
+    shown = [event.message.text for event in events if event.type == "message_end" and event.message.role == "tool_result"]
+    assert shown == ["30", "20", "10"]
+    assert [event.arguments["ms"] for event in events if isinstance(event, ToolExecutionStart)] == [30, 20, 10]
+
+
+async def test_plain_and_async_tools_in_one_batch():
+    @tool
+    def plain():
+        """Plain."""
+        time.sleep(0.01)
+        return "plain"
+
+    @tool
+    async def quick():
+        """Async."""
+        return "async"
+
+    answer = [*calls("plain")[:1], *calls("quick")]
+    answer[1]["delta"]["tool_call"]["id"] = "call_1"
+    assert results(await agent(answer, says("end"), tools=[plain, quick]).prompt("go")) == ["plain", "async"]
