@@ -30,13 +30,15 @@ struct Inner {
 }
 
 impl Runtime {
-    /// A runtime with threads of its own: one per core, at most four.
+    /// A runtime with a thread of its own for all runs and connections; tools that block get further ones.
+    ///
+    /// One is right for up to some thousand runs at once: a run and its connection stay together on it, where passing each
+    /// chunk between threads would cost several times as much. [`Runtime::with_threads`] is for more.
     ///
     /// # Errors
     /// `io` when the system gives no threads.
     pub fn new() -> Result<Runtime, Error> {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Runtime::with_threads(cores.min(4))
+        Runtime::with_threads(1)
     }
 
     /// A runtime with this many worker threads.

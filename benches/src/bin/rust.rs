@@ -49,9 +49,8 @@ impl harness::Client for Engine {
         let mut run = agent.stream("What is 15 multiplied by 23?").map_err(text)?;
         let (mut deltas, mut bytes) = (0, 0);
         while let Some(event) = run.next().await {
-            if let EventData::MessageUpdate(
-                MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. },
-            ) = &event.data
+            if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. }) =
+                &event.data
             {
                 deltas += 1;
                 bytes += delta.len() as u64;

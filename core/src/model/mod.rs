@@ -6,8 +6,6 @@
 mod delta;
 pub(crate) mod http;
 pub(crate) mod scripted;
-#[cfg(test)]
-mod tests;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -43,6 +43,9 @@ pub(crate) struct Driver {
 /// How many events are gathered before they go to the queue.
 const BATCH: usize = 256;
 
+/// How many times in a row the model may have nothing new before what it said is told.
+const PATIENCE: u32 = 2;
+
 impl Driver {
     pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Driver {
         let scope = agent.scope();
@@ -191,6 +194,8 @@ impl Driver {
         let mut abort = std::pin::pin!(abort.cancelled());
         let mut ended = None;
         while !self.is_aborted() {
+            let mut held = Vec::new();
+            let mut patience = PATIENCE;
             let deltas = std::future::poll_fn(|cx| {
                 if abort.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Vec::new());
@@ -198,8 +203,22 @@ impl Driver {
                 if let Poll::Ready(end) = call.as_mut().poll(cx) {
                     ended = Some(end);
                 }
-                let deltas = std::mem::take(&mut *sink.lock());
-                if deltas.is_empty() && ended.is_none() { Poll::Pending } else { Poll::Ready(deltas) }
+                let before = held.len();
+                held.append(&mut *sink.lock());
+                if ended.is_some() || held.len() >= BATCH {
+                    return Poll::Ready(std::mem::take(&mut held));
+                }
+                // HTTP chunks come through hyper one at a time, each on a wakeup of its own. Looking once or twice more
+                // before telling anybody gathers what is there already, and costs no time when nothing is.
+                patience = if held.len() > before { PATIENCE } else { patience.saturating_sub(1) };
+                match (held.is_empty(), patience) {
+                    (true, _) => Poll::Pending,
+                    (false, 0) => Poll::Ready(std::mem::take(&mut held)),
+                    (false, _) => {
+                        cx.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                }
             })
             .await;
             self.show_deltas(deltas, answer).await?;

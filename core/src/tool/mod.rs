@@ -15,8 +15,6 @@
 
 mod call;
 mod schema;
-#[cfg(test)]
-mod tests;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

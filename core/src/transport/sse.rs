@@ -143,7 +143,7 @@ fn split(
         used = line_start;
         let done = std::mem::take(&mut fields);
         if let Some(data) = done.data {
-            let frame = Frame { event: String::from_utf8_lossy(done.event), data: lossy(data) };
+            let frame = Frame { event: lossy(Cow::Borrowed(done.event)), data: lossy(data) };
             if !give(frame)? {
                 return Ok(End { used, open_line: used, more: false });
             }
@@ -174,7 +174,8 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
 
 fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        // One check for nearly all; the replacing kind is slower.
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed),
         Cow::Owned(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Cow::Owned(text),
             Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
