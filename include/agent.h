@@ -312,8 +312,8 @@ void agent_text_free(agent_text_t *text);
 /**
  * Makes a runtime. One serves any number of agents and thousands of runs.
  *
- * options is NULL or a JSON object: {"threads": 2} for the number of worker threads (one per core and
- * at most four, unless given).
+ * options is NULL or a JSON object: {"threads": 2} for the number of threads that runs and connections share. One,
+ * unless given, is right for up to some thousand runs at once; tools have further threads, where they may block.
  */
 agent_status_t agent_runtime_new(const char *options, size_t length, agent_runtime_t **runtime,
                                  agent_error_t **error);

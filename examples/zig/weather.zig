@@ -1,0 +1,82 @@
+//! Your own tool. weather [MODEL [BASE_URL]]
+
+const std = @import("std");
+const c = @import("agent");
+
+const description =
+    \\{ "name": "weather", "description": "The weather in a city.",
+    \\  "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } }
+;
+
+/// Called on a thread of its own; may answer now, or later from any thread.
+fn weather(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
+    defer c.agent_tool_call_free(call);
+    var city: [*c]const u8 = "";
+    _ = c.agent_tool_call_get_string(call, "city", c.AGENT_NTS, &city, null, null); // it fits the schema: it is there
+    var buffer: [256]u8 = undefined;
+    const answer = std.fmt.bufPrint(&buffer, "{{\"city\":\"{s}\",\"sky\":\"rain\",\"celsius\":7}}", .{city}) catch return;
+    _ = c.agent_tool_call_respond_json(call, answer.ptr, answer.len, null);
+}
+
+pub fn main(init: std.process.Init) !u8 {
+    const args = try init.minimal.args.toSlice(init.arena.allocator());
+    const model = if (args.len > 1) args[1] else "anthropic/claude-sonnet-4-5";
+    var failure: ?*c.agent_error_t = null;
+    defer c.agent_error_free(failure);
+
+    ask(init.io, model, if (args.len > 2) args[2] else null, &failure) catch |err| {
+        std.debug.print("{s}\n", .{if (failure) |f| std.mem.span(c.agent_error_message(f, null)) else @errorName(err)});
+        return 1;
+    };
+    return 0;
+}
+
+fn ask(io: std.Io, model: [:0]const u8, base_url: ?[:0]const u8, failure: *?*c.agent_error_t) !void {
+    var buffer: [256]u8 = undefined;
+    var stdout: std.Io.File.Writer = .init(.stdout(), io, &buffer);
+    const out = &stdout.interface;
+
+    var runtime: ?*c.agent_runtime_t = null;
+    try check(c.agent_runtime_new(null, 0, &runtime, failure));
+    defer c.agent_runtime_free(runtime);
+    defer _ = c.agent_runtime_shutdown(runtime, 5000, null);
+
+    var agent: ?*c.agent_t = null;
+    try check(c.agent_new(runtime, model, model.len, &agent, failure));
+    defer c.agent_free(agent);
+    if (base_url) |url| try check(c.agent_set_base_url(agent, url, url.len, failure));
+    try check(c.agent_set_system_prompt(agent, "Be brief.", c.AGENT_NTS, failure));
+
+    var tool: ?*c.agent_tool_t = null;
+    try check(c.agent_tool_new(description, description.len, weather, null, null, &tool, failure));
+    defer c.agent_tool_free(tool);
+    try check(c.agent_add_tool(agent, tool, failure));
+
+    var run: ?*c.agent_run_t = null;
+    try check(c.agent_prompt(agent, "Rain in Oslo?", c.AGENT_NTS, &run, failure));
+    defer c.agent_run_free(run);
+
+    var event: ?*const c.agent_event_t = null;
+    while (true) {
+        const status = c.agent_run_next(run, -1, &event, failure);
+        if (status == c.AGENT_DONE) break;
+        try check(status);
+        switch (c.agent_event_kind(event)) {
+            c.AGENT_EVENT_TEXT_DELTA => try out.writeAll(std.mem.span(c.agent_event_text(event, null))),
+            c.AGENT_EVENT_TOOL_EXECUTION_START => try out.print("[{s}]\n", .{c.agent_event_tool_name(event, null)}),
+            else => {},
+        }
+        try out.flush();
+    }
+    if (c.agent_run_error(run)) |err| {
+        std.debug.print("{s}\n", .{c.agent_error_message(err, null)});
+        return error.RunFailed;
+    }
+    try out.print("\n{d} tokens\n", .{c.agent_run_usage(run, c.AGENT_USAGE_TOTAL)});
+    try out.flush();
+}
+
+/// A failed call has put its error where it was told to.
+fn check(status: c.agent_status_t) !void {
+    if (status < 0) return error.CallFailed;
+}
