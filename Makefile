@@ -44,11 +44,14 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi
 	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: stage
-	sh examples/c/build.sh $(CURDIR)/$(STAGE) $(CURDIR)/target/examples/c
+build-c: $(addprefix target/examples/c/,hello weather calculator abort)
+
+target/examples/c/%: examples/c/%.c stage
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -Wall -Wextra -I$(STAGE)/include $< -L$(STAGE)/lib -lagent -Wl,-rpath,$(CURDIR)/$(STAGE)/lib -o $@
 
 build-zig: stage
-	sh examples/zig/build.sh $(CURDIR)/$(STAGE) $(CURDIR)/target/examples/zig
+	sh examples/zig/build.sh $(STAGE)
 
 build-python:
 	sh bindings/python/develop.sh $(CURDIR)/$(VENV) $(PROFILE)
@@ -71,7 +74,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples -- --show-output" \
 	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi" \
-	  "c=sh tests/c/run.sh" \
+	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV)" \
 	  "node=cd bindings/node && npm test" \
 	  "faces=python3 tests/llama/with_server.py -- python3 tests/faces.py test"
