@@ -52,13 +52,13 @@ export class AgentError extends Error implements ErrorInfo {
   readonly kind: ErrorKind
   /** The same word as `kind`, where Node's own errors have theirs. */
   readonly code: ErrorKind
-  readonly provider?: string
-  readonly httpStatus?: number
-  readonly requestId?: string
+  declare readonly provider?: string
+  declare readonly httpStatus?: number
+  declare readonly requestId?: string
   readonly retryable: boolean
-  readonly retryAfterMs?: number
+  declare readonly retryAfterMs?: number
   /** What the run had come to, when `prompt` or `result` throw the error of a run. */
-  readonly result?: RunResult
+  declare readonly result?: RunResult
 
   /** @internal */
   constructor(info: ErrorInfo, result?: RunResult) {
@@ -78,7 +78,8 @@ export class AgentError extends Error implements ErrorInfo {
   /** The canonical form of what went wrong. */
   toJSON(): Record<string, unknown> {
     const { kind, message, provider, httpStatus, requestId, retryable, retryAfterMs } = this
-    return ERROR.canonical({ kind, message, provider, httpStatus, requestId, retryable, retryAfterMs }) as Record<string, unknown>
+    const fields = Object.entries({ kind, message, provider, httpStatus, requestId, retryable, retryAfterMs })
+    return ERROR.canonical(Object.fromEntries(fields.filter(([, value]) => value !== undefined))) as Record<string, unknown>
   }
 }
 

@@ -86,8 +86,8 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   async #read(): Promise<IteratorResult<AgentEvent, undefined>> {
-    if (this.#reading) throw invalidState('somebody reads this run already; a run has one reader')
     this.#checkOutside('reading the run')
+    if (this.#reading) throw invalidState('somebody reads this run already; a run has one reader')
     this.#reading = true
     try {
       for (;;) {

@@ -22,7 +22,7 @@ pub(crate) fn invalid_argument(message: impl Into<String>) -> napi::Error {
 
 /// The class of each kind of error, for the test that holds `lib/errors.ts` to it.
 #[napi(catch_unwind)]
-pub(crate) fn error_classes() -> HashMap<String, String> {
+pub fn error_classes() -> HashMap<String, String> {
     ErrorKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), class(*kind).to_owned())).collect()
 }
 

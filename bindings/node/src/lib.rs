@@ -6,7 +6,7 @@
 
 mod agent;
 mod bridge;
-mod error;
+pub mod error;
 mod event;
 mod message;
 mod run;

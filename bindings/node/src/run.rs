@@ -130,24 +130,26 @@ struct Stream {
 
 impl Stream {
     fn note(streams: &mut Vec<Stream>, event: &Event) {
-        let Some(partial) = event.partial_handle() else { return };
         match &event.data {
-            EventData::MessageStart { .. } => streams.push(Stream {
-                first_seq: event.seq,
-                last_seq: None,
-                partial: partial.clone(),
-                steps: vec![(event.seq, partial.steps())],
-            }),
-            EventData::MessageEnd { .. } => {
-                if let Some(stream) = streams.last_mut() {
+            EventData::MessageStart { .. } => {
+                if let Some(partial) = event.partial_handle().cloned() {
+                    let steps = vec![(event.seq, partial.steps())];
+                    streams.push(Stream { first_seq: event.seq, last_seq: None, partial, steps });
+                }
+            }
+            EventData::MessageEnd { message } => {
+                if let Some(stream) = streams.last_mut()
+                    && message.as_assistant().is_some()
+                {
                     stream.last_seq = Some(event.seq);
                 }
             }
             EventData::MessageUpdate(_) | EventData::Diagnostic { .. } | EventData::Raw { .. } => {
                 if let Some(stream) = streams.last_mut()
-                    && stream.steps_at(event.seq) != Some(partial.steps())
+                    && let Some(steps) = event.partial_handle().map(Partial::steps)
+                    && stream.steps_at(event.seq) != Some(steps)
                 {
-                    stream.steps.push((event.seq, partial.steps()));
+                    stream.steps.push((event.seq, steps));
                 }
             }
             EventData::AgentStart

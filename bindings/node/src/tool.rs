@@ -5,7 +5,6 @@ use std::sync::Arc;
 use agent_loop::{ExecutionMode, PendingCall, Spelling, ToolContext, ToolSpec};
 use napi_derive::napi;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::bridge::{Job, Link};
 use crate::error::{Result, thrown};
@@ -83,8 +82,6 @@ pub struct Call {
     number: u32,
     context: ToolContext,
     arguments: String,
-    /// Cancelled when the call is answered: then nobody watches for an abort any more.
-    over: CancellationToken,
 }
 
 impl Call {
@@ -93,11 +90,10 @@ impl Call {
         // Nothing in a JSON object can fail to serialise.
         let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
         let number = link.keep(call);
-        Call { link, number, context, arguments, over: CancellationToken::new() }
+        Call { link, number, context, arguments }
     }
 
     fn answer(&self, answer: impl FnOnce(PendingCall)) {
-        self.over.cancel();
         if let Some(call) = self.link.answered(self.number) {
             answer(call);
         }
@@ -145,13 +141,14 @@ impl Call {
         self.context.update(serde_json::from_str(&value).unwrap_or(Value::String(value)));
     }
 
-    /// Settles the ticket when the call is cancelled; never after it was answered.
+    /// Settles the ticket when the call is cancelled; not after it had its answer.
     #[napi(catch_unwind)]
     pub fn watch(&self, ticket: u32) -> Result<()> {
-        let (link, over) = (Arc::clone(&self.link), self.over.clone());
-        let cancelled = self.context.cancel_token().clone();
+        let link = Arc::clone(&self.link);
+        let (cancelled, over) = (self.context.cancel_token().clone(), self.context.over_token().clone());
         let watch = async move {
             tokio::select! {
+                biased;
                 () = cancelled.cancelled() => link.settle(ticket, None),
                 () = over.cancelled() => {}
             }

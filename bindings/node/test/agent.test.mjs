@@ -1,0 +1,240 @@
+// The agent: options and their mistakes, state, setters, restored conversations.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Agent, BusyError, InvalidArgumentError, tool } from 'agent-loop'
+
+import { calls, does, play, says, scripted } from './helpers.mjs'
+
+const scriptedModel = { provider: 'scripted', id: 's', script: [] }
+
+test('what is wrong with options is told by name', () => {
+  for (const [options, text] of [
+    [{ model: scriptedModel, systemPromt: 'x' }, 'unknown option "systemPromt"; did you mean "systemPrompt"?'],
+    [{ model: scriptedModel, base_url: 'x' }, 'unknown option "base_url"; did you mean "baseUrl"?'],
+    [{ model: scriptedModel, tool: [] }, 'unknown option "tool"; did you mean "tools"?'],
+    [{ modle: 'openai/x' }, 'unknown option "modle"; did you mean "model"?'],
+    [
+      { model: scriptedModel, colour: 'red' },
+      'unknown option "colour"; known are model, systemPrompt, messages, baseUrl, apiKey, headers, temperature, maxTokens, ' +
+        'maxTurns, toolExecution, maxParallelTools, validation, maxResultBytes, abortGraceMs, rawEvents, tools',
+    ],
+    [{ model: scriptedModel, temperature: 'hot' }, 'option "temperature": expected a number, got "hot"'],
+    [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
+    [{ model: scriptedModel, temperature: 1n }, 'option "temperature": the BigInt 1n is not JSON'],
+    [{ model: scriptedModel, systemPrompt: () => 'x' }, 'option "systemPrompt": a function is not JSON'],
+    [{ model: scriptedModel, systemPrompt: 5 }, 'option "systemPrompt": expected text, got 5'],
+    [{ model: scriptedModel, maxTurns: -1 }, 'option "maxTurns": expected a whole number of turns (0 for no limit), got -1'],
+    [{ model: scriptedModel, maxParallelTools: 0 }, 'option "maxParallelTools": expected a whole number of at least 1, got 0'],
+    [{ model: scriptedModel, toolExecution: 'serial' }, 'option "toolExecution": expected "parallel" or "sequential", got "serial"'],
+    [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
+    [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text, got 1'],
+    [{ model: scriptedModel, apiKey: { secret: 1 } }, 'option "apiKey": expected text'],
+    [{ model: scriptedModel, tools: {} }, 'option "tools": expected a list of tools, each made with tool({ … })'],
+    [
+      { model: scriptedModel, tools: [{ name: 'x', execute() {} }] },
+      'option "tools": [0]: expected a tool made with tool({ … }), got object',
+    ],
+    [{ model: scriptedModel, messages: [{ role: 'user' }] }, 'option "messages": [0]: user message: missing field `content`'],
+    [{ model: scriptedModel, messages: 'hi' }, 'option "messages": expected a list of messages, got "hi"'],
+    [{}, 'option "model" is missing; give "provider/id", for example "anthropic/claude-sonnet-4-5", or an object'],
+    [
+      { model: 'gpt-5' },
+      'model "gpt-5": expected "provider/id", for example "anthropic/claude-sonnet-4-5" or "openai/gpt-5"',
+    ],
+    [{ model: { ...scriptedModel, baseURL: 'x' } }, 'unknown model field "baseURL"; did you mean "baseUrl"?'],
+    [{ model: { ...scriptedModel, cost: { cacheReads: 1 } } }, 'unknown model cost field "cacheReads"; did you mean "cacheRead"?'],
+    [
+      { model: 'openai/x', baseUrl: 'localhost:8080' },
+      'base_url "localhost:8080": localhost is not http or https; give an address such as "http://127.0.0.1:8080/v1"',
+    ],
+    [{ model: { ...scriptedModel, script: 5 } }, 'model "scripted/s": script: expected a list of answers, got 5'],
+  ]) {
+    assert.throws(() => new Agent(options), (error) => {
+      assert.ok(error instanceof InvalidArgumentError, error)
+      assert.deepEqual([error.message, error.kind, error.code], [text, 'invalid_argument', 'invalid_argument'])
+      return true
+    })
+  }
+  const text = 'Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }'
+  for (const nothing of [undefined, null, 'openai/x']) assert.throws(() => new Agent(nothing), { message: text })
+})
+
+test('what is undefined is as if left out', () => {
+  const agent = new Agent({ model: scriptedModel, apiKey: undefined, systemPrompt: undefined, tools: undefined })
+  assert.deepEqual([agent.systemPrompt, agent.tools, agent.messages], ['', [], []])
+})
+
+test('a model object with names in camel case, or as canonical JSON has them', async () => {
+  const usage = { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000 }
+  const script = [[{ delta: 'x' }, { end: { usage } }]]
+  for (const cost of [{ input: 1, output: 2, cacheRead: 0.5 }, { input: 1, output: 2, cache_read: 0.5 }]) {
+    const agent = new Agent({ model: { provider: 'scripted', id: 's', script, cost, contextWindow: 10, max_output_tokens: 5 } })
+    const result = await agent.prompt('go')
+    assert.deepEqual(result.usage.cost, { input: 1, output: 2, cacheRead: 0.5, cacheWrite: 0, total: 3.5 })
+  }
+})
+
+test('what a prompt may be', async () => {
+  const agent = scripted(Array.from({ length: 8 }, () => says('ok')))
+  const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
+  const text = { type: 'text', text: 'Hi' }
+  for (const [prompt, contents] of [
+    ['Hi', [[text]]],
+    [[text, image], [[text, image]]],
+    [{ role: 'user', content: 'Hi' }, [[text]]],
+    [[{ role: 'user', content: 'Hi' }, { role: 'user', content: [image] }], [[text], [image]]],
+    ['half a character: \ud83d', [[{ type: 'text', text: 'half a character: \ufffd' }]]],
+    ['\\ud83d is text', [[{ type: 'text', text: '\\ud83d is text' }]]],
+  ]) {
+    const { messages } = await agent.prompt(prompt)
+    assert.deepEqual(messages.slice(0, -1).map((message) => message.content), contents)
+  }
+})
+
+test('what a prompt may not be', async () => {
+  const agent = scripted([])
+  for (const [prompt, text] of [
+    [undefined, 'prompt: expected text, a message or a list of messages, got null'],
+    [5, 'prompt: expected text, a message or a list of messages, got 5'],
+    [[], 'prompt: the list is empty; give at least one message'],
+    [() => 'Hi', 'prompt: a function is not JSON'],
+    [{ role: 'user', content: [{ type: 'txt' }] }, /^message: user message: content\[0\]: unknown variant `txt`/],
+    [[{ type: 'image', data: 'x' }], 'prompt: content[0]: missing field `mime_type`'],
+  ]) {
+    const expected = { name: 'InvalidArgumentError', message: text }
+    await assert.rejects(agent.prompt(prompt), expected)
+    assert.throws(() => agent.stream(prompt), expected)
+  }
+  assert.equal(agent.isStreaming, false)
+})
+
+test('a second run while one is active is refused', async () => {
+  const agent = scripted([calls(['a', 'wait']), says('x')], {
+    tools: [does('wait', () => new Promise((resolve) => setTimeout(resolve, 30)))],
+  })
+  const first = agent.prompt('go')
+  assert.equal(agent.isStreaming, true)
+  await assert.rejects(agent.prompt('again'), (error) => {
+    assert.ok(error instanceof BusyError)
+    assert.match(error.message, /^a run is active on this agent, and another cannot be started: use steer or follow_up/)
+    return true
+  })
+  assert.throws(() => agent.stream('again'), BusyError)
+  assert.equal((await first).text, 'x')
+  await agent.waitForIdle()
+})
+
+test('the state while a run goes on', async () => {
+  const agent = scripted([[{ delta: 'Let me see' }, ...calls(['a', 'look'])], says('done')], {
+    tools: [does('look', () => 'seen')],
+  })
+  const seen = []
+  agent.subscribe((event) => {
+    const { isStreaming, pendingToolCalls, streamingMessage, messages } = agent
+    if (event.type === 'text_delta') seen.push([event.delta, isStreaming, streamingMessage.content[0].text, messages.length])
+    if (event.type === 'tool_execution_start') seen.push([event.type, pendingToolCalls, streamingMessage, messages.length])
+    if (event.type === 'tool_execution_end') seen.push([event.type, pendingToolCalls])
+    if (event.type === 'message_end') assert.deepEqual(messages.at(-1), event.message)
+  })
+  await agent.prompt('go')
+  assert.deepEqual(seen, [
+    ['Let me see', true, 'Let me see', 1],
+    ['tool_execution_start', ['a'], null, 2],
+    ['tool_execution_end', []],
+    ['done', true, 'done', 3],
+  ])
+  assert.deepEqual([agent.isStreaming, agent.streamingMessage, agent.pendingToolCalls, agent.error], [false, null, [], null])
+})
+
+test('messages is the same array until it changes, and cannot be changed', async () => {
+  const agent = scripted([says('a'), says('b')])
+  await agent.prompt('go')
+  const before = agent.messages
+  assert.equal(agent.messages, before)
+  await agent.prompt('go')
+  assert.deepEqual([before.length, agent.messages.length, agent.messages[0] === before[0]], [2, 4, true])
+  assert.throws(() => before.push({}), TypeError)
+})
+
+test('a conversation is saved and restored, byte for byte', async () => {
+  const script = [[{ delta: { thinking: 'Hm' } }, ...calls(['a', 'look', { deep: { a_b: 1 } }])], says('seen')]
+  const tools = [does('look', () => ({ content: [{ type: 'text', text: 'it' }], details: { some_thing: { aB: 1 } } }))]
+  const agent = scripted(script, { tools })
+  await agent.prompt('go')
+  const saved = JSON.stringify(agent.messages)
+  assert.match(saved, /"tool_call_id":"a","tool_name":"look".*"details":\{"some_thing":\{"aB":1\}\}/)
+  for (const messages of [JSON.parse(saved), agent.messages, structuredClone(agent.messages)]) {
+    const again = scripted([says('more')], { messages })
+    assert.equal(JSON.stringify(again.messages), saved)
+    assert.equal((await again.prompt('and?')).messages.length, 2)
+    assert.equal(again.messages.length, agent.messages.length + 2)
+  }
+  const short = scripted([], { messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hello' }] })
+  assert.deepEqual(short.messages.map(({ role, content }) => [role, content]), [
+    ['user', [{ type: 'text', text: 'Hi' }]],
+    ['assistant', [{ type: 'text', text: 'Hello' }]],
+  ])
+})
+
+test("an application's own messages are kept as they are", () => {
+  const note = { role: 'note', some_name: 1, otherName: { a_b: 2 } }
+  assert.deepEqual(scripted([], { messages: [note] }).messages, [note])
+})
+
+test('setters', async () => {
+  const agent = scripted([], { systemPrompt: 'one' })
+  assert.deepEqual([agent.systemPrompt, agent.model], ['one', 'scripted/s'])
+  agent.systemPrompt = 'two'
+  agent.model = { provider: 'scripted', id: 'other', script: [calls(['a', 'look']), says('found')] }
+  const look = does('look', () => 'it')
+  agent.tools = [look]
+  assert.deepEqual([agent.systemPrompt, agent.model, agent.tools], ['two', 'scripted/other', [look]])
+  assert.equal((await agent.prompt('go')).text, 'found')
+  agent.model = 'openai/gpt-5'
+  assert.equal(agent.model, 'openai/gpt-5')
+  assert.throws(() => (agent.systemPrompt = 5), { message: 'option "systemPrompt": expected text, got 5' })
+  assert.throws(() => (agent.model = 'nothing'), { message: /^model "nothing": expected "provider\/id"/ })
+  assert.throws(() => (agent.tools = [look, does('look', () => 1)]), {
+    message: 'there are two tools named "look"; give each its own name',
+  })
+  assert.deepEqual([agent.systemPrompt, agent.model, agent.tools], ['two', 'openai/gpt-5', [look]], 'nothing was changed')
+})
+
+test('setters during a run take effect at its next turn', async () => {
+  const agent = scripted([calls(['a', 'change']), calls(['b', 'fresh']), says('done')])
+  const fresh = does('fresh', () => 'fresh answer')
+  agent.tools = [
+    does('change', () => {
+      agent.tools = [fresh]
+      return 'changed'
+    }),
+  ]
+  const { messages, text } = await agent.prompt('go')
+  assert.deepEqual(messages.filter((m) => m.role === 'tool_result').map((m) => m.content[0].text), ['changed', 'fresh answer'])
+  assert.equal(text, 'done')
+})
+
+test('maxTurns ends a run', async () => {
+  const agent = scripted([calls(['a', 'again']), calls(['b', 'again'])], { maxTurns: 2, tools: [does('again', () => 1)] })
+  const { outcome, turns } = await agent.prompt('go')
+  assert.deepEqual([outcome, turns], ['max_turns', 2])
+})
+
+test('one tool in several agents is compiled once', async () => {
+  const shared = tool({
+    name: 'shared',
+    parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    execute: ({ n }, { toolCallId }) => `${toolCallId} ${n}`,
+  })
+  const agents = [1, 2, 3].map((n) => scripted([calls([`c${n}`, 'shared', { n }]), says('x')], { tools: [shared] }))
+  const results = await Promise.all(agents.map((agent) => agent.prompt('go')))
+  assert.deepEqual(results.map((result) => result.messages[2].content[0].text), ['c1 1', 'c2 2', 'c3 3'])
+})
+
+test('events of a run carry the same messages as the agent', async () => {
+  const agent = scripted([says('x')])
+  const events = await play(agent.stream('go'))
+  assert.deepEqual(events.at(-1).messages, agent.messages)
+})

@@ -1,0 +1,101 @@
+// What several tests need: scripted models, the mock server, child processes.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { Agent, tool } from 'agent-loop'
+
+export const packageFolder = fileURLToPath(new URL('..', import.meta.url))
+export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** An agent whose model plays these answers. */
+export function scripted(script, options = {}) {
+  return new Agent({ model: { provider: 'scripted', id: 's', script }, ...options })
+}
+
+/** An answer that says something. */
+export const says = (text) => [{ delta: text }, { end: {} }]
+
+/** An answer that calls tools: `calls(['a', 'tool', { … }], …)`. */
+export const calls = (...list) => [...list.map(([id, name, args = {}]) => ({ delta: { tool_call: { id, name, arguments: args } } })), { end: {} }]
+
+/** A tool of this name that does this. */
+export const does = (name, execute, more = {}) => tool({ name, description: `Does ${name}.`, execute, ...more })
+
+/** All events of a run, with what they were in short: `text_delta Hello`. */
+export async function play(run) {
+  const events = []
+  for await (const event of run) events.push(event)
+  return events
+}
+
+/** The texts of a result's tool messages, with whether they are errors. */
+export function toolTexts(result) {
+  return result.messages
+    .filter((message) => message.role === 'tool_result')
+    .map((message) => [message.content.map((block) => block.text).join(''), message.isError])
+}
+
+/** A folder that is gone after the test. */
+export function temporary(test) {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-loop-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The address of a mock server that gives these answers (their form is in the documentation of `tests/mock`). */
+export async function mock(test, answers) {
+  const program = process.env.AGENT_MOCK ?? join(projectFolder, 'target/ci/agent-mock')
+  if (!existsSync(program)) {
+    throw new Error(`${program} is missing; build it with \`cargo build --profile ci -p agent-mock\`, or set AGENT_MOCK`)
+  }
+  const script = join(temporary(test), 'script.json')
+  writeFileSync(script, JSON.stringify({ answers }))
+  const server = spawn(program, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  // It ends when its input does.
+  test.after(() => server.stdin.end())
+  const [line] = await once(server.stdout, 'data')
+  return String(line).trim()
+}
+
+/** An answer of an OpenAI-like server as mock frames. */
+export function chatFrames(...texts) {
+  const chunk = (delta, finish_reason = null) => JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })
+  const data = [...texts.map((content) => chunk({ content })), chunk({}, 'stop'), '[DONE]']
+  return { body: data.map((text) => `data: ${text}\n\n`).join('') }
+}
+
+/**
+ * Runs a program text as a module in a process of its own, in which `agent-loop` is this package. `meanwhile` may do
+ * something with the process once it has printed `ready`. Gives how it ended and what it printed.
+ */
+export async function program(text, { meanwhile, environment = {}, timeout = 20_000 } = {}) {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', text], {
+    cwd: packageFolder,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (data) => {
+    const wasReady = output.includes('ready')
+    output += data
+    if (!wasReady && output.includes('ready')) meanwhile?.(child)
+  })
+  child.stderr.on('data', (data) => (errors += data))
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeout)
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(timer)
+  return { code, signal, output, errors }
+}
+
+/** The tool of the calculator conversation. */
+export const calculator = tool({
+  name: 'calculator',
+  description: 'Perform basic arithmetic operations',
+  execute: ({ operation, a, b }) => ({ result: operation === 'multiply' ? a * b : a / b }),
+})

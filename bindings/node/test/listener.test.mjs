@@ -1,0 +1,99 @@
+// Listeners: order, waiting, failing, leaving.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isMainThread } from 'node:worker_threads'
+
+import { InvalidStateError } from 'agent-loop'
+
+import { calls, does, play, says, scripted } from './helpers.mjs'
+
+test('listeners hear each event, in the order they subscribed, and the run waits for them', async () => {
+  const agent = scripted([says('Hello')])
+  const heard = []
+  agent.subscribe((event) => void heard.push(`first ${event.type}`))
+  agent.subscribe(async (event) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(isMainThread)
+    heard.push(`second ${event.type}`)
+  })
+  const run = agent.stream('go')
+  const types = (await play(run)).map((event) => event.type)
+  assert.deepEqual(heard, types.flatMap((type) => [`first ${type}`, `second ${type}`]))
+})
+
+test('what listeners hear is what the run tells', async () => {
+  const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', (_, { update }) => update(1))] })
+  const heard = []
+  agent.subscribe((event) => void heard.push(JSON.stringify(event)))
+  const events = await play(agent.stream('go'))
+  assert.deepEqual(heard, events.map((event) => JSON.stringify(event)))
+})
+
+test('the agent is idle after the last listener', async () => {
+  const agent = scripted([says('x')])
+  let left = false
+  agent.subscribe(async (event) => {
+    if (event.type !== 'agent_end') return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(agent.isStreaming, true)
+    left = true
+  })
+  await agent.prompt('go')
+  assert.deepEqual([left, agent.isStreaming], [true, false])
+})
+
+test('one that fails is counted and told, and breaks nothing', async () => {
+  const agent = scripted([says('x')])
+  agent.subscribe((event) => {
+    if (event.type === 'turn_start') throw new Error('I fail')
+  })
+  agent.subscribe(async (event) => {
+    if (event.type === 'turn_start') throw new Error('me too')
+    if (event.type === 'agent_end') throw new Error('at the end, silently')
+  })
+  const events = await play(agent.stream('go'))
+  const told = events.filter((event) => event.type === 'diagnostic')
+  assert.deepEqual(
+    told.map(({ code, message, data }) => [code, message, data]),
+    [
+      ['listener_error', 'a listener failed on turn_start: I fail', { event: 'turn_start', error: 'I fail' }],
+      ['listener_error', 'a listener failed on turn_start: me too', { event: 'turn_start', error: 'me too' }],
+    ],
+  )
+  assert.equal(agent.listenerErrors, 3)
+  assert.equal(events.at(-1).outcome, 'completed')
+})
+
+test('one that left is not called again, one that came hears the next event', async () => {
+  const agent = scripted([says('a'), says('b')])
+  const heard = []
+  const leave = agent.subscribe((event) => {
+    heard.push(`first ${event.type}`)
+    leave()
+    leave()
+    agent.subscribe((event) => void heard.push(`late ${event.type}`))
+  })
+  await agent.prompt('go')
+  assert.deepEqual(heard.slice(0, 3), ['first agent_start', 'late turn_start', 'late message_start'])
+  assert.equal(heard.filter((entry) => entry.startsWith('first')).length, 1)
+})
+
+test('starting or awaiting a run inside a listener is refused', async () => {
+  const agent = scripted([says('x')])
+  const refused = []
+  agent.subscribe(async (event) => {
+    if (event.type !== 'turn_start') return
+    for (const attempt of [() => agent.prompt('go'), () => agent.waitForIdle()]) {
+      await attempt().catch((error) => refused.push([error instanceof InvalidStateError, error.message]))
+    }
+  })
+  await agent.prompt('go')
+  const text = 'inside a listener, hook or tool of the same agent would wait for itself; do it after the run'
+  assert.deepEqual(refused, [[true, `starting a run ${text}`], [true, `wait_for_idle ${text}`]])
+  assert.equal(agent.listenerErrors, 0)
+})
+
+test('a listener is a function', () => {
+  assert.throws(() => scripted([]).subscribe({}), { name: 'InvalidArgumentError', message: 'subscribe: expected a function, got object' })
+})

@@ -1,0 +1,125 @@
+// The package as strangers get it: packed, installed into an empty folder without a network, used from all kinds of modules.
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+
+import { version } from 'agent-loop'
+
+import { packageFolder, projectFolder, temporary } from './helpers.mjs'
+
+const described = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
+const model = readFileSync(join(projectFolder, 'tests/scenarios/calculator/model.json'), 'utf8')
+let folder
+
+function npm(where, ...args) {
+  // On Windows, npm is a script.
+  return execFileSync('npm', args, { cwd: where, encoding: 'utf8', shell: process.platform === 'win32', stdio: ['ignore', 'pipe', 'ignore'] })
+}
+
+function node(...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [0, ''])
+  return stdout
+}
+
+before((suite) => {
+  folder = temporary(suite)
+  npm(packageFolder, 'pack', '--pack-destination', folder)
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  npm(folder, 'install', '--offline', '--no-audit', '--no-fund', `./agent-loop-${described.version}.tgz`)
+})
+
+test('the version is the library\'s', () => {
+  assert.equal(described.version, version)
+})
+
+test('what is in the package', () => {
+  const installed = join(folder, 'node_modules/agent-loop')
+  const files = readdirSync(installed).filter((name) => !name.endsWith('.node'))
+  assert.deepEqual(files.sort(), ['README.md', 'dist', 'package.json'])
+  assert.equal(readdirSync(installed).length, 4, 'and one native module')
+  assert.ok(readdirSync(join(installed, 'dist')).every((name) => /\.(js|mjs|d\.ts|d\.mts)$/.test(name)))
+})
+
+const program = `
+  const script = [[{ delta: { tool_call: { id: 'a', name: 'double', arguments: { n: 21 } } } }, { end: {} }], [{ delta: 'It is 42.' }, { end: {} }]]
+  const double = tool({ name: 'double', parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }, execute: ({ n }) => n * 2 })
+  const agent = new Agent({ model: { provider: 'scripted', id: 's', script }, tools: [double] })
+  const main = async () => {
+    for await (const event of agent.stream('go')) if (event.type === 'text_delta') console.log(event.delta)
+    console.log(JSON.stringify(agent.messages[2]?.content))
+  }
+  main()`
+const said = 'It is 42.\n[{"type":"text","text":"42"}]\n'
+
+test('import', () => {
+  writeFileSync(join(folder, 'esm.mjs'), `import { Agent, tool } from 'agent-loop'\n${program}`)
+  assert.equal(node('esm.mjs'), said)
+})
+
+test('require, and both have the same classes', () => {
+  writeFileSync(join(folder, 'cjs.cjs'), `const { Agent, tool } = require('agent-loop')\n${program}`)
+  assert.equal(node('cjs.cjs'), said)
+  const text = `const here = require('agent-loop'); import('agent-loop').then((there) => console.log(here.Agent === there.Agent, Object.keys(here).filter((name) => !(name in there))))`
+  assert.equal(node('--eval', text), 'true []\n')
+})
+
+test('TypeScript, as a module and as CommonJS, with every check on', () => {
+  for (const types of ['node', 'undici-types']) {
+    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+    const from = types === 'node' ? '@types/node' : types
+    symlinkSync(join(packageFolder, 'node_modules', from), join(folder, 'node_modules', from), 'junction')
+  }
+  const typed = program.replace('({ n }) => n * 2', '({ n }) => n.toFixed(0).length + n * 2 - 2')
+  writeFileSync(join(folder, 'module.mts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
+  writeFileSync(join(folder, 'common.cts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
+  const compilerOptions = { module: 'Node16', target: 'ES2022', strict: true, exactOptionalPropertyTypes: true, types: ['node'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['module.mts', 'common.cts'] }))
+  const tsc = join(packageFolder, 'node_modules/typescript/bin/tsc')
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [0, ''])
+  assert.equal(node('module.mjs'), said)
+  assert.equal(node('common.cjs'), said)
+})
+
+test('the examples', () => {
+  cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), { recursive: true, filter: (from) => !from.includes('node_modules') })
+  assert.equal(
+    node('examples/calculator.mjs', model),
+    `User: What is 15 multiplied by 23?
+[turn 1]
+[calling calculator {"operation":"multiply","a":15,"b":23}]
+[calculator -> {"result":345}]
+[turn 2]
+15 multiplied by 23 equals 345.
+[completed]
+User: Now divide that by 5
+[turn 1]
+[calling calculator {"operation":"divide","a":345,"b":5}]
+[calculator -> {"result":69}]
+[turn 2]
+345 divided by 5 equals 69. 🙂 "quoted" é
+[completed]
+Conversation: user, assistant, tool_result, assistant, user, assistant, tool_result, assistant
+`,
+  )
+  const events = node('examples/calculator.mjs', '--events', model).trimEnd().split('\n')
+  assert.deepEqual([JSON.parse(events[0]).type, JSON.parse(events.at(-1)).outcome, events.length], ['agent_start', 'completed', 51])
+  const usage = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs')], { encoding: 'utf8' })
+  assert.deepEqual([usage.status, usage.stderr], [2, 'usage: calculator [--events] MODEL [BASE_URL]\n'])
+  const failed = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs'), 'nothing'], { encoding: 'utf8' })
+  assert.equal(failed.status, 1)
+  assert.match(failed.stderr, /^invalid_argument: model "nothing": expected "provider\/id"/)
+})
+
+test('the README\'s program', () => {
+  const [, text] = /```ts\n(.*?)```/s.exec(readFileSync(join(packageFolder, 'README.md'), 'utf8'))
+  const script = JSON.stringify(JSON.parse(model).script)
+  const scripted = text.replace(/model: '[^']*'/, `model: { provider: 'scripted', id: 's', script: ${script} }`)
+  assert.notEqual(scripted, text)
+  writeFileSync(join(folder, 'readme.mjs'), scripted)
+  assert.equal(node('readme.mjs'), '15 multiplied by 23 equals 345.\n345 divided by 5 equals 69. 🙂 "quoted" é 158\n')
+})

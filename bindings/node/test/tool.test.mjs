@@ -1,0 +1,283 @@
+// Tools of all kinds: what they get, what they give, how they fail.
+
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { test } from 'node:test'
+
+import { InvalidArgumentError, InvalidStateError, tool } from 'agent-loop'
+
+import { calls, does, play, says, scripted, toolTexts } from './helpers.mjs'
+
+/** What one call of this tool comes to: the text of its result, and whether it is an error. */
+async function resultOf(execute, args = {}) {
+  const agent = scripted([calls(['a', 't', args]), says('x')], { tools: [does('t', execute)] })
+  const [answer] = toolTexts(await agent.prompt('go'))
+  return answer
+}
+
+test('what tools give', async () => {
+  for (const [execute, text] of [
+    [() => 'text', 'text'],
+    [async () => 'later', 'later'],
+    [() => ({ b: 1, a: [true, null, 'ü'] }), '{"b":1,"a":[true,null,"ü"]}'],
+    [() => 345, '345'],
+    [() => 0.5, '0.5'],
+    [() => false, 'false'],
+    [() => [], '[]'],
+    [() => ({ content: 'no blocks' }), '{"content":"no blocks"}'],
+    [() => ({ isError: true }), '{"isError":true}'],
+    [() => ({ kept: 1, dropped: undefined }), '{"kept":1}'],
+    [() => new Date(0), '1970-01-01T00:00:00.000Z'],
+    [() => ({ toJSON: () => ({ its: 'own form' }) }), '{"its":"own form"}'],
+    [() => ({ then: (resolve) => resolve('thenable') }), 'thenable'],
+  ]) {
+    assert.deepEqual(await resultOf(execute), [text, false])
+  }
+})
+
+test('nothing is an empty result', async () => {
+  for (const nothing of [() => {}, () => null, async () => undefined]) assert.deepEqual(await resultOf(nothing), ['', false])
+})
+
+test('a full result', async () => {
+  const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
+  const full = { content: [{ type: 'text', text: 'seen' }, image], details: { in_side: { aB: 1 } }, isError: true }
+  const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', () => full)] })
+  const events = await play(agent.stream('go'))
+  const end = events.find((event) => event.type === 'tool_execution_end')
+  assert.deepEqual(end.result, { content: full.content, details: full.details, terminate: false })
+  assert.equal(end.isError, true)
+  const message = agent.messages[2]
+  assert.deepEqual([message.content, message.details, message.isError], [full.content, full.details, true])
+})
+
+test('a terminating result ends the run', async () => {
+  const agent = scripted([calls(['a', 't'])], {
+    tools: [does('t', () => ({ content: [{ type: 'text', text: 'bye' }], terminate: true }))],
+  })
+  assert.equal((await agent.prompt('go')).outcome, 'stopped')
+})
+
+test('what is not JSON is an error result that says what', async () => {
+  const cycle = {}
+  cycle.self = cycle
+  for (const [value, text] of [
+    [10n, "the tool's result is not JSON: the BigInt 10n is not JSON"],
+    [{ n: 10n }, 'the tool\'s result is not JSON: "n": the BigInt 10n is not JSON'],
+    [cycle, "the tool's result is not JSON: it contains itself"],
+    [() => 1, "the tool's result is not JSON: a function is not JSON"],
+    [{ f() {} }, 'the tool\'s result is not JSON: "f": a function is not JSON'],
+    [Symbol('s'), "the tool's result is not JSON: a symbol is not JSON"],
+    [NaN, "the tool's result is not JSON: NaN is not JSON"],
+    [new Map([['a', 1]]), "the tool's result is not JSON: a Map is not JSON"],
+    [{ toJSON: () => { throw new Error('no form') } }, "the tool's result is not JSON: no form"],
+  ]) {
+    assert.deepEqual(await resultOf(() => value), [text, true])
+  }
+})
+
+test('what tools throw goes to the model, and the run goes on', async () => {
+  for (const [execute, text] of [
+    [() => { throw new Error('no such city') }, 'no such city'],
+    [async () => { throw new TypeError('too late') }, 'too late'],
+    [() => Promise.reject('plain text'), 'plain text'],
+    [() => { throw new RangeError() }, 'RangeError'],
+    [() => { throw undefined }, 'undefined'],
+    [() => { throw Object.create(null) }, 'something was thrown that has no text'],
+  ]) {
+    assert.deepEqual(await resultOf(execute), [text, true])
+  }
+})
+
+test('arguments are checked before the tool sees them', async () => {
+  const seen = []
+  const add = tool({
+    name: 'add',
+    parameters: {
+      type: 'object',
+      properties: { a: { type: 'number' }, b: { type: 'number' } },
+      required: ['a', 'b'],
+    },
+    execute: ({ a, b }) => (seen.push([a, b]), a + b),
+  })
+  const script = () => [calls(['1', 'add', { a: 1, b: '2' }], ['2', 'add', { a: 1 }], ['3', 'sub', {}]), says('x')]
+  const results = toolTexts(await scripted(script(), { tools: [add] }).prompt('go'))
+  assert.deepEqual(seen, [[1, 2]])
+  assert.deepEqual(results[0], ['3', false])
+  assert.deepEqual(results[1], ['the arguments of add do not fit its schema:\n/b: is required', true])
+  assert.deepEqual(results[2], ['there is no tool named "sub"; the tools are: add', true])
+  const strict = toolTexts(await scripted(script(), { tools: [add], validation: 'strict' }).prompt('go'))
+  assert.match(strict[0][0], /do not fit its schema:\n.*\/b/s)
+  await scripted(script(), { tools: [add], validation: 'off' }).prompt('go')
+  assert.deepEqual(seen.slice(1), [[1, '2'], [1, undefined]])
+})
+
+test('what a tool gets beside its arguments', async () => {
+  const agent = scripted([calls(['call_7', 't', { x: 1 }]), says('x')], {
+    tools: [
+      does('t', async (args, context) => {
+        assert.deepEqual(args, { x: 1 })
+        const { toolCallId, signal, update, sleep } = context
+        assert.equal(toolCallId, 'call_7')
+        assert.ok(signal instanceof AbortSignal && !signal.aborted)
+        assert.equal(context.signal, signal)
+        update('half')
+        update({ content: [{ type: 'text', text: 'more' }], details: { at: 2 } })
+        assert.equal(await sleep(60_000), true, 'in virtual time')
+        return 'done'
+      }),
+    ],
+  })
+  const events = await play(agent.stream('go'))
+  const execution = events.filter((event) => event.type.startsWith('tool_execution'))
+  assert.deepEqual(
+    execution.map(({ type, toolCallId, toolName, partialResult, result, durationMs }) => [type, toolCallId, toolName, partialResult ?? result, durationMs]),
+    [
+      ['tool_execution_start', 'call_7', 't', undefined, undefined],
+      ['tool_execution_update', 'call_7', 't', { content: [{ type: 'text', text: 'half' }], details: null }, undefined],
+      ['tool_execution_update', 'call_7', 't', { content: [{ type: 'text', text: 'more' }], details: { at: 2 } }, undefined],
+      ['tool_execution_end', 'call_7', 't', { content: [{ type: 'text', text: 'done' }], details: null, terminate: false }, 60_000],
+    ],
+  )
+})
+
+test('an update that is not JSON fails the call, one after the answer is dropped with a diagnostic', async () => {
+  let late
+  const agent = scripted([calls(['a', 'bad'], ['b', 'late'], ['c', 'last']), says('x')], {
+    toolExecution: 'sequential',
+    tools: [
+      does('bad', (_, { update }) => update(1n)),
+      does('late', (_, { update }) => void (late = update)),
+      does('last', () => void late('too late')),
+    ],
+  })
+  const events = await play(agent.stream('go'))
+  const [first] = events.filter((event) => event.type === 'tool_execution_end')
+  assert.deepEqual([first.isError, first.result.content[0].text], [true, "the tool's result is not JSON: the BigInt 1n is not JSON"])
+  const told = events.find((event) => event.type === 'diagnostic')
+  assert.deepEqual([told.code, told.message], ['late_update', 'a tool sent an update after its end; it was dropped'])
+})
+
+test('parallel tools run side by side, as many as allowed; sequential ones do not', async () => {
+  const most = async (options, modes = []) => {
+    let running = 0
+    let peak = 0
+    const work = async (_, { sleep }) => {
+      peak = Math.max(peak, ++running)
+      await sleep(10)
+      await new Promise((resolve) => setImmediate(resolve))
+      running--
+    }
+    const names = ['a', 'b', 'c', 'd']
+    const agent = scripted([calls(...names.map((name) => [name, name])), says('x')], {
+      ...options,
+      tools: names.map((name, i) => does(name, work, modes[i] ? { executionMode: modes[i] } : {})),
+    })
+    const events = await play(agent.stream('go'))
+    const results = events.filter((event) => event.type === 'message_end' && event.message.role === 'tool_result')
+    assert.deepEqual(results.map((event) => event.message.toolCallId), names)
+    return peak
+  }
+  assert.equal(await most({}), 4)
+  assert.equal(await most({ maxParallelTools: 2 }), 2)
+  assert.equal(await most({ toolExecution: 'sequential' }), 1)
+  assert.equal(await most({}, [undefined, 'sequential']), 1)
+  assert.equal(await most({}, ['parallel', 'parallel', 'parallel', 'parallel']), 4)
+})
+
+test('what is wrong with a tool is told when it is made', () => {
+  const execute = () => {}
+  for (const [options, text] of [
+    [{ name: 'two words', execute }, 'tool name "two words": use 1 to 64 letters, digits, \'_\' or \'-\' (what every provider takes)'],
+    [{ execute }, 'tool: name is missing'],
+    [{ name: 5, execute }, 'tool: name: expected text, got 5'],
+    [{ name: 't' }, 'tool "t": execute: expected a function, got nothing'],
+    [{ name: 't', execute: 'x' }, 'tool "t": execute: expected a function, got string'],
+    [{ name: 't', execute, paramters: {} }, 'unknown tool field "paramters"; did you mean "parameters"?'],
+    [{ name: 't', execute, execution_Mode: 'x' }, 'unknown tool field "execution_Mode"; did you mean "executionMode"?'],
+    [{ name: 't', execute, executionMode: 'serial' }, 'tool: executionMode: expected "parallel" or "sequential", got "serial"'],
+    [
+      { name: 't', execute, parameters: { type: 'object', properties: { a: { type: 'numbr' } } } },
+      /^tool "t": parameters is not a JSON Schema: at "\/properties\/a\/type": /,
+    ],
+    [
+      { name: 't', execute, parameters: { type: 'string' } },
+      'tool "t": parameters is not a JSON Schema: at "/type": arguments are an object, so this must be "object", not "string"',
+    ],
+    [{ name: 't', execute, description: () => 'x' }, 'tool: "description": a function is not JSON'],
+  ]) {
+    assert.throws(() => tool(options), { name: 'InvalidArgumentError', message: text })
+  }
+  assert.throws(() => tool(), InvalidArgumentError)
+})
+
+test('what a tool says of itself', () => {
+  const parameters = { type: 'object', properties: {} }
+  const full = tool({ name: 't', description: 'd', label: 'T', parameters, executionMode: 'sequential', execute() {} })
+  assert.deepEqual(
+    [full.name, full.description, full.label, full.parameters, full.executionMode],
+    ['t', 'd', 'T', parameters, 'sequential'],
+  )
+  const least = tool({ name: 't', execute() {} })
+  assert.deepEqual([least.label, least.description, least.executionMode], ['t', '', undefined])
+})
+
+test('a run inside a tool of its own agent is refused, not a deadlock', async () => {
+  const refused = []
+  let other
+  let later
+  const agent = scripted([calls(['a', 't']), says('x'), says('after')], {
+    tools: [
+      does('t', async () => {
+        const run = scripted([says('inner')]).stream('go')
+        assert.equal((await run.result()).text, 'inner', "another agent's run is fine")
+        const attempts = [
+          () => agent.prompt('go'),
+          async () => agent.stream('go'),
+          () => agent.waitForIdle(),
+          () => own.next(),
+          () => own.result(),
+          // Through a tool of another agent.
+          () => (other = scripted([calls(['b', 'u']), says('y')], { tools: [does('u', () => agent.waitForIdle())] })).prompt('go'),
+        ]
+        for (const attempt of attempts) {
+          await attempt().then((result) => refused.push(result?.messages?.[2]), (error) => refused.push(error))
+        }
+        // What is left running when the tool has returned is not inside any more.
+        later = new Promise((resolve) => setTimeout(resolve, 20)).then(() => agent.prompt('go'))
+      }),
+    ],
+  })
+  const own = agent.stream('go')
+  const events = await play(own)
+  assert.equal(events.at(-1).outcome, 'completed')
+  const text = (what) => `${what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run`
+  assert.deepEqual(
+    refused.slice(0, 5).map((error) => [error instanceof InvalidStateError, error.message]),
+    ['starting a run', 'starting a run', 'wait_for_idle', 'reading the run', 'waiting for the run'].map((what) => [true, text(what)]),
+  )
+  assert.deepEqual([refused[5].isError, refused[5].content[0].text], [true, text('wait_for_idle')])
+  assert.equal((await later).text, 'after')
+})
+
+test('tools see what AsyncLocalStorage gave where the run was started', async () => {
+  const storage = new AsyncLocalStorage()
+  const agent = scripted([calls(['a', 't']), says('x'), calls(['b', 't']), says('y')], {
+    tools: [does('t', async () => storage.getStore())],
+  })
+  const first = await storage.run('first', () => agent.prompt('go'))
+  const run = storage.run('second', () => agent.stream('go'))
+  const second = await run.result()
+  assert.deepEqual([...toolTexts(first), ...toolTexts(second)], [['first', false], ['second', false]])
+})
+
+test('a tool that is never answered and forgotten fails its call', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', () => new Promise(() => {}))] })
+  const result = agent.prompt('go')
+  const timer = setInterval(gc, 10)
+  assert.deepEqual(toolTexts(await result), [['the tool t dropped the call without an answer', true]])
+  clearInterval(timer)
+})

@@ -1,0 +1,91 @@
+// A conversation with a tool: `node calculator.mjs [--events] MODEL [BASE_URL]`
+//
+// MODEL is `provider/id`, or a JSON object. `--events` prints each event's JSON instead of the transcript.
+
+import { parseArgs } from 'node:util'
+
+import { Agent, tool } from 'agent-loop'
+
+/** The tool: arithmetic on two numbers. What it throws goes back to the model. */
+const calculator = tool({
+  name: 'calculator',
+  description: 'Perform basic arithmetic operations',
+  parameters: {
+    type: 'object',
+    properties: {
+      operation: { type: 'string', enum: ['add', 'subtract', 'multiply', 'divide'] },
+      a: { type: 'number' },
+      b: { type: 'number' },
+    },
+    required: ['operation', 'a', 'b'],
+  },
+  execute({ operation, a, b }) {
+    switch (operation) {
+      case 'add':
+        return { result: a + b }
+      case 'subtract':
+        return { result: a - b }
+      case 'multiply':
+        return { result: a * b }
+      case 'divide':
+        if (b === 0) throw new Error('division by zero')
+        return { result: a / b }
+      default:
+        throw new Error(`unknown operation ${operation}`)
+    }
+  },
+})
+
+/** Runs one prompt and shows what happens. */
+async function ask(agent, prompt, asEvents) {
+  if (!asEvents) console.log(`User: ${prompt}`)
+  const run = agent.stream(prompt)
+  for await (const event of run) {
+    if (asEvents) console.log(JSON.stringify(event))
+    else show(event)
+  }
+  await run.result()
+}
+
+function show(event) {
+  switch (event.type) {
+    case 'turn_start':
+      return console.log(`[turn ${event.turn}]`)
+    case 'text_delta':
+      return process.stdout.write(event.delta)
+    case 'text_end':
+      return console.log()
+    case 'tool_execution_start':
+      return console.log(`[calling ${event.toolName} ${JSON.stringify(event.arguments)}]`)
+    case 'tool_execution_end':
+      return console.log(`[${event.toolName} -> ${event.result.content.map((block) => block.text).join('')}]`)
+    case 'agent_end':
+      return console.log(`[${event.outcome}]`)
+  }
+}
+
+const [model, baseUrl, asEvents] = readArguments()
+try {
+  const agent = new Agent({
+    model: model.startsWith('{') ? JSON.parse(model) : model,
+    tools: [calculator],
+    ...(baseUrl && { baseUrl, temperature: 0 }),
+  })
+  await ask(agent, 'What is 15 multiplied by 23?', asEvents)
+  await ask(agent, 'Now divide that by 5', asEvents)
+  if (!asEvents) console.log(`Conversation: ${agent.messages.map((message) => message.role).join(', ')}`)
+} catch (error) {
+  console.error(`${error.kind ?? error.name}: ${error.message}`)
+  process.exitCode = 1
+}
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({ options: { events: { type: 'boolean' } }, allowPositionals: true })
+    if (positionals.length === 1 || positionals.length === 2) return [positionals[0], positionals[1], values.events]
+  } catch {
+    // An unknown option.
+  }
+  console.error('usage: calculator [--events] MODEL [BASE_URL]')
+  process.exit(2)
+}
