@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
 use crate::event::{EventData, PartialResult};
 use crate::message::{Message, ToolCall, ToolResultMessage};
-use crate::tool::{ExecutionMode, PendingCall, Reply, Tool, ToolOutput};
+use crate::tool::{ExecutionMode, PendingCall, Reply, Tool, ToolContext, ToolOutput};
 
 /// One call on its way.
 struct Call {
@@ -20,8 +19,8 @@ struct Call {
     raw_arguments: Option<String>,
     started_ms: u64,
     answer: Option<(ToolOutput, bool)>,
-    /// Cancelled with its end, for the tool's side.
-    over: CancellationToken,
+    /// The tool's side of it, once it runs.
+    context: Option<ToolContext>,
 }
 
 /// A call that may run: the tool and the arguments it gets.
@@ -43,7 +42,7 @@ impl Driver {
                 raw_arguments: call.raw_arguments,
                 started_ms: 0,
                 answer: None,
-                over: CancellationToken::new(),
+                context: None,
             })
             .collect();
         let mut results = Vec::with_capacity(calls.len());
@@ -140,6 +139,8 @@ impl Driver {
                 for (call, _) in waiting.by_ref() {
                     self.end(call, ToolOutput::error(ABORTED), true).await;
                 }
+                // Before time can go on: a sleeping tool is to be woken by the abort, not passed by the grace time.
+                running.values().filter_map(|call| call.context.as_ref()).for_each(ToolContext::rouse);
                 grace = Some(self.clock.sleep(settings.abort_grace_ms));
             }
             if running.is_empty() {
@@ -187,7 +188,7 @@ impl Driver {
     }
 
     /// Hands a call to its tool; gives the number its replies will have.
-    fn launch(&mut self, call: &Call, tool: &Arc<dyn Tool>, arguments: Map<String, Value>) -> usize {
+    fn launch(&mut self, call: &mut Call, tool: &Arc<dyn Tool>, arguments: Map<String, Value>) -> usize {
         let number = self.calls;
         self.calls += 1;
         let pending = PendingCall::new(
@@ -196,11 +197,11 @@ impl Driver {
             Arc::clone(&call.name),
             arguments,
             self.run.abort.child_token(),
-            call.over.clone(),
             self.replies.0.clone(),
             self.clock.clone(),
             self.scope.clone(),
         );
+        call.context = Some(pending.context().clone());
         let (tool, scope) = (Arc::clone(tool), self.scope.clone());
         let may_block = tool.may_block();
         // A panic drops the call, which answers it; nothing more is to be done about it here.
@@ -227,7 +228,9 @@ impl Driver {
     }
 
     async fn end(&mut self, call: &mut Call, output: ToolOutput, is_error: bool) {
-        call.over.cancel();
+        if let Some(context) = call.context.take() {
+            context.close();
+        }
         call.answer = Some((output.clone(), is_error));
         self.emit(EventData::ToolExecutionEnd {
             tool_call_id: Arc::clone(&call.id),

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use serde_json::{Map, Value};
@@ -37,8 +37,19 @@ struct Inner {
     clock: Clock,
     /// Whose timers a blocking sleep uses.
     engine: Option<Handle>,
-    /// There until the call is answered: a virtual clock stands still as long.
-    busy: Mutex<Option<Busy>>,
+    work: Mutex<Work>,
+}
+
+/// Whether a call is at work. A virtual clock stands still as long.
+#[derive(Debug)]
+enum Work {
+    Working {
+        _busy: Busy,
+    },
+    /// In the context's `sleep`.
+    Resting,
+    /// Answered, or given up.
+    Over,
 }
 
 /// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
@@ -99,8 +110,37 @@ impl ToolContext {
         }
     }
 
-    fn take_busy(&self) -> Option<Busy> {
-        self.0.busy.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// The run no longer waits for the call.
+    pub(crate) fn close(&self) {
+        self.finish();
+        self.0.over.cancel();
+    }
+
+    /// Counts a sleeping call as working again. After an abort its sleep ends, but it may not have noticed yet.
+    pub(crate) fn rouse(&self) {
+        let mut work = self.work();
+        if matches!(*work, Work::Resting) {
+            *work = Work::Working { _busy: self.0.clock.busy() };
+        }
+    }
+
+    fn rest(&self) {
+        let mut work = self.work();
+        if matches!(*work, Work::Working { .. }) {
+            let before = std::mem::replace(&mut *work, Work::Resting);
+            // Time may go on now, and whom it wakes may want the lock.
+            drop(work);
+            drop(before);
+        }
+    }
+
+    fn finish(&self) {
+        let before = std::mem::replace(&mut *self.work(), Work::Over);
+        drop(before);
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.0.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,13 +159,13 @@ impl Future for Waiting<'_> {
         let _working = self.context.0.clock.busy();
         match Pin::new(&mut self.sleep).poll(cx) {
             Poll::Ready(()) => {
-                self.work();
+                self.context.rouse();
                 Poll::Ready(())
             }
             Poll::Pending => {
                 if !self.resting {
                     self.resting = true;
-                    drop(self.context.take_busy());
+                    self.context.rest();
                 }
                 Poll::Pending
             }
@@ -133,19 +173,9 @@ impl Future for Waiting<'_> {
     }
 }
 
-impl Waiting<'_> {
-    fn work(&mut self) {
-        if self.resting {
-            self.resting = false;
-            let busy = self.context.0.clock.busy();
-            *self.context.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = Some(busy);
-        }
-    }
-}
-
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.work();
+        self.context.rouse();
     }
 }
 
@@ -166,14 +196,13 @@ impl PendingCall {
         name: Arc<str>,
         arguments: Map<String, Value>,
         cancel: CancellationToken,
-        over: CancellationToken,
         replies: Replies,
         clock: Clock,
         scope: Scope,
     ) -> PendingCall {
-        let busy = Mutex::new(Some(clock.busy()));
-        let engine = Handle::try_current().ok();
-        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, over, replies, clock, engine, busy }));
+        let work = Mutex::new(Work::Working { _busy: clock.busy() });
+        let (engine, over) = (Handle::try_current().ok(), CancellationToken::new());
+        let context = ToolContext(Arc::new(Inner { number, id, name, cancel, over, replies, clock, engine, work }));
         PendingCall { context, arguments, scope, answered: false }
     }
 
@@ -216,7 +245,7 @@ impl PendingCall {
         self.answered = true;
         // Nobody listens any more when the run has given the call up.
         let _ = self.context.0.replies.send((self.context.0.number, Reply::Done(answer)));
-        drop(self.context.take_busy());
+        self.context.finish();
     }
 }
 
