@@ -1,0 +1,227 @@
+"""Aborts, in each phase of a run."""
+
+import asyncio
+import threading
+
+import pytest
+from agent_loop import ToolContext, tool
+from stories import agent, calls, events_of, kinds, results, says, waits
+
+
+def abort_at(story, when):
+    """Aborts at the first event that `when` picks; the run waits meanwhile, so the point is exact."""
+
+    def listener(event):
+        if when(event):
+            story.abort()
+
+    story.subscribe(listener)
+    return story
+
+
+def is_running(event):
+    """The tool said that it is at work."""
+    return event.type == "tool_execution_update"
+
+
+async def test_at_the_start_the_prompt_is_still_shown():
+    story = abort_at(agent(says("never")), lambda event: event.type == "agent_start")
+    events = await events_of(story.stream("hi"))
+    assert kinds(events) == [
+        *["agent_start", "turn_start", "message_start", "message_end", "message_start", "message_end", "turn_end", "agent_end"]
+    ]
+    assert (events[-1].outcome, events[-1].error.kind) == ("aborted", "aborted")
+    assert (events[-3].message.stop_reason, events[-3].message.content) == ("aborted", ())
+
+
+async def test_before_the_model_answers():
+    story = abort_at(agent([waits(1000), *says("never")]), lambda event: event.type == "message_end")
+    result = await story.prompt("hi")
+    assert (result.outcome, result.text, result.message.stop_reason) == ("aborted", "", "aborted")
+
+
+async def test_while_the_model_answers():
+    story = abort_at(agent(says("a", "b", "c")), lambda event: event.type == "text_delta" and event.delta == "b")
+    events = await events_of(story.stream("hi"))
+    assert [event.delta for event in events if event.type == "text_delta"] == ["a", "b"]
+    assert "text_end" not in kinds(events)
+    assert events[-1].messages[-1].text == "ab"
+    assert events[-1].messages[-1].error.kind == "aborted"
+
+
+async def test_while_it_calls_a_tool_the_call_is_taken_out():
+    @tool
+    async def never():
+        """Is never called."""
+        raise AssertionError
+
+    story = abort_at(agent(calls("never"), tools=[never]), lambda event: event.type == "tool_call_end")
+    result = await story.prompt("hi")
+    assert (result.outcome, result.message.tool_calls) == ("aborted", ())
+
+
+async def test_a_tool_that_answers_in_time_keeps_its_answer():
+    @tool
+    async def work(context: ToolContext):
+        """Works until it is cancelled."""
+        context.update("at work")
+        await context.wait_cancelled()
+        return ["cancelled", context.cancelled]
+
+    @tool
+    async def nap(context: ToolContext):
+        """Sleeps until it is cancelled."""
+        context.update("at work")
+        return await context.sleep(1_000_000)
+
+    for made, answer in [(work, '["cancelled",true]'), (nap, "false")]:
+        story = abort_at(agent(calls(made.name), tools=[made]), is_running)
+        result = await story.prompt("hi")
+        assert (result.outcome, results(result)) == ("aborted", [answer])
+
+
+async def test_a_plain_tool_sees_the_abort_too():
+    @tool
+    def work(context: ToolContext):
+        """Sleeps on its thread until it is cancelled."""
+        context.update("at work")
+        return [context.sleep_sync(1_000_000), context.cancelled]
+
+    @tool
+    def poll(context: ToolContext):
+        """Looks again and again."""
+        context.update("at work")
+        while not context.cancelled:
+            pass
+        return "seen"
+
+    for made, answer in [(work, "[false,true]"), (poll, "seen")]:
+        story = abort_at(agent(calls(made.name), tools=[made]), is_running)
+        result = await story.prompt("hi")
+        assert (result.outcome, results(result)) == ("aborted", [answer])
+
+
+async def test_a_tool_that_raises_after_the_abort_is_aborted():
+    @tool
+    async def work(context: ToolContext):
+        """Raises when it is cancelled."""
+        context.update("at work")
+        await context.wait_cancelled()
+        raise ValueError("too bad")
+
+    story = abort_at(agent(calls("work"), tools=[work]), is_running)
+    assert results(await story.prompt("hi")) == ["aborted"]
+
+
+async def test_a_task_that_does_not_end_is_given_up_and_cancelled():
+    ended = asyncio.Event()
+
+    @tool
+    async def stuck(context: ToolContext):
+        """Never ends by itself."""
+        context.update("at work")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    abort_at(story, is_running)
+    assert results(await story.prompt("hi")) == ["aborted"]
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_task_that_does_not_look_has_the_grace_time():
+    @tool
+    async def work(context: ToolContext):
+        """Goes on for a while after the abort."""
+        context.update("at work")
+        await asyncio.sleep(0.05)
+        return "finished"
+
+    story = abort_at(agent(calls("work"), tools=[work]), is_running)
+    assert results(await story.prompt("hi")) == ["finished"]
+
+
+async def test_a_plain_tool_that_does_not_end_is_left_behind():
+    leave = threading.Event()
+
+    @tool
+    def stuck(context: ToolContext):
+        """Blocks."""
+        context.update("at work")
+        leave.wait(30)
+        return "late"
+
+    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    abort_at(story, is_running)
+    assert results(await story.prompt("hi")) == ["aborted"]
+    leave.set()
+    assert (await story.prompt("again")).text == "ok"
+
+
+async def test_calls_that_wait_for_a_place_get_their_end():
+    @tool
+    async def work(context: ToolContext):
+        """Works until it is cancelled."""
+        await context.wait_cancelled()
+        return "cancelled"
+
+    story = agent(calls("work", {}, {}, {}), tools=[work], max_parallel_tools=1)
+    run = story.stream("hi")
+    events = []
+    async for event in run:
+        events.append(event)
+        if kinds(events).count("tool_execution_start") == 3:
+            run.abort()
+    assert kinds(events).count("tool_execution_end") == 3
+    assert set(results(await run.result())) <= {"cancelled", "aborted"}
+
+
+async def test_sequential_calls_after_the_abort_are_not_executed():
+    executed = []
+
+    @tool(execution_mode="sequential")
+    async def work(n: int):
+        """Works."""
+        executed.append(n)
+        story.abort()
+        return n
+
+    story = agent(calls("work", {"n": 1}, {"n": 2}), tools=[work])
+    result = await story.prompt("hi")
+    assert (executed, results(result)) == ([1], ["1", "aborted"])
+
+
+async def test_after_the_turn():
+    @tool
+    async def work():
+        """Works."""
+        return "done"
+
+    story = abort_at(agent(calls("work"), says("never"), tools=[work]), lambda event: event.type == "turn_end")
+    result = await story.prompt("hi")
+    assert (result.outcome, result.turns, results(result)) == ("aborted", 1, ["done"])
+
+
+async def test_after_the_end_it_does_nothing():
+    story = agent(says("one"), says("two"))
+    run = story.stream("hi")
+    assert (await run.result()).outcome == "completed"
+    run.abort()
+    run.abort()
+    assert (await story.prompt("again")).text == "two"
+
+
+@pytest.mark.parametrize("how", ["run", "agent"])
+async def test_abort_from_inside_the_tool(how):
+    @tool
+    async def work(context: ToolContext):
+        """Aborts its own run."""
+        (runs[0] if how == "run" else story).abort()
+        return context.cancelled
+
+    story = agent(calls("work"), tools=[work])
+    runs = [story.stream("hi")]
+    result = await runs[0].result()
+    assert (result.outcome, results(result)) == ("aborted", ["true"])
