@@ -1,0 +1,20 @@
+"""The smallest program: one prompt, the answer as it comes. `python hello.py [MODEL [BASE_URL]]`"""
+
+import asyncio
+import sys
+
+from agent_loop import Agent, TextDelta
+
+
+async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None = None) -> None:
+    agent = Agent(model, base_url=base_url)
+    async with agent.stream("Say hello.") as run:
+        async for event in run:
+            match event:
+                case TextDelta(delta=text):
+                    print(text, end="", flush=True)
+        await run.result()  # raises what went wrong
+    print()
+
+
+asyncio.run(main(*sys.argv[1:]))
