@@ -25,7 +25,11 @@ pub fn main(init: std.process.Init) !u8 {
     defer c.agent_error_free(failure);
 
     ask(init.io, model, if (args.len > 2) args[2] else null, &failure) catch |err| {
-        std.debug.print("{s}\n", .{if (failure) |f| std.mem.span(c.agent_error_message(f, null)) else @errorName(err)});
+        switch (err) {
+            error.CallFailed => std.debug.print("{s}\n", .{c.agent_error_message(failure, null)}),
+            error.RunFailed => {}, // it was printed
+            else => return err,
+        }
         return 1;
     };
     return 0;
@@ -33,7 +37,7 @@ pub fn main(init: std.process.Init) !u8 {
 
 fn ask(io: std.Io, model: [:0]const u8, base_url: ?[:0]const u8, failure: *?*c.agent_error_t) !void {
     var buffer: [256]u8 = undefined;
-    var stdout: std.Io.File.Writer = .init(.stdout(), io, &buffer);
+    var stdout: std.Io.File.Writer = .initStreaming(.stdout(), io, &buffer);
     const out = &stdout.interface;
 
     var runtime: ?*c.agent_runtime_t = null;
