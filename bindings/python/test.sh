@@ -1,21 +1,11 @@
 #!/bin/sh
-# The package's tests, its types against the built module, and its tests once more on uvloop: test.sh VENV
+# All tests of the package that develop.sh built: test.sh [VENV]. Arguments after it go to pytest.
 #
-# VENV is what develop.sh made.
+# -X dev: what Python itself notices (coroutines never awaited, resources left open) is an error.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-python=$(cd "$1" && pwd)/bin/python
-cd "$here"
+venv=${1:-$here/../../target/python-venv}
+[ $# -eq 0 ] || shift
 
-code=0
-"$python" -X dev -m pytest tests || code=1
-"$python" -m pytest tests --loop uvloop || code=1
-echo "types: stubtest"
-if "$python" -m mypy.stubtest agent_loop._native; then
-    echo "1 passed, 0 failed, 0 skipped"
-else
-    echo "0 passed, 1 failed, 0 skipped"
-    code=1
-fi
-exit $code
+exec "$venv/bin/python" -X dev -W error -m pytest "$here/tests" "$@"

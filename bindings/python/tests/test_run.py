@@ -195,8 +195,22 @@ async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
         assert [message.text for message in story.messages if message.role == "tool_result"] == ["kept"]
 
 
+async def test_a_listener_that_never_ends_does_not_keep_a_cancelled_task():
+    async def listener(event):
+        await asyncio.Event().wait()
+
+    story = agent(says("ok"), abort_grace_ms=0)
+    subscription = story.subscribe(listener)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(story.prompt("hi"), 0.05)
+    assert not story.is_streaming and story.listener_errors > 0
+    subscription.unsubscribe()
+    async with agent(says("ok"), abort_grace_ms=0).stream("hi") as run:
+        run._agent.subscribe(listener)
+
+
 async def test_cancelling_twice_does_not_wait():
-    story = agent(calls("stuck"), tools=[stuck])  # the scripted model's time stands still while a tool works
+    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=60_000)
     task = asyncio.create_task(story.prompt("hi"))
     await asyncio.sleep(0.05)
     task.cancel()

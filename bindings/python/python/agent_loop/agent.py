@@ -86,6 +86,7 @@ class Agent:
         }
         # The engine knows which names there are, and which is nearest to a wrong one.
         self._native = _native.Agent(model, options | unknown)
+        self._abort_grace_ms = 1000 if abort_grace_ms is None else abort_grace_ms
         self.tools = tools
 
     async def prompt(self, prompt: _Prompt) -> RunResult:
@@ -93,7 +94,7 @@ class Agent:
 
         `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's
         error, with the result in it, when the outcome is `error`. When the task is cancelled, the run is aborted and settles
-        first.
+        first, as by `Run.close`.
         """
         return await self._start(prompt, quiet=True).result()
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ._native import Call, Mailbox, Telling
 from .errors import InvalidStateError
+from .run import INSIDE
 from .tools import ToolContext
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[Run] = WeakSet()
         self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], int]] = {}
         self.mailbox = Mailbox()
         self._fd = self.mailbox.fileno()
         try:
@@ -91,6 +92,15 @@ class Bridge:
             loop.remove_reader(self._fd)
         _bridges.pop(loop, None)
 
+    async def cancel_after(self, seconds: float, run: int) -> None:
+        """Cancels what a run's tools and listeners still do after a time, and what they begin to do after that."""
+        while True:
+            await asyncio.sleep(seconds)
+            for task, of in list(self._tasks.values()):
+                if of == run:
+                    task.cancel()
+            seconds = 0.05
+
     async def woken(self, number: int) -> None:
         """Waits until the mailbox has the number."""
         future = asyncio.get_running_loop().create_future()
@@ -121,9 +131,9 @@ class Bridge:
         if (future := self._waiting.pop(number, None)) is not None:
             if not future.done():
                 future.set_result(None)
-        elif (task := self._tasks.get(number)) is not None:
+        elif number in self._tasks:
             # The run gave the call up: nobody wants the answer any more.
-            task.cancel()
+            self._tasks[number][0].cancel()
 
     def _answer(self, call: Call) -> None:
         number = self._begin(call, answer(call))
@@ -147,7 +157,7 @@ class Bridge:
         """A task for the work, in the context of the run's caller."""
         task = job.vars.run(asyncio.get_running_loop().create_task, work)
         number = next(numbers)
-        self._tasks[number] = task
+        self._tasks[number] = task, job.vars[INSIDE][-1]
         task.add_done_callback(functools.partial(self._tasks.pop, number))
         return number
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .errors import InvalidStateError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -57,9 +58,11 @@ class Run:
         """Waits for the end and gives what the run came to. Events that are not read are thrown away.
 
         Raises the run's error (with the result in its `result`) when the outcome is `error`. When the waiting task is
-        cancelled, the run is aborted and settles first, which takes no longer than the agent's `abort_grace_ms`.
+        cancelled, the run is closed first, as by `close`.
         """
-        result = await self._end()
+        from .bridge import wait
+
+        result = await self._end(wait(self._native.outcome(INSIDE.get())))
         error = result.error
         if error is not None and result.outcome == "error":
             error.result = result
@@ -67,24 +70,38 @@ class Run:
         return result
 
     async def close(self) -> None:
-        """Aborts the run if it is active, and waits until the agent is idle."""
-        if self._native.finished is None:
-            self.abort()
-            await self._end()
+        """Aborts the run if it is active, and waits until the agent is idle.
 
-    async def _end(self) -> RunResult:
+        Async tools and listeners that still keep it after the agent's `abort_grace_ms` are cancelled.
+        """
+        if self._native.finished is None:
+            await self._end(self._settled())
+
+    async def _end(self, waiting: Awaitable[RunResult]) -> RunResult:
         import asyncio
 
-        from .bridge import wait
-
         try:
-            return await wait(self._native.outcome(INSIDE.get()))
+            return await waiting
         except asyncio.CancelledError:
             # A second cancellation ends this wait too; the abort goes on by itself.
-            self.abort()
             if self._native.finished is None:
-                await wait(self._native.outcome(()))
+                await self._settled()
             raise
+
+    async def _settled(self) -> RunResult:
+        """Aborts, and waits for the end."""
+        import asyncio
+
+        from .bridge import current, wait
+
+        self.abort()
+        # A little after the engine itself gives tools up, which tells them first.
+        patience = self._agent._abort_grace_ms / 1000 + 0.1
+        impatient = asyncio.create_task(current().cancel_after(patience, self._number))
+        try:
+            return await wait(self._native.outcome(INSIDE.get()))
+        finally:
+            impatient.cancel()
 
     def __aiter__(self) -> Self:
         return self
