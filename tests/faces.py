@@ -25,7 +25,7 @@ SCENARIOS = ROOT / "tests" / "scenarios"
 PROGRAMS = {
     "rust": [str(ROOT / "target" / PROFILE / "{name}")],
     "c": [str(ROOT / "target" / "examples" / "c" / "{name}")],
-    "zig": [str(ROOT / "target" / "zig" / "bin" / "{name}")],
+    "zig": [str(ROOT / "target" / "zig" / "{name}")],
     "python": [str(ROOT / "target" / "python-venv" / "bin" / "python"), str(ROOT / "examples" / "python" / "{name}.py")],
     "node": ["node", str(ROOT / "examples" / "node" / "{name}.mjs")],
 }
