@@ -78,11 +78,11 @@
  * and using the event that it lends, is for one thread at a time. Every handle may be used on
  * another thread than the one that made it.
  *
- * Callbacks come on threads of the library, in their own order: events of one run one at a time,
- * tools of one run side by side, each on a thread where it may block as long as it likes. Inside a callback you may
- * call any function but those that would wait for the very run that is waiting for you: agent_prompt(),
- * agent_run_next(), agent_run_wait() and agent_wait_for_idle() of the same agent, and
- * agent_runtime_shutdown(), give AGENT_INVALID_STATE there. No C++ exception may leave a callback.
+ * Callbacks come on threads of the library: the events of one run one at a time, its tools side by
+ * side, each on a thread where it may block as long as it likes. Inside a callback you may call any
+ * function but those that would wait for what is waiting for you: agent_prompt(), agent_run_next(),
+ * agent_run_wait() and agent_wait_for_idle() of the same agent, and agent_runtime_shutdown(), give
+ * AGENT_INVALID_STATE there. No C++ exception may leave a callback.
  *
  * After fork() a runtime is of no use in the child; make a new one there.
  *
@@ -121,8 +121,9 @@
  * VERSIONS
  *
  * AGENT_VERSION is the library this header came with, agent_version() the one that is loaded. What
- * must agree is AGENT_ABI_VERSION: the library's file name has it (libagent.so.0). Within one ABI functions, constants and JSON fields
- * are added, never changed or removed: skip event kinds and statuses that you do not know.
+ * must agree is AGENT_ABI_VERSION, which the library's file name has too (libagent.so.0). Within one
+ * ABI functions, constants and JSON fields are added, never changed or removed: skip event kinds and
+ * statuses that you do not know. docs/abi.md is the whole promise.
  */
 
 #ifndef AGENT_H
@@ -162,8 +163,8 @@ enum {
     /* From the world: found in events, messages and agent_run_error(). */
     AGENT_AUTHENTICATION = -1,   /**< no key, or the provider refused it (HTTP 401) */
     AGENT_PERMISSION = -2,       /**< the key is good but may not do this (403) */
-    AGENT_NOT_FOUND = -3,        /**< the model or address (404); also a tool, an argument, a listener */
-    AGENT_INVALID_REQUEST = -4,  /**< the provider says that the request is malformed (400, 409, 422) */
+    AGENT_NOT_FOUND = -3,        /**< the model or address (404); a tool, an argument, a listener */
+    AGENT_INVALID_REQUEST = -4,  /**< the provider finds the request malformed (400, 409, 422) */
     AGENT_CONTEXT_OVERFLOW = -5, /**< the conversation is longer than the model can take */
     AGENT_RATE_LIMITED = -6,     /**< too many requests; the same may work later (429) */
     AGENT_QUOTA = -7,            /**< the account's money or allowance is used up (402, some 429) */
@@ -241,22 +242,28 @@ typedef struct agent_text_t agent_text_t;
 /** Threads and connections. Owned; release with agent_runtime_free(). Any thread may use it. */
 typedef struct agent_runtime_t agent_runtime_t;
 
-/** What a model can call. Owned; release with agent_tool_free(). Any thread may use it, one at a time. */
+/** What a model can call. Owned; release with agent_tool_free(). Any thread may use it. */
 typedef struct agent_tool_t agent_tool_t;
 
-/** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may use and answer it. */
+/** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may answer it. */
 typedef struct agent_tool_call_t agent_tool_call_t;
 
-/** Model, tools and a conversation. Owned; release with agent_free(). Any thread may use it at any time. */
+/** Model, tools, a conversation. Owned; release with agent_free(). Any thread may use it. */
 typedef struct agent_t agent_t;
 
-/** A list of messages. Owned; release with agent_messages_free(). Add from one thread at a time; any may read. */
+/** Messages. Owned; release with agent_messages_free(). Add from one thread, while none reads. */
 typedef struct agent_messages_t agent_messages_t;
 
-/** One run of an agent. Owned; release with agent_run_free(). Pull from one thread at a time; abort from any. */
+/**
+ * One run of an agent. Owned; release with agent_run_free(). Pull from one thread at a time; abort
+ * from any.
+ */
 typedef struct agent_run_t agent_run_t;
 
-/** One event of a run. Lent, or an owned clone to release with agent_event_free(). Any thread may read a clone. */
+/**
+ * One event of a run. Lent, or an owned clone: release that with agent_event_free(). Any thread may
+ * read a clone.
+ */
 typedef struct agent_event_t agent_event_t;
 
 /** Called once with the userdata of a callback that will not be called any more. */
@@ -312,8 +319,9 @@ void agent_text_free(agent_text_t *text);
 /**
  * Makes a runtime. One serves any number of agents and thousands of runs.
  *
- * options is NULL or a JSON object: {"threads": 2} for the number of threads that runs and connections share. One,
- * unless given, is right for up to some thousand runs at once; tools have further threads, where they may block.
+ * options is NULL or a JSON object: {"threads": 2} for the number of threads that runs and connections
+ * share. One, unless given, is right for up to some thousand runs at once; tools have further threads,
+ * where they may block.
  */
 agent_status_t agent_runtime_new(const char *options, size_t length, agent_runtime_t **runtime,
                                  agent_error_t **error);
@@ -325,7 +333,8 @@ agent_status_t agent_runtime_new(const char *options, size_t length, agent_runti
  * a tool does not return: its thread is then left behind. A second call does nothing. Agents of the
  * runtime stay readable but start no more runs.
  */
-agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_t timeout_ms, agent_error_t **error);
+agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_t timeout_ms,
+                                      agent_error_t **error);
 
 /**
  * Releases a runtime. Its agents keep what is inside; when the last of them is gone too, the threads
@@ -350,17 +359,20 @@ void agent_runtime_free(agent_runtime_t *runtime);
  *       "execution_mode": "sequential"              optional: never beside another tool
  *     }
  *
- * The function is called with arguments that fit the schema, each time on a thread where it may block. Calls of one
- * answer run side by side unless the agent or one of the tools says "sequential".
+ * The function is called with arguments that fit the schema, each time on a thread where it may
+ * block. Calls of one answer run side by side, unless the agent or one of the tools called says
+ * "sequential".
  */
-agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function, void *userdata,
-                              agent_destroy_fn_t destroy, agent_tool_t **tool, agent_error_t **error);
+agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function,
+                              void *userdata, agent_destroy_fn_t destroy, agent_tool_t **tool,
+                              agent_error_t **error);
 
 /**
- * Replaces fields of the description, as agent_tool_new() reads them. Agents that have the tool already
- * keep it as it was.
+ * Replaces fields of the description, as agent_tool_new() reads them. Agents that have the tool
+ * already keep it as it was.
  */
-agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length, agent_error_t **error);
+agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length,
+                                   agent_error_t **error);
 
 /** Releases a tool. */
 void agent_tool_free(agent_tool_t *tool);
@@ -381,25 +393,27 @@ const char *agent_tool_call_arguments(const agent_tool_call_t *call, size_t *len
  *
  * AGENT_NOT_FOUND when it was not given or is null; AGENT_INVALID_ARGUMENT when it is something else.
  */
-agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name, size_t length,
-                                          const char **value, size_t *value_length, agent_error_t **error);
+agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name,
+                                          size_t length, const char **value, size_t *value_length,
+                                          agent_error_t **error);
 
 /** One argument, when it is a number. Fails as agent_tool_call_get_string(). */
-agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const char *name, size_t length,
-                                          double *value, agent_error_t **error);
+agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const char *name,
+                                          size_t length, double *value, agent_error_t **error);
 
 /** One argument, when it is true or false. Fails as agent_tool_call_get_string(). */
-agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name, size_t length,
-                                        bool *value, agent_error_t **error);
+agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name,
+                                        size_t length, bool *value, agent_error_t **error);
 
-/** Whether the answer is no longer wanted: the run was aborted. A tool that takes long asks now and then. */
+/** Whether the answer is no longer wanted: the run was aborted. To be asked now and then. */
 bool agent_tool_call_is_cancelled(const agent_tool_call_t *call);
 
 /**
  * Waits, in the engine's time (which a scripted model makes fly). AGENT_OK when all of the time has
  * passed, AGENT_ABORTED at once when the call is cancelled.
  */
-agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, uint64_t ms, agent_error_t **error);
+agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, uint64_t ms,
+                                     agent_error_t **error);
 
 /** Tells how far the tool is (tool_execution_update), with a text. Not after the answer. */
 agent_status_t agent_tool_call_update(agent_tool_call_t *call, const char *text, size_t length,
@@ -417,8 +431,8 @@ agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const char *text
  * Answers with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full result;
  * anything else is what the model reads: a string as text, null as nothing, other JSON as it stands.
  */
-agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json, size_t length,
-                                            agent_error_t **error);
+agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json,
+                                            size_t length, agent_error_t **error);
 
 /** Answers that the call failed. The model reads the message, and the run goes on. */
 agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message, size_t length,
@@ -436,24 +450,28 @@ void agent_tool_call_free(agent_tool_call_t *call);
  * protocol?, base_url?, headers?, cost?, ...}. The provider "scripted" plays a script, for tests:
  * {"provider": "scripted", "id": "any", "script": [[{"delta": "Hello"}, {"end": "stop"}]]}.
  */
-agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length, agent_t **agent,
-                         agent_error_t **error);
+agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length,
+                         agent_t **agent, agent_error_t **error);
 
 /* What is set holds from the next turn on, also during a run. */
 
 /** Replaces the model; see agent_new(). */
-agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length, agent_error_t **error);
+agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length,
+                               agent_error_t **error);
 
 /** Replaces what the model is told first. */
-agent_status_t agent_set_system_prompt(agent_t *agent, const char *text, size_t length, agent_error_t **error);
+agent_status_t agent_set_system_prompt(agent_t *agent, const char *text, size_t length,
+                                       agent_error_t **error);
 
 /** Replaces the API key. NULL: the provider's environment variable, such as OPENAI_API_KEY. */
-agent_status_t agent_set_api_key(agent_t *agent, const char *key, size_t length, agent_error_t **error);
+agent_status_t agent_set_api_key(agent_t *agent, const char *key, size_t length,
+                                 agent_error_t **error);
 
 /**
  * Replaces the server's address, with or without /v1; a key is then optional. NULL: the provider's own.
  */
-agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length, agent_error_t **error);
+agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length,
+                                  agent_error_t **error);
 
 /**
  * Sets options by name, from a JSON object: all of them, or after an error none. null is the default.
@@ -471,13 +489,15 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *     raw_events           true for AGENT_EVENT_RAW
  *     messages             the conversation so far; AGENT_BUSY during a run
  */
-agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length, agent_error_t **error);
+agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length,
+                              agent_error_t **error);
 
 /** Adds a tool. */
 agent_status_t agent_add_tool(agent_t *agent, const agent_tool_t *tool, agent_error_t **error);
 
 /** Takes out the tool of this name. AGENT_NOT_FOUND when there is none. */
-agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length, agent_error_t **error);
+agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length,
+                                 agent_error_t **error);
 
 /**
  * Starts a run with a user message, and gives it.
@@ -488,8 +508,8 @@ agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length, age
                             agent_error_t **error);
 
 /** The same with messages, for example with images. The list stays yours, and unchanged. */
-agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages, agent_run_t **run,
-                                     agent_error_t **error);
+agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
+                                     agent_run_t **run, agent_error_t **error);
 
 /** Aborts the active run, if there is one. Returns at once; the run ends with its events as usual. */
 agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
@@ -507,7 +527,8 @@ agent_status_t agent_wait_for_idle(agent_t *agent, int64_t timeout_ms, agent_err
  * also after agent_free() while a run goes on. The number for agent_unsubscribe() may be NULL.
  */
 agent_status_t agent_subscribe(agent_t *agent, agent_event_fn_t function, void *userdata,
-                               agent_destroy_fn_t destroy, uint64_t *subscription, agent_error_t **error);
+                               agent_destroy_fn_t destroy, uint64_t *subscription,
+                               agent_error_t **error);
 
 /** Removes a listener. It is not called again, though a call may still be under way on another thread. */
 agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription, agent_error_t **error);
@@ -519,7 +540,8 @@ agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription, agent_er
 agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state, agent_error_t **error);
 
 /** The conversation: what message_end events have shown. Later messages do not appear in the list. */
-agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages, agent_error_t **error);
+agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages,
+                              agent_error_t **error);
 
 /** Releases an agent. A run that is active goes on. */
 void agent_free(agent_t *agent);
@@ -530,8 +552,8 @@ void agent_free(agent_t *agent);
 agent_status_t agent_messages_new(agent_messages_t **messages, agent_error_t **error);
 
 /** Reads a list from a JSON array of messages, as agent_messages_json() writes it. */
-agent_status_t agent_messages_from_json(const char *json, size_t length, agent_messages_t **messages,
-                                        agent_error_t **error);
+agent_status_t agent_messages_from_json(const char *json, size_t length,
+                                        agent_messages_t **messages, agent_error_t **error);
 
 /** Appends what a user says. */
 agent_status_t agent_messages_add_user(agent_messages_t *messages, const char *text, size_t length,
@@ -571,11 +593,11 @@ void agent_messages_free(agent_messages_t *messages);
 const char *agent_run_id(const agent_run_t *run, size_t *length);
 
 /**
- * The next event, waited for at most timeout_ms (< 0: without limit; 0: not at all). Lent until the next
- * call or the run is freed.
+ * The next event, waited for at most timeout_ms (< 0: without limit; 0: not at all). Lent until the
+ * next call, or until the run is freed.
  *
- * AGENT_PENDING when none came in time. AGENT_DONE after the last, when the run is over and the agent idle:
- * what it came to is then told by agent_run_outcome() and its neighbours.
+ * AGENT_PENDING when none came in time. AGENT_DONE after the last, when the run is over and the agent
+ * idle: what it came to is then told by agent_run_outcome() and its neighbours.
  */
 agent_status_t agent_run_next(agent_run_t *run, int64_t timeout_ms, const agent_event_t **event,
                               agent_error_t **error);
@@ -590,14 +612,15 @@ agent_status_t agent_run_wait(agent_run_t *run, int64_t timeout_ms, agent_error_
  * Has a function called, on any thread, each time there begins to be something to pull (the end of the
  * run counts). If there is something already, at once. Replaces the one set before; NULL for none.
  *
- * It should only wake your event loop, which then pulls with a timeout of 0 until AGENT_PENDING or AGENT_DONE.
+ * It should only wake your event loop, which then pulls with a timeout of 0 until AGENT_PENDING or
+ * AGENT_DONE.
  */
 agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_t function, void *userdata,
                                     agent_destroy_fn_t destroy, agent_error_t **error);
 
 /**
- * A descriptor that is readable as long as there is something to pull, or the run is over. For poll() and
- * the like: do not read from it or close it. Lent as long as the run. Unix only; else AGENT_INVALID_STATE.
+ * A descriptor that is readable as long as there is something to pull, or the run is over. For poll()
+ * and the like: do not read from it or close it. Lent as long as the run. On Unix; elsewhere AGENT_IO.
  */
 agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
 
@@ -672,7 +695,7 @@ const char *agent_event_arguments(const agent_event_t *event, size_t *length);
 /** Of tool_execution_end, and message_start and message_end of its result: whether the tool failed. */
 bool agent_event_is_error(const agent_event_t *event);
 
-/** Of tool_call_start, tool_call_end, tool_execution_... and messages with a tool's result: the call's id. */
+/** Of all events about one tool call, and messages with its result: the call's id. */
 const char *agent_event_tool_call_id(const agent_event_t *event, size_t *length);
 
 /** Of the same: the tool's name. */
@@ -681,10 +704,10 @@ const char *agent_event_tool_name(const agent_event_t *event, size_t *length);
 /** Of agent_end: why the run ended, AGENT_OUTCOME_... Else AGENT_OUTCOME_NONE. */
 int32_t agent_event_outcome(const agent_event_t *event);
 
-/** Of agent_end, message_end, turn_end and retry: what failed, if something did. Lent as long as the event. */
+/** Of agent_end, message_end, turn_end and retry: what failed, if something did. */
 const agent_error_t *agent_event_error(const agent_event_t *event);
 
-/** From an answer's message_start to its message_end: the message as it stood after this event, in JSON. */
+/** From an answer's message_start to its message_end: the message after this event, in JSON. */
 const char *agent_event_partial(const agent_event_t *event, size_t *length);
 
 /** The event in JSON, on one line: {type, run_id, seq, turn, ...}. */
