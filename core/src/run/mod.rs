@@ -1,9 +1,11 @@
-//! One run: its handle for the host, its decisions ([`machine`]), its driver, its tools, its queue.
+//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `answer`, `batch` and `telling`), its queue.
 
+mod answer;
 mod batch;
 pub(crate) mod driver;
 mod machine;
 pub(crate) mod queue;
+mod telling;
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};

@@ -1,0 +1,239 @@
+//! What an agent is made of and set to: chained setters for the making, plain ones for changes later on, which take effect at
+//! a run's next turn, and options by name for hosts of other languages.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::state::Source;
+use super::{Agent, busy};
+use crate::error::Error;
+use crate::message::Message;
+use crate::names::Spelling;
+use crate::provider::ModelSpec;
+use crate::runtime::Runtime;
+use crate::settings;
+use crate::tool::{ExecutionMode, Tool, ToolSet, Validation};
+
+impl Agent {
+    /// Where its runs live. Without one they live in the tokio runtime that `prompt` is called from.
+    #[must_use]
+    pub fn runtime(self, runtime: &Runtime) -> Agent {
+        self.with(|state| {
+            state.runtime = Some(runtime.clone());
+            state.resolved = None;
+        })
+    }
+
+    /// What the model is told first.
+    #[must_use]
+    pub fn system_prompt(self, text: &str) -> Agent {
+        self.with(|state| text.clone_into(&mut state.settings.system_prompt))
+    }
+
+    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional.
+    #[must_use]
+    pub fn base_url(self, url: &str) -> Agent {
+        self.set_base_url(Some(url));
+        self
+    }
+
+    /// The API key, instead of the provider's environment variable.
+    #[must_use]
+    pub fn api_key(self, key: &str) -> Agent {
+        self.with(|state| state.api_key = Some(key.to_owned()))
+    }
+
+    /// A header for each request.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Agent {
+        self.with(|state| {
+            state.settings.model.headers.insert(name.to_owned(), value.into());
+        })
+    }
+
+    /// The sampling temperature; 0 is sent as 0.
+    #[must_use]
+    pub fn temperature(self, temperature: f64) -> Agent {
+        self.with(|state| state.settings.model.temperature = Some(temperature))
+    }
+
+    /// The most tokens the model may write per message.
+    #[must_use]
+    pub fn max_tokens(self, tokens: u64) -> Agent {
+        self.with(|state| state.settings.model.max_tokens = Some(tokens))
+    }
+
+    /// The most turns of one run; 0 for no limit. 10 by default.
+    #[must_use]
+    pub fn max_turns(self, turns: u32) -> Agent {
+        self.with(|state| state.settings.max_turns = turns)
+    }
+
+    /// Whether the calls of a message run side by side (default) or one after the other.
+    #[must_use]
+    pub fn tool_execution(self, mode: ExecutionMode) -> Agent {
+        self.with(|state| state.settings.tool_execution = mode)
+    }
+
+    /// The most tools that run at once; 8 by default, at least 1.
+    #[must_use]
+    pub fn max_parallel_tools(self, most: usize) -> Agent {
+        self.with(|state| state.settings.max_parallel_tools = most.max(1))
+    }
+
+    /// How tool arguments are checked.
+    #[must_use]
+    pub fn validation(self, validation: Validation) -> Agent {
+        self.with(|state| state.settings.validation = validation)
+    }
+
+    /// How long an aborted run waits for tools that do not react, in milliseconds. 1,000 by default.
+    #[must_use]
+    pub fn abort_grace_ms(self, ms: u64) -> Agent {
+        self.with(|state| state.settings.abort_grace_ms = ms)
+    }
+
+    /// Whether each frame is told as the provider sent it (`raw` events).
+    #[must_use]
+    pub fn raw_events(self, on: bool) -> Agent {
+        self.with(|state| state.settings.raw_events = on)
+    }
+
+    /// A tool.
+    ///
+    /// # Errors
+    /// As [`Agent::add_tool`].
+    pub fn tool(self, tool: impl Tool) -> Result<Agent, Error> {
+        self.add_tool(Arc::new(tool))?;
+        Ok(self)
+    }
+
+    /// The conversation so far, to go on from.
+    #[must_use]
+    pub fn messages_so_far(self, messages: Vec<Message>) -> Agent {
+        self.with(|state| state.messages = Arc::new(messages.into_iter().map(Arc::new).collect()))
+    }
+
+    /// Adds a tool.
+    ///
+    /// # Errors
+    /// `invalid_argument` when there is one of that name.
+    pub fn add_tool(&self, tool: Arc<dyn Tool>) -> Result<(), Error> {
+        let mut state = self.state();
+        state.descriptions = None;
+        state.tools.add(tool)
+    }
+
+    /// Takes a tool out; says whether there was one.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let mut state = self.state();
+        state.descriptions = None;
+        state.tools.remove(name)
+    }
+
+    /// Replaces all tools.
+    pub fn set_tools(&self, tools: ToolSet) {
+        let mut state = self.state();
+        state.descriptions = None;
+        state.tools = tools;
+    }
+
+    /// Replaces the system prompt.
+    pub fn set_system_prompt(&self, text: &str) {
+        text.clone_into(&mut self.state().settings.system_prompt);
+    }
+
+    /// Replaces the model.
+    pub fn set_model(&self, spec: ModelSpec) {
+        let mut state = self.state();
+        state.model = Source::Spec(Box::new(spec));
+        state.resolved = None;
+    }
+
+    /// Replaces the address; `None` for the provider's own.
+    pub fn set_base_url(&self, url: Option<&str>) {
+        let mut state = self.state();
+        state.base_url = url.map(str::to_owned);
+        state.resolved = None;
+    }
+
+    /// Replaces the key; `None` for the provider's environment variable.
+    pub fn set_api_key(&self, key: Option<&str>) {
+        self.state().api_key = key.map(str::to_owned);
+    }
+
+    /// Sets options by name, as hosts of other languages have them: all of them, or on an error none. `own` are names that
+    /// the host handles itself; they appear in the hint for a name that is not known.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `busy` for `messages` during a run.
+    pub fn set_options(&self, options: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
+        let named = settings::named(options, spelling, own)?;
+        let mut state = self.state();
+        let mut new = state.settings.clone();
+        let (mut model, mut base_url, mut api_key, mut messages) = (None, None, None, None);
+        for (name, spelled, value) in named {
+            let text = || settings::read(value, spelled, "text", None::<String>);
+            match name {
+                "model" => model = Some(ModelSpec::from_json_spelled(value.clone(), spelling)?),
+                "base_url" => base_url = Some(text()?),
+                // Not through the error of `read`: that would show the key.
+                "api_key" if !value.is_string() && !value.is_null() => {
+                    return Err(Error::invalid_argument(format!("option {spelled:?}: expected text")));
+                }
+                "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
+                "messages" => messages = Some(read_messages(value, spelled)?),
+                _ => {
+                    new.set(name, value, spelled)?;
+                }
+            }
+        }
+        if messages.is_some() && state.active.is_some() {
+            return Err(busy("the transcript cannot be replaced"));
+        }
+        if let Some(spec) = model {
+            state.model = Source::Spec(Box::new(spec));
+            state.resolved = None;
+        }
+        if let Some(url) = base_url {
+            state.base_url = url;
+            state.resolved = None;
+        }
+        if let Some(key) = api_key {
+            state.api_key = key;
+        }
+        if let Some(messages) = messages {
+            state.messages = Arc::new(messages);
+        }
+        state.settings = new;
+        Ok(())
+    }
+
+    /// Finds out now whether the model can be used: provider, protocol, address, script. Runs do this by themselves.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says what is wrong.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut state = self.state();
+        let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
+        let resolved = state.resolve(&client)?;
+        if state.runtime.is_some() {
+            state.resolved = Some(resolved);
+        }
+        Ok(())
+    }
+}
+
+fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Error> {
+    if value.is_null() {
+        return Ok(Vec::new());
+    }
+    let list = value.as_array().ok_or_else(|| settings::wrong(value, spelled, "a list of messages"))?;
+    let read = |(i, message): (usize, &Value)| {
+        serde_json::from_value(message.clone())
+            .map(Arc::new)
+            .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {e}")))
+    };
+    list.iter().enumerate().map(read).collect()
+}

@@ -1,0 +1,215 @@
+//! Asking the model: its deltas are shown as they come, and its message is whole at the end, for better or worse.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::task::Poll;
+
+use super::aborted;
+use super::driver::Driver;
+use super::telling::may_block;
+use crate::error::{Error, ErrorKind, panic_message};
+use crate::event::EventData;
+use crate::listener::ListenerKind;
+use crate::message::{AssistantMessage, Message};
+use crate::model::{Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
+use crate::tool::catch_panic;
+use crate::usage::{StopReason, Usage};
+
+/// How many events are gathered before they go to the queue.
+const BATCH: usize = 256;
+
+/// How many times in a row the model may have nothing new before what it said is told.
+const PATIENCE: u32 = 2;
+
+/// An answer while it comes in.
+struct Answer {
+    builder: MessageBuilder,
+    head: AssistantMessage,
+    /// Whether `message_start` was told.
+    shown: bool,
+    /// Raw frames that wait for it.
+    held: Vec<EventData>,
+}
+
+impl Answer {
+    fn start(&self) -> EventData {
+        EventData::MessageStart { message: Arc::new(Message::Assistant(self.head.clone())) }
+    }
+}
+
+impl Driver {
+    /// Asks the model; gives its message, which may have failed.
+    pub(super) async fn call_model(&mut self) -> Arc<Message> {
+        let asked = self.agent.next_request();
+        let timestamp = self.clock.now_ms();
+        let (head, prices) = {
+            let info = asked.as_ref().map(|(model, _)| model.info()).ok();
+            let text = |pick: fn(&crate::model::ModelInfo<'_>) -> String| info.as_ref().map(pick).unwrap_or_default();
+            let head = AssistantMessage {
+                content: Vec::new(),
+                provider: text(|info| info.provider.to_owned()),
+                protocol: text(|info| info.protocol.to_owned()),
+                model: text(|info| info.id.to_owned()),
+                usage: Usage::default(),
+                stop_reason: None,
+                raw_stop_reason: None,
+                response_id: None,
+                error: None,
+                timestamp,
+            };
+            (head, info.and_then(|info| info.prices))
+        };
+        let mut answer =
+            Answer { builder: MessageBuilder::new(head.clone(), self.turn, prices), head, shown: false, held: Vec::new() };
+        let failure = match asked {
+            Ok((model, request)) => self.stream(&*model, &request, &mut answer).await.err(),
+            Err(error) => Some(error),
+        };
+        if failure.is_none() {
+            self.show_start(&mut answer).await;
+            while !self.is_aborted()
+                && let Some(event) = answer.builder.end_next()
+            {
+                self.emit_of_message(event, &answer).await;
+            }
+        }
+        self.show_start(&mut answer).await;
+        let failure = match failure {
+            _ if self.is_aborted() => Some((StopReason::Aborted, aborted())),
+            Some(error) => Some((StopReason::Error, error)),
+            None => None,
+        };
+        let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
+        self.emit(EventData::MessageEnd { message: Arc::clone(&message) }).await;
+        message
+    }
+
+    /// Shows the model's deltas as they come. An abort ends it at once, without an error of its own.
+    async fn stream(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
+        let sink = DeltaSink::default();
+        let mut call = std::pin::pin!(catch_panic(model.stream(request, &sink)));
+        let abort = self.run.abort.clone();
+        let mut abort = std::pin::pin!(abort.cancelled());
+        let mut ended = None;
+        while !self.is_aborted() {
+            let mut held = Vec::new();
+            let mut patience = PATIENCE;
+            let deltas = std::future::poll_fn(|cx| {
+                if abort.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Vec::new());
+                }
+                if let Poll::Ready(end) = call.as_mut().poll(cx) {
+                    ended = Some(end);
+                }
+                let before = held.len();
+                held.append(&mut *sink.lock());
+                if ended.is_some() || held.len() >= BATCH {
+                    return Poll::Ready(std::mem::take(&mut held));
+                }
+                // HTTP chunks come through hyper one at a time, each on a wakeup of its own. Looking once or twice more
+                // before telling anybody gathers what is there already, and costs no time when nothing is.
+                patience = if held.len() > before { PATIENCE } else { patience.saturating_sub(1) };
+                match (held.is_empty(), patience) {
+                    (true, _) => Poll::Pending,
+                    (false, 0) => Poll::Ready(std::mem::take(&mut held)),
+                    (false, _) => {
+                        cx.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                }
+            })
+            .await;
+            self.show_deltas(deltas, answer).await?;
+            match ended.take() {
+                None => {}
+                Some(Ok(Ok(()))) if answer.builder.is_stopped() => break,
+                Some(Ok(Ok(()))) if self.is_aborted() => break,
+                Some(Ok(Ok(()))) => {
+                    let text = "the model's answer ended without its closing event";
+                    return Err(Error::new(ErrorKind::StreamTruncated, text));
+                }
+                Some(Ok(Err(error))) => return Err(error),
+                Some(Err(payload)) => {
+                    let text = format!("the model panicked: {}", panic_message(&*payload));
+                    return Err(Error::new(ErrorKind::Provider, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn show_deltas(&mut self, deltas: Vec<Delta>, answer: &mut Answer) -> Result<(), Error> {
+        let mut deltas = deltas.into_iter();
+        while deltas.len() > 0 {
+            match self.agent.listeners().kind() {
+                // Most runs: no await and no lock per delta.
+                ListenerKind::None | ListenerKind::Quick => self.show_now(&mut deltas, answer)?,
+                ListenerKind::Blocking => may_block(|| self.show_now(&mut deltas, answer))?,
+                ListenerKind::Future => {
+                    let Some(delta) = deltas.next().filter(|_| !self.is_aborted()) else {
+                        return Ok(());
+                    };
+                    let (odd, update) = answer.builder.apply(delta)?;
+                    for event in odd.into_iter().chain(update) {
+                        if matches!(event, EventData::MessageUpdate(_)) {
+                            self.show_start(answer).await;
+                        } else if matches!(event, EventData::Raw { .. }) && !answer.shown {
+                            answer.held.push(event);
+                            continue;
+                        }
+                        self.emit_of_message(event, answer).await;
+                    }
+                }
+            }
+            if self.outbox.len() >= BATCH {
+                self.flush().await;
+            }
+        }
+        self.flush().await;
+        Ok(())
+    }
+
+    /// Shows deltas until they are used up, an abort drops the rest, or the outbox is full.
+    fn show_now(&mut self, deltas: &mut std::vec::IntoIter<Delta>, answer: &mut Answer) -> Result<(), Error> {
+        while self.outbox.len() < BATCH {
+            if self.is_aborted() {
+                deltas.by_ref().for_each(drop);
+            }
+            let Some(delta) = deltas.next() else { break };
+            let (odd, update) = answer.builder.apply(delta)?;
+            for event in odd.into_iter().chain(update) {
+                if matches!(event, EventData::Raw { .. }) && !answer.shown {
+                    answer.held.push(event);
+                    continue;
+                }
+                if matches!(event, EventData::MessageUpdate(_)) && !answer.shown {
+                    answer.shown = true;
+                    let start = answer.start();
+                    self.emit_now(start, Some(answer.builder.partial().at(0)));
+                    for raw in std::mem::take(&mut answer.held) {
+                        self.emit_now(raw, Some(answer.builder.partial()));
+                    }
+                }
+                self.emit_now(event, Some(answer.builder.partial()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The held `message_start`, once: at the first content or at the end.
+    async fn show_start(&mut self, answer: &mut Answer) {
+        if !answer.shown {
+            answer.shown = true;
+            // Before the first delta, which may be applied already.
+            self.tell(answer.start(), Some(answer.builder.partial().at(0))).await;
+            for raw in std::mem::take(&mut answer.held) {
+                self.emit_of_message(raw, answer).await;
+            }
+        }
+    }
+
+    async fn emit_of_message(&mut self, data: EventData, answer: &Answer) {
+        let partial = Some(answer.builder.partial());
+        self.tell(data, partial).await;
+    }
+}
