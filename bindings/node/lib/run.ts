@@ -49,6 +49,8 @@ export function resultOf(text: string | undefined): RunResult {
   return result
 }
 
+const NONE: readonly AgentEvent[] = []
+
 /**
  * A run that goes on by itself. Leaving a `for await` over it before its end aborts it and waits until the agent is idle;
  * forgetting it aborts it too.
@@ -60,7 +62,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   /** Also keeps the agent's tools and listeners alive as long as somebody has the run. */
   readonly #callbacks: Callbacks
   readonly #ticket: number
-  #events: AgentEvent[] = []
+  #events = NONE
   #at = 0
   #reading = false
   #result: Promise<RunResult> | undefined
@@ -98,6 +100,9 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
           this.#at = 1
           return { value: this.#events[0]!, done: false }
         }
+        // Those that were read are the reader's; what a waiting run keeps counts when there are thousands.
+        this.#events = NONE
+        this.#at = 0
         await settled(this.#ticket)
       }
     } finally {
@@ -125,7 +130,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   async #outcome(): Promise<RunResult> {
     const ticket = nextNumber()
     enter(() => this.#native.outcome(ticket))
-    this.#events = []
+    this.#events = NONE
     this.#at = 0
     return resultOf(await settled(ticket))
   }

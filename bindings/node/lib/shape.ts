@@ -30,16 +30,22 @@ export class Shape {
     this.#applies = applies
   }
 
-  /** The value, or each of a list, with names in camel case. */
+  /** The value, or each of a list, with names in camel case. An object in which nothing changes is given back itself. */
   camel(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.camel(item))
-    if (!isObject(value) || !this.#applies(value)) return value
+    if (!isObject(value) || !this.#applies(value) || this.#isPlain(value)) return value
     const out: Record<string, unknown> = Object.create(this.#prototype)
-    for (const name of Object.keys(value)) {
+    for (const name in value) {
       const nested = this.#nested.get(name)
       out[this.#camel.get(name) ?? name] = nested ? nested.camel(value[name]) : value[name]
     }
     return out
+  }
+
+  #isPlain(value: Fields): boolean {
+    if (this.#prototype !== Object.prototype) return false
+    for (const name of this.#camel.keys()) if (name in value) return false
+    return true
   }
 
   /** The value, or each of a list, with canonical names. Those that have them already keep them. */
@@ -47,7 +53,7 @@ export class Shape {
     if (Array.isArray(value)) return value.map((item) => this.canonical(item))
     if (!isObject(value) || !this.#applies(value)) return value
     const out: Record<string, unknown> = {}
-    for (const name of Object.keys(value)) {
+    for (const name in value) {
       const canonical = this.#canonical.get(name) ?? name
       const nested = this.#nested.get(canonical)
       out[canonical] = nested ? nested.canonical(value[name]) : value[name]

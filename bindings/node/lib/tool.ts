@@ -2,7 +2,7 @@
  * Tools: functions of the application that a model can call.
  */
 
-import { enter, forget, nextNumber, settled, whenSettled } from './bridge.js'
+import { enter, forget, nextNumber, whenSettled } from './bridge.js'
 import { invalidArgument } from './errors.js'
 import { NotJson, jsonOf } from './json.js'
 import { BLOCK } from './message.js'
@@ -113,12 +113,7 @@ export async function answer(tool: Tool, call: NativeCall): Promise<void> {
         return controller.signal
       },
       update: (partial) => call.update(resultJson(partial)),
-      sleep: async (ms) => {
-        const ticket = nextNumber()
-        const slept = settled(ticket)
-        call.sleep(Number(ms), ticket)
-        return (await slept) === 'true'
-      },
+      sleep: (ms) => new Promise((resolve) => call.sleep(Number(ms), whenSettled((whole) => resolve(whole === 'true')))),
     })
     call.respond(resultJson(value))
   } catch (error) {

@@ -92,7 +92,7 @@ impl Agent {
     /// Settles the ticket when no run is active and all listeners have returned.
     #[napi(catch_unwind)]
     pub fn wait_for_idle(&self, ticket: u32, inside: bool) -> Result<()> {
-        check_outside(&self.agent, inside, "wait_for_idle")?;
+        check_outside(&self.agent, inside, "waitForIdle")?;
         let (agent, link) = (self.agent.clone(), Arc::clone(&self.link));
         let wait = async move {
             tokio::select! {

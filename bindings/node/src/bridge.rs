@@ -1,7 +1,7 @@
 //! The mailbox of one JavaScript environment. Threads post jobs; one weak wakeup per batch lets `lib/bridge.ts` take them on
 //! the environment's own thread. Nothing here keeps the process alive unless JavaScript says that somebody waits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -49,11 +49,14 @@ pub enum Job {
     },
 }
 
+/// The most jobs of one wakeup.
+const BATCH: usize = 32;
+
 type Wakeup = ThreadsafeFunction<(), (), (), napi::Status, false, true, 0>;
 
 /// What all native objects of an environment share.
 pub(crate) struct Link {
-    jobs: Mutex<Vec<Job>>,
+    jobs: Mutex<VecDeque<Job>>,
     /// Whether a wakeup is on its way.
     woken: AtomicBool,
     /// `None` once the environment is gone.
@@ -79,8 +82,13 @@ impl Link {
         if self.closing.is_cancelled() {
             return;
         }
-        jobs.push(job);
+        jobs.push_back(job);
         drop(jobs);
+        self.wake();
+    }
+
+    /// Has the mailbox emptied, once.
+    fn wake(&self) {
         if !self.woken.swap(true, Ordering::AcqRel)
             && let Some(wakeup) = &*self.wakeup.read().unwrap_or_else(PoisonError::into_inner)
         {
@@ -170,12 +178,21 @@ impl Bridge {
         Ok(Bridge { link })
     }
 
-    /// All jobs that were posted.
+    /// The oldest jobs. Where there are more, there is another wakeup: between the two, JavaScript does what these brought
+    /// about, and the garbage of thousands of runs is not alive at the same time.
     #[napi(catch_unwind)]
     pub fn take(&self) -> Vec<Job> {
         // First this, then the jobs: a job posted in between brings a wakeup that finds nothing, never a job without one.
         self.link.woken.store(false, Ordering::Release);
-        std::mem::take(&mut *lock(&self.link.jobs))
+        let mut jobs = lock(&self.link.jobs);
+        let most = jobs.len().min(BATCH);
+        let batch = jobs.drain(..most).collect();
+        let more = !jobs.is_empty();
+        drop(jobs);
+        if more {
+            self.link.wake();
+        }
+        batch
     }
 
     /// From now on the process stays alive.

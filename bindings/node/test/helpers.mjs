@@ -49,7 +49,8 @@ export function temporary(test) {
 
 /** The address of a mock server that gives these answers (their form is in the documentation of `tests/mock`). */
 export async function mock(test, answers) {
-  const program = process.env.AGENT_MOCK ?? join(projectFolder, 'target/ci/agent-mock')
+  const folder = { dev: 'debug' }[process.env.PROFILE] ?? process.env.PROFILE ?? 'ci'
+  const program = process.env.AGENT_MOCK ?? join(projectFolder, 'target', folder, 'agent-mock')
   if (!existsSync(program)) {
     throw new Error(`${program} is missing; build it with \`cargo build --profile ci -p agent-mock\`, or set AGENT_MOCK`)
   }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 
@@ -122,4 +122,17 @@ test('the README\'s program', () => {
   assert.notEqual(scripted, text)
   writeFileSync(join(folder, 'readme.mjs'), scripted)
   assert.equal(node('readme.mjs'), '15 multiplied by 23 equals 345.\n345 divided by 5 equals 69. 🙂 "quoted" é 158\n')
+})
+
+test('the native module may come in a package of its own', () => {
+  const installed = join(folder, 'node_modules/agent-loop')
+  const file = readdirSync(installed).find((name) => name.endsWith('.node'))
+  const own = `agent-loop-${file.split('.')[1]}`
+  mkdirSync(join(folder, 'node_modules', own))
+  renameSync(join(installed, file), join(folder, 'node_modules', own, file))
+  const load = ['--eval', "console.log(require('agent-loop').version)"]
+  const without = spawnSync(process.execPath, load, { cwd: folder, encoding: 'utf8' })
+  assert.match(without.stderr, /Error: agent-loop: there is no native module for \w+ on \w+: install agent-loop-[\w-]+, or build it from source/)
+  writeFileSync(join(folder, 'node_modules', own, 'package.json'), JSON.stringify({ name: own, version, main: file }))
+  assert.equal(node(...load), `${version}\n`)
 })

@@ -254,9 +254,9 @@ test('a run inside a tool of its own agent is refused, not a deadlock', async ()
   const text = (what) => `${what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run`
   assert.deepEqual(
     refused.slice(0, 5).map((error) => [error instanceof InvalidStateError, error.message]),
-    ['starting a run', 'starting a run', 'wait_for_idle', 'reading the run', 'waiting for the run'].map((what) => [true, text(what)]),
+    ['starting a run', 'starting a run', 'waitForIdle', 'reading the run', 'waiting for the run'].map((what) => [true, text(what)]),
   )
-  assert.deepEqual([refused[5].isError, refused[5].content[0].text], [true, text('wait_for_idle')])
+  assert.deepEqual([refused[5].isError, refused[5].content[0].text], [true, text('waitForIdle')])
   assert.equal((await later).text, 'after')
 })
 
