@@ -326,6 +326,41 @@ static void listeners_and_tools_outlive_the_handle(void)
     begin();
 }
 
+typedef struct {
+    agent_t *agent;
+    agent_run_t *run;
+    gate_t ready, destroyed;
+} owner_t;
+
+static void free_inside(void *userdata, const agent_event_t *event)
+{
+    owner_t *owner = userdata;
+
+    gate_wait(&owner->ready, 1);
+    if (agent_event_kind(event) == AGENT_EVENT_TURN_START) {
+        agent_run_free(owner->run);
+        agent_free(owner->agent);
+        /* the event is still there */
+        EXPECT(agent_event_turn(event) == 1);
+    }
+}
+
+static void owner_destroyed(void *userdata)
+{
+    gate_raise(&((owner_t *)userdata)->destroyed);
+}
+
+static void handles_may_be_freed_inside_a_callback(void)
+{
+    owner_t owner = {NULL, NULL, GATE, GATE};
+
+    owner.agent = scripted(SCRIPTED(SAYS("Hello.")));
+    CHECK_OK(agent_subscribe(owner.agent, free_inside, &owner, owner_destroyed, NULL, &error));
+    CHECK_OK(agent_prompt(owner.agent, "Go.", AGENT_NTS, &owner.run, &error));
+    gate_raise(&owner.ready);
+    gate_wait(&owner.destroyed, 1);
+}
+
 /* ---- null -------------------------------------------------------------------------------------------------------- */
 
 static void null_is_told(void)
@@ -385,6 +420,7 @@ int main(void)
     RUN(what_would_wait_for_itself_is_refused);
     RUN(an_abort_may_come_from_a_listener);
     RUN(listeners_and_tools_outlive_the_handle);
+    RUN(handles_may_be_freed_inside_a_callback);
     RUN(null_is_told);
     return end();
 }
