@@ -60,7 +60,6 @@ export class AgentError extends Error implements ErrorInfo {
   /** What the run had come to, when `prompt` or `result` throw the error of a run. */
   declare readonly result?: RunResult
 
-  /** @internal */
   constructor(info: ErrorInfo, result?: RunResult) {
     super(info.message)
     this.kind = this.code = info.kind

@@ -62,7 +62,7 @@ export class Tool {
   readonly #native: NativeTool
   readonly #number = nextNumber()
 
-  /** @internal */
+  /** As {@link tool}, which also knows the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
     const { execute, ...described } = options

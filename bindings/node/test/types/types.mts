@@ -1,6 +1,6 @@
 // What the types say: compiled, never run. Lines that must not compile say so.
 
-import { Agent, AgentError, AuthenticationError, Run, Tool, tool } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, tool } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -8,6 +8,7 @@ import type {
   ErrorKind,
   Message,
   MessageUpdateEvent,
+  Run,
   RunResult,
   ToolContext,
   ToolResult,
