@@ -1,11 +1,19 @@
 #!/bin/sh
 # All tests of the package that develop.sh built: test.sh [VENV]. Arguments after it go to pytest.
 #
-# -X dev: what Python itself notices (coroutines never awaited, resources left open) is an error.
+# -X dev and -W error: what Python itself notices (coroutines never awaited, resources left open) fails the test.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${1:-$here/../../target/python-venv}
 [ $# -eq 0 ] || shift
 
-exec "$venv/bin/python" -X dev -W error -m pytest "$here/tests" "$@"
+"$venv/bin/python" -X dev -W error -m pytest "$here/tests" "$@"
+
+# Once more on the other event loop that people use, without the tests that start programs of their own.
+if "$venv/bin/python" -c "import uvloop" 2>/dev/null; then
+    "$venv/bin/python" -X dev -m pytest "$here/tests" --loop uvloop --ignore "$here/tests/test_ending.py" \
+        --ignore "$here/tests/test_process.py" "$@"
+else
+    echo "skipped: the tests on uvloop, which is not installed"
+fi

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::event::event;
 use crate::host::{Host, Shared};
-use crate::mailbox::Job;
+use crate::mailbox::{CLOSED, Job};
 
 /// The engine's side of a Python function.
 pub(crate) fn listener(host: &Arc<Host>, function: &Shared) -> Listener {
@@ -37,12 +37,6 @@ pub(crate) struct Telling {
     done: Mutex<Option<oneshot::Sender<Result<(), String>>>>,
 }
 
-impl Telling {
-    pub(crate) fn refuse(self, why: &str) {
-        self.done(Some(why.to_owned()));
-    }
-}
-
 #[pymethods]
 impl Telling {
     /// The listener.
@@ -61,6 +55,11 @@ impl Telling {
     fn take_event(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let core = self.event.lock().unwrap_or_else(PoisonError::into_inner).take();
         core.map(|core| event(py, core)).transpose()
+    }
+
+    /// Answers for a loop that runs no more.
+    pub(crate) fn refuse(&self) {
+        self.done(Some(CLOSED.to_owned()));
     }
 
     /// Lets the run go on; `error` says why the listener failed.

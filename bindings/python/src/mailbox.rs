@@ -16,6 +16,9 @@ use crate::listener::Telling;
 use crate::runtime;
 use crate::tool::Call;
 
+/// What a loop that runs no more answers.
+pub(crate) const CLOSED: &str = "the event loop that started the run is closed";
+
 /// What is to be done on the loop.
 pub(crate) enum Job {
     /// Whoever waits with this number may look again.
@@ -29,11 +32,10 @@ pub(crate) enum Job {
 impl Job {
     /// Answers for a loop that does not run any more.
     fn refuse(self) {
-        const CLOSED: &str = "the event loop that started the run is closed";
         match self {
             Job::Wake(_) => {}
-            Job::Call(call) => call.refuse(CLOSED),
-            Job::Tell(telling) => telling.refuse(CLOSED),
+            Job::Call(call) => call.refuse(),
+            Job::Tell(telling) => telling.refuse(),
         }
     }
 }

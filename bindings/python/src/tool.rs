@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::error::raised;
 use crate::host::{Host, Shared};
-use crate::mailbox::{Job, Mailbox};
+use crate::mailbox::{CLOSED, Job, Mailbox};
 use crate::pending::{Output, Pending};
 use crate::{json, runtime};
 
@@ -117,10 +117,6 @@ impl Call {
         Call { pending: Mutex::new(Some(pending)), context, tool, vars, over: Mutex::default() }
     }
 
-    pub(crate) fn refuse(self, why: &str) {
-        self.fail(why);
-    }
-
     /// The call, to be answered; nobody needs to know any more when it is over.
     fn take(&self) -> Option<PendingCall> {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -180,6 +176,11 @@ impl Call {
         if let Some(pending) = self.take() {
             pending.fail(message);
         }
+    }
+
+    /// Answers for a loop that runs no more.
+    pub(crate) fn refuse(&self) {
+        self.fail(CLOSED);
     }
 
     fn update(&self, partial: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -172,27 +172,27 @@ async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
         if ask == "prompt":
             return await story.prompt("hi")
         run = story.stream("hi")
-        return await (run.result() if ask == "result" else run.close())
+        if ask == "result":
+            return await run.result()
+        await hold.wait()
+        await run.close()
 
     @tool
     async def wait():
-        """Waits until it may go on."""
+        """Does not look whether it is cancelled."""
         hold.set()
         await asyncio.sleep(0.1)
         return "kept"
 
     story = agent(calls("wait"), tools=[wait])
     task = asyncio.create_task(work())
-    if ask == "close":
-        await asyncio.sleep(0)
-    else:
-        await hold.wait()
+    await hold.wait()
+    await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not story.is_streaming and story.error.kind == "aborted"
-    if ask != "close":
-        assert [message.text for message in story.messages if message.role == "tool_result"] == ["kept"]
+    assert [message.text for message in story.messages if message.role == "tool_result"] == ["kept"]
 
 
 async def test_a_listener_that_never_ends_does_not_keep_a_cancelled_task():
@@ -239,6 +239,9 @@ async def test_abort_from_another_thread():
 async def test_close_waits_and_may_be_repeated():
     story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
     run = story.stream("hi")
+    async for event in run:
+        if event.type == "tool_execution_start":
+            break
     await run.close()
     assert not story.is_streaming
     await run.close()

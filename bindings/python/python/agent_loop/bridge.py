@@ -59,7 +59,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[Run] = WeakSet()
         self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._tasks: dict[int, tuple[asyncio.Task[None], int]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], Call | Telling]] = {}
         self.mailbox = Mailbox()
         self._fd = self.mailbox.fileno()
         try:
@@ -88,6 +88,9 @@ class Bridge:
         for run in list(self.runs):
             run.abort()
         self.mailbox.close()
+        for _, job in self._tasks.values():
+            # It will not get any further.
+            job.refuse()
         if self._fd is not None and not loop.is_closed():
             loop.remove_reader(self._fd)
         _bridges.pop(loop, None)
@@ -96,8 +99,8 @@ class Bridge:
         """Cancels what a run's tools and listeners still do after a time, and what they begin to do after that."""
         while True:
             await asyncio.sleep(seconds)
-            for task, of in list(self._tasks.values()):
-                if of == run:
+            for task, job in list(self._tasks.values()):
+                if job.vars[INSIDE][-1] == run:
                     task.cancel()
             seconds = 0.05
 
@@ -157,7 +160,7 @@ class Bridge:
         """A task for the work, in the context of the run's caller."""
         task = job.vars.run(asyncio.get_running_loop().create_task, work)
         number = next(numbers)
-        self._tasks[number] = task, job.vars[INSIDE][-1]
+        self._tasks[number] = task, job
         task.add_done_callback(functools.partial(self._tasks.pop, number))
         return number
 

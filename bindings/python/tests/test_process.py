@@ -1,0 +1,311 @@
+"""The package in a process: import, threads, forks, event loops of other makes, type checkers."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from agent_loop import InvalidStateError, ToolContext, tool
+from stories import agent, calls, events_of, kinds, results, says
+
+SCRIPTED = """
+    import asyncio, os, sys, threading
+    from agent_loop import Agent, tool
+
+    @tool
+    async def where():
+        "Where it runs."
+        return [os.getpid() == here, threading.current_thread().name]
+
+    def make():
+        call = {"delta": {"tool_call": {"name": "where", "arguments": {}}}}
+        script = [[call, {"end": {}}], [{"delta": "done"}, {"end": {}}]] * 2
+        return Agent({"provider": "scripted", "id": "s", "script": script}, tools=[where])
+
+    here = os.getpid()
+"""
+
+
+def run(program, *options):
+    """What a program of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", *options, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_importing_the_package_imports_little():
+    heavy = "asyncio", "inspect", "dataclasses", "typing_extensions", "concurrent.futures", "json"
+    program = f"import sys; import agent_loop; print([name for name in {heavy} if name in sys.modules])"
+    assert run(program) == "[]\n"
+
+
+def test_a_program_leaves_nothing_behind():
+    program = """
+    story = make()
+    async def main():
+        async with story.stream("go") as run:
+            return [event.type async for event in run][-1]
+    print(asyncio.run(main()), asyncio.run(story.prompt("again")).text, threading.active_count())
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "agent_end done 1\n"
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
+def test_after_a_fork_the_child_has_a_runtime_of_its_own():
+    program = """
+    story = make()
+    print(asyncio.run(story.prompt("in the parent")).text, flush=True)
+    child = os.fork()
+    if child == 0:
+        here = os.getpid()
+        print(asyncio.run(story.prompt("in the child")).text, asyncio.run(make().prompt("new")).text, flush=True)
+        sys.exit()
+    print(os.waitpid(child, 0)[1], flush=True)
+    print(asyncio.run(story.prompt("in the parent")).text)
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "done\ndone done\n0\ndone\n"
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
+def test_a_fork_inside_a_plain_tool():
+    program = """
+    @tool
+    def where():
+        "Forks."
+        child = os.fork()
+        if child == 0:
+            print(asyncio.run(make_plain().prompt("in the child")).text, flush=True)
+            os._exit(0)
+        return os.waitpid(child, 0)[1]
+
+    def make_plain():
+        return Agent({"provider": "scripted", "id": "s", "script": [[{"delta": "child"}, {"end": {}}]]})
+
+    result = asyncio.run(make().prompt("go"))
+    print([message.text for message in result.messages if message.role == "tool_result"])
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "child\n['0']\n"
+
+
+def test_multiprocessing_by_fork():
+    program = """
+    import multiprocessing
+    def work(n):
+        return asyncio.run(make().prompt(str(n))).text
+    asyncio.run(make().prompt("first, in the parent"))
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(work, range(4)))
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "['done', 'done', 'done', 'done']\n"
+
+
+def test_two_loops_in_two_threads():
+    together = threading.Barrier(2, timeout=30)
+
+    def work(name):
+        @tool
+        async def where(context: ToolContext):
+            """Where it runs."""
+            await asyncio.to_thread(together.wait)
+            await context.sleep(5)
+            return [threading.current_thread().name, asyncio.get_running_loop() is loop]
+
+        async def main():
+            nonlocal loop
+            loop = asyncio.get_running_loop()
+            return results(await agent(calls("where"), says("done"), tools=[where]).prompt("go"))
+
+        loop = None
+        threading.current_thread().name = name
+        return asyncio.run(main())
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(work, ["one", "two"]))
+    assert answers == [['["one",true]'], ['["two",true]']]
+
+
+def test_one_agent_on_one_loop_after_the_other():
+    story = agent(*[says("ok")] * 3)
+    heard = []
+    story.subscribe(lambda event: heard.append(event.seq))
+    for _ in range(3):
+        assert asyncio.run(story.prompt("go")).text == "ok"
+    assert heard.count(0) == 3
+
+
+async def test_state_can_be_read_from_any_thread():
+    story = agent(*[says(*"abc")] * 50)
+    stop = threading.Event()
+    read = []
+
+    def reader():
+        while not stop.is_set():
+            read.append((story.is_streaming, len(story.messages), story.streaming_message, story.pending_tool_calls, story.error))
+
+    threads = [threading.Thread(target=reader) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        await events_of(story.stream("go"))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert read and {error for *_, error in read} == {None}
+
+
+async def test_a_run_can_be_read_on_another_loop():
+    story = agent(says(*"abc"))
+    run = story.stream("go")
+    events = await asyncio.to_thread(asyncio.run, events_of(run))
+    assert kinds(events)[-1] == "agent_end"
+
+
+class WithoutReaders(asyncio.SelectorEventLoop):
+    """An event loop that cannot watch a pipe, as Windows' own."""
+
+    def add_reader(self, fd, callback, *args):
+        if getattr(callback, "__qualname__", "").startswith("Bridge"):
+            raise NotImplementedError
+        return super().add_reader(fd, callback, *args)
+
+
+def test_an_event_loop_that_cannot_watch_a_pipe():
+    @tool
+    async def where(context: ToolContext):
+        """Where it runs."""
+        await context.sleep(5)
+        return asyncio.get_running_loop() is loop
+
+    @tool
+    def plain(context: ToolContext):
+        """Off the loop."""
+        context.update("half")
+        return context.sleep_sync(5)
+
+    async def main():
+        story = agent(calls("where"), calls("plain"), says(*"abc" * 500), tools=[where, plain])
+        heard = []
+        story.subscribe(heard.append)
+        events = await events_of(story.stream("go"))
+        assert kinds(events) == kinds(heard) and kinds(events)[-1] == "agent_end"
+        return [event.result.content[0].text for event in events if event.type == "tool_execution_end"]
+
+    loop = WithoutReaders()
+    try:
+        assert loop.run_until_complete(main()) == ["true", "true"]
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+
+
+def test_on_uvloop():
+    uvloop = pytest.importorskip("uvloop", reason="uvloop is not installed; pip install -r requirements-dev.txt")
+
+    @tool
+    async def nap(context: ToolContext):
+        """Sleeps."""
+        await asyncio.sleep(0.001)
+        return await context.sleep(5)
+
+    @tool
+    def plain():
+        """Off the loop."""
+        return "plain"
+
+    async def main():
+        assert type(asyncio.get_running_loop()).__module__.startswith("uvloop")
+        story = agent(calls("nap"), calls("plain"), says(*"abc" * 500), tools=[nap, plain])
+        events = await events_of(story.stream("go"))
+        assert kinds(events)[-1] == "agent_end"
+        return [event.result.content[0].text for event in events if event.type == "tool_execution_end"]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # uvloop's own
+        assert uvloop.run(main()) == ["true", "plain"]
+
+
+def test_a_run_ends_with_the_loop_it_was_started_on():
+    @tool
+    async def stuck():
+        """Never ends."""
+        await asyncio.Event().wait()
+
+    async def start():
+        run = story.stream("go")
+        async for event in run:
+            if event.type == "tool_execution_start":
+                return run
+
+    story = agent(calls("stuck"), says("ok"), tools=[stuck])
+    loop = asyncio.new_event_loop()
+    run = loop.run_until_complete(start())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+    async def later():
+        await story.wait_for_idle()
+        return await run.result(), (await story.prompt("again")).text
+
+    result, text = asyncio.run(later())
+    assert (result.outcome, results(result), text) == ("aborted", ["aborted"], "ok")
+
+
+def test_after_the_end_of_a_loop_its_run_cannot_be_waited_for_without_one():
+    with pytest.raises(InvalidStateError, match="there is no running event loop here"):
+        agent(says("ok")).wait_for_idle().send(None)
+
+
+def test_the_stubs_say_what_the_module_has():
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "agent_loop"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+TYPED = '''
+import asyncio
+from typing import assert_type
+from agent_loop import Agent, AssistantMessage, RunResult, TextDelta, Tool, ToolContext, ToolExecutionStart, tool
+
+@tool
+async def add(a: float, b: float, context: ToolContext) -> dict[str, float]:
+    """Adds."""
+    context.update("half")
+    await context.sleep(5)
+    return {"sum": a + b}
+
+@tool(name="other", execution_mode="sequential")
+def other() -> None: ...
+
+async def main() -> None:
+    assert_type(add, Tool)
+    agent = Agent("openai/tiny", tools=[add, other], temperature=0, messages=[{"role": "user", "content": "x"}])
+    agent.tools = [add]
+    agent.model = {"provider": "openai", "id": "x"}
+    subscription = agent.subscribe(lambda event: print(event.seq))
+    subscription.unsubscribe()
+    async with agent.stream([{"type": "text", "text": "x"}]) as run:
+        async for event in run:
+            match event:
+                case TextDelta(delta=text): assert_type(text, str)
+                case ToolExecutionStart(name, arguments): print(name.upper(), arguments["a"])
+    result = await agent.prompt("x")
+    assert_type(result, RunResult)
+    assert_type(result.message, AssistantMessage | None)
+    print(result.usage.input + 1, result.messages[0].role)
+'''
+
+
+def test_user_code_type_checks(tmp_path):
+    good = tmp_path / "good.py"
+    good.write_text(TYPED)
+    bad = tmp_path / "bad.py"
+    bad.write_text('from agent_loop import Agent\nAgent("openai/tiny", temprature=0)\nAgent("openai/tiny", tool_execution="both")\n')
+    for program, code in [(good, 0), (bad, 1)]:
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        assert done.returncode == code, done.stdout + done.stderr
+    assert "Found 2 errors" in done.stdout, done.stdout
