@@ -146,11 +146,10 @@ impl Agent {
         let run = Arc::new(RunShared::new(run_id(), with_queue, runtime.token()));
         state.active = Some(Arc::clone(&run));
         state.error = None;
-        let max_turns = state.settings.max_turns;
         drop(state);
         let prompts = prompt.into_messages(clock.now_ms());
         let driver = Driver::new(self.clone(), Arc::clone(&run), clock);
-        runtime.spawn_run(driver.drive(prompts, max_turns));
+        runtime.spawn_run(driver.drive(prompts));
         Ok(Run::new(run, self.clone()))
     }
 

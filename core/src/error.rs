@@ -239,6 +239,13 @@ impl Error {
         self
     }
 
+    /// The error with another wording.
+    #[must_use]
+    pub(crate) fn with_message(mut self, message: &str) -> Error {
+        self.0.message = message.into();
+        self
+    }
+
     /// Attaches what the run had come to.
     #[must_use]
     pub fn with_result(mut self, result: RunResult) -> Error {

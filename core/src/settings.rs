@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::model::ModelOptions;
 use crate::names::{Spelling, unknown_name};
+use crate::provider::check_headers;
 use crate::tool::{ExecutionMode, Validation};
 
 /// What holds for an agent's runs. Changes during a run take effect at its next turn.
@@ -67,10 +68,8 @@ impl Settings {
         match name {
             "system_prompt" => self.system_prompt = read(value, spelled, "text", default.system_prompt)?,
             "headers" => {
+                check_headers(&format!("option {spelled:?}"), Some(value))?;
                 self.model.headers = read(value, spelled, "an object of texts", default.model.headers)?;
-                if let Some((header, value)) = self.model.headers.iter().find(|(_, value)| !value.is_string()) {
-                    return Err(Error::invalid_argument(format!("option {spelled:?}: {header}: expected text, got {value}")));
-                }
             }
             "temperature" => self.model.temperature = read(value, spelled, "a number", None)?,
             "max_tokens" => self.model.max_tokens = read(value, spelled, "a whole number of tokens", None)?,

@@ -181,3 +181,27 @@ async fn aborted_messages_are_not_sent_again() {
     let roles: Vec<_> = agent.messages().iter().map(|message| message.role().to_owned()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant"], "but they stay in the transcript");
 }
+
+#[tokio::test]
+async fn a_tool_that_never_answers_holds_virtual_time_up_but_not_the_abort() {
+    let agent = scripted(json!([[call("a", "deaf", json!({})), end("tool_use")]]))
+        .tool(tool("deaf", |_, call| async move {
+            call.update(json!("here"));
+            std::future::pending::<()>().await;
+            Ok(json!("never"))
+        }))
+        .unwrap()
+        .abort_grace_ms(20);
+    let (_, result) = aborted_at(&agent, "tool_execution_update a here").await;
+    assert_eq!(results(&result), [("aborted".into(), true)]);
+}
+
+#[test]
+fn a_shutdown_gets_past_a_reader_that_reads_no_more() {
+    let runtime = agent_loop::Runtime::new().unwrap();
+    let many: Vec<Value> = (0..3000).map(|i| json!({ "delta": format!("{i} ") })).collect();
+    let agent = scripted(json!([many])).runtime(&runtime);
+    let run = agent.stream("go").unwrap();
+    assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the full queue did not keep the run");
+    assert_eq!(run.finished().unwrap().outcome, Outcome::Aborted);
+}

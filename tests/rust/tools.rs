@@ -107,7 +107,8 @@ async fn a_tool_that_fails_panics_or_forgets() {
     let spec = || ToolSpec::new("t", "", json!({ "type": "object" })).unwrap();
     let forgot = answer_to(one_call("t", json!({})).tool(Forgets(spec(), true)).unwrap()).await;
     assert_eq!(forgot, ("the tool t dropped the call without an answer".into(), true));
-    assert!(answer_to(one_call("t", json!({})).tool(Forgets(spec(), false)).unwrap()).await.1);
+    let panicked = answer_to(one_call("t", json!({})).tool(Forgets(spec(), false)).unwrap()).await;
+    assert_eq!(panicked, ("the tool panicked: a panic before the answer".into(), true));
 }
 
 #[tokio::test]
@@ -298,4 +299,57 @@ fn what_is_wrong_with_a_tool_is_said_when_it_is_made() {
     assert!(unknown.message().contains("paramters"), "{unknown}");
     let twice = scripted(json!([])).tool(picky()).unwrap().tool(picky()).unwrap_err();
     assert_eq!(twice.message(), "there are two tools named \"picky\"; give each its own name");
+}
+
+#[tokio::test]
+async fn one_tool_may_sleep_twice_at_once() {
+    let agent = one_call("t", json!({}))
+        .tool(tool("t", |_, call| async move {
+            let (first, second) = tokio::join!(call.sleep(10), call.sleep(20));
+            Ok(json!([first, second]))
+        }))
+        .unwrap();
+    assert_eq!(answer_to(agent).await, ("[true,true]".into(), false));
+}
+
+#[tokio::test]
+async fn what_the_model_was_offered_is_what_it_can_call() {
+    let agent = scripted(json!([
+        [call("a", "t", json!({})), call("b", "t", json!({})), end("tool_use")],
+        [call("c", "t", json!({})), end("tool_use")],
+        says("done"),
+    ]))
+    .tool(tool("t", |_, _| async { Ok(json!("ran")) }))
+    .unwrap();
+    let target = agent.clone();
+    let _subscription = agent.subscribe(move |event| {
+        if brief(event) == "tool_execution_start a" {
+            target.remove_tool("t");
+        }
+    });
+    let (_, result) = play(&agent).await;
+    let gone = "there is no tool named \"t\"; the tools are: none".to_owned();
+    assert_eq!(results(&result), [("ran".into(), false), ("ran".into(), false), (gone, true)]);
+}
+
+#[tokio::test]
+async fn what_a_tool_owns_may_call_its_agent_when_it_goes() {
+    struct Owner(ToolSpec, Agent);
+    impl Tool for Owner {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+        fn start(&self, call: agent_loop::PendingCall) {
+            call.respond(json!(null));
+        }
+    }
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            assert!(self.1.tools().is_empty());
+        }
+    }
+    let agent = scripted(json!([]));
+    let spec = ToolSpec::new("t", "", json!({ "type": "object" })).unwrap();
+    agent.add_tool(Arc::new(Owner(spec, agent.clone()))).unwrap();
+    assert!(agent.remove_tool("t"));
 }

@@ -165,11 +165,20 @@ async fn an_error_inside_a_good_stream() {
 async fn an_answer_that_is_no_stream() {
     let mock =
         Mock::start(Script::new().answer(Answer::text("<html>Welcome</html>")).answer(Answer::frames([Frame::data("{oops")])));
-    assert_eq!(failure(&mock, "openai/tiny").await.kind(), ErrorKind::StreamTruncated);
+    let page = failure(&mock, "openai/tiny").await;
+    assert_eq!(page.kind(), ErrorKind::Protocol);
+    assert!(page.message().contains("instead of an event stream (is base_url right?): <html>Welcome</html>"), "{page}");
     let error = failure(&mock, "openai/tiny").await;
     assert_eq!(error.kind(), ErrorKind::Protocol);
     assert!(error.message().starts_with("openai sent a frame that cannot be read ("), "{error}");
     assert!(error.message().ends_with("): {oops"), "{error}");
+}
+
+#[tokio::test]
+async fn an_error_body_with_a_good_status_keeps_its_words() {
+    let mock = Mock::start(Script::new().answer(Answer::json(json!({ "error": { "message": "wrong model: sk-secret" } }))));
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(error.to_string(), "server: openai sent an error in its stream: wrong model: [key]");
 }
 
 #[tokio::test]

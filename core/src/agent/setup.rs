@@ -127,16 +127,24 @@ impl Agent {
 
     /// Takes a tool out; says whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
-        let mut state = self.state();
-        state.descriptions = None;
-        state.tools.remove(name)
+        let removed = {
+            let mut state = self.state();
+            state.descriptions = None;
+            state.tools.remove(name)
+        };
+        // Dropped only now: what a tool owns may call this agent when it goes.
+        removed.is_some()
     }
 
     /// Replaces all tools.
     pub fn set_tools(&self, tools: ToolSet) {
-        let mut state = self.state();
-        state.descriptions = None;
-        state.tools = tools;
+        let before = {
+            let mut state = self.state();
+            state.descriptions = None;
+            std::mem::replace(&mut state.tools, tools)
+        };
+        // Not under the lock: what a tool owns may call this agent when it goes.
+        drop(before);
     }
 
     /// Replaces the system prompt.
@@ -155,7 +163,7 @@ impl Agent {
     pub fn set_base_url(&self, url: Option<&str>) {
         let mut state = self.state();
         state.base_url = url.map(str::to_owned);
-        state.resolved = None;
+        state.forget_address();
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
@@ -198,7 +206,7 @@ impl Agent {
         }
         if let Some(url) = base_url {
             state.base_url = url;
-            state.resolved = None;
+            state.forget_address();
         }
         if let Some(key) = api_key {
             state.api_key = key;

@@ -92,22 +92,37 @@ impl Agent {
     pub fn state_json(&self) -> Value {
         let streaming_message = self.streaming_message();
         let state = self.state();
-        json!({
+        let mut json = json!({
             "system_prompt": state.settings.system_prompt,
             "model": state.model_name(),
             "thinking_level": "off",
             "tools": state.tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(),
-            "messages": &*state.messages,
+            "messages": null,
             "is_streaming": state.active.is_some(),
-            "streaming_message": streaming_message,
+            "streaming_message": null,
             "pending_tool_calls": state.pending_tool_calls.iter().map(|id| &**id).collect::<Vec<_>>(),
             "error": state.error,
             "listener_errors": self.0.listeners.errors(),
-        })
+        });
+        let messages = Arc::clone(&state.messages);
+        // A long transcript takes a while to write: not under the lock, the run wants it.
+        drop(state);
+        if let Some(fields) = json.as_object_mut() {
+            fields.insert("messages".into(), json!(&*messages));
+            fields.insert("streaming_message".into(), json!(streaming_message));
+        }
+        json
     }
 }
 
 impl State {
+    /// The model has to be made anew for another address; one that plays a script has none, and goes on with its script.
+    pub(super) fn forget_address(&mut self) {
+        if !matches!(&self.model, Source::Spec(spec) if spec.provider == "scripted") {
+            self.resolved = None;
+        }
+    }
+
     pub(super) fn model_name(&self) -> String {
         match &self.model {
             Source::Spec(spec) => spec.name(),

@@ -197,6 +197,10 @@ impl MessageBuilder {
                 self.usage = usage.totalled();
                 Ok((None, None))
             }
+            Delta::Stop { reason, .. } if reason.is_failure() => {
+                let text = format!("the model's answer stopped with {:?}; a model that fails returns an error", reason.as_str());
+                Err(Error::new(ErrorKind::Protocol, text))
+            }
             Delta::Stop { reason, raw } => {
                 self.stop = Some((reason, raw));
                 Ok((None, None))

@@ -63,23 +63,39 @@ impl HttpModel {
     }
 
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
-        let provider = self.spec.provider.as_str();
         let key = self.key(request.api_key.as_deref())?;
+        let of_keys = |name: &str| ["auth", "key", "token", "cookie"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+        let headers = self.spec.headers.iter().chain(&request.options.headers).filter(|(name, _)| of_keys(name));
+        let in_headers =
+            headers.filter_map(|(_, value)| value.as_str()).flat_map(|value| [value, value.trim_start_matches("Bearer ")]);
+        let secrets: Vec<&str> = key.as_deref().into_iter().chain(in_headers).collect();
+        // Servers echo keys, whole or in parts of their texts: none of them goes further.
+        let exchanged = self.exchange(request, key.as_deref(), &secrets, sink).await;
+        exchanged.map_err(|error| error.clone().with_message(&failure::redacted(error.message(), &secrets)))
+    }
+
+    async fn exchange(&self, request: &ModelRequest, key: Option<&str>, secrets: &[&str], sink: &DeltaSink) -> Result<(), Error> {
+        let provider = self.spec.provider.as_str();
         let target = Target { spec: &self.spec, own_address: self.own_address };
         let body = Value::Object(self.protocol.encode(request, target)).to_string();
-        let headers = self.headers(key.as_deref(), &request.options.headers)?;
+        let headers = self.headers(key, &request.options.headers)?;
         let named = |error: Error| error.with_provider(provider);
         let mut response = self.client.post(&self.url, headers, body.into_bytes()).await.map_err(named)?;
         if response.status() != 200 {
-            return Err(self.refusal(&mut response, key.as_deref()).await);
+            return Err(self.refusal(&mut response, secrets).await);
         }
         let mut splitter = Splitter::default();
         let mut decoder = self.protocol.decoder(provider);
+        let (mut frames, mut beginning) = (0_u64, Vec::new());
         loop {
             let chunk = response.chunk().await.map_err(named)?;
+            if frames == 0 && beginning.len() < MAX_ERROR_BODY {
+                beginning.extend_from_slice(chunk.as_deref().unwrap_or_default());
+            }
             let more = {
                 let mut out = sink.lock();
                 let mut take = |frame: Frame<'_>| {
+                    frames += 1;
                     if request.raw_events {
                         let data = serde_json::from_str(&frame.data).unwrap_or_else(|_| Value::String(frame.data.to_string()));
                         out.push(Delta::Raw(Box::new(data)));
@@ -95,25 +111,46 @@ impl HttpModel {
                 return Ok(());
             }
             if chunk.is_none() {
-                return decoder.end(&mut sink.lock());
+                let ended = decoder.end(&mut sink.lock());
+                return if frames == 0 { ended.map_err(|error| self.no_stream(&response, &beginning, error)) } else { ended };
             }
             sink.ready().await;
         }
     }
 
+    /// The error of a good status without a single frame: a page, or a whole JSON answer, where a stream was expected.
+    fn no_stream(&self, response: &Response, body: &[u8], truncated: Error) -> Error {
+        let body = String::from_utf8_lossy(body);
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
+        if body.trim().is_empty() || kind.starts_with("text/event-stream") {
+            return truncated;
+        }
+        let provider = &self.spec.provider;
+        match serde_json::from_str::<Value>(&body) {
+            Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => failure::from_stream(provider, &value),
+            _ => {
+                let start: String = body.trim().chars().take(200).collect();
+                let text = format!("{provider} answered with {kind} instead of an event stream (is base_url right?): {start}");
+                Error::new(ErrorKind::Protocol, text).with_provider(provider)
+            }
+        }
+    }
+
     /// The error of an answer that is not 200.
-    async fn refusal(&self, response: &mut Response, key: Option<&str>) -> Error {
+    async fn refusal(&self, response: &mut Response, secrets: &[&str]) -> Error {
         let status = response.status();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let request_id = header("request-id").or_else(|| header("x-request-id"));
         let location = header("location");
         let mut error = if (300..400).contains(&status) {
             let to = location.unwrap_or_else(|| "another address".to_owned());
-            let text = format!("{} answered {status}, a redirect to {to}; redirects are not followed, set base_url", self.url);
+            let from = format!("{}{}", self.url.origin().ascii_serialization(), self.url.path());
+            let text = format!("{from} answered {status}, a redirect to {to}; redirects are not followed, set base_url");
             Error::new(ErrorKind::Protocol, text).with_provider(&self.spec.provider).with_http_status(status)
         } else {
-            let body = response.text(MAX_ERROR_BODY).await;
-            failure::from_http(&self.spec.provider, status, &body, key)
+            // Redacted here too: a key must not lose its end where a long body is shortened.
+            let body = failure::redacted(&response.text(MAX_ERROR_BODY).await, secrets);
+            failure::from_http(&self.spec.provider, status, &body)
         };
         if let Some(id) = request_id {
             error = error.with_request_id(&id);

@@ -58,7 +58,7 @@ pub struct ModelInfo<'a> {
 }
 
 /// What is passed on to the model with each request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelOptions {
     /// 0 is a value and is sent; `None` is not.
@@ -70,6 +70,16 @@ pub struct ModelOptions {
     /// Headers for each request; they win over the model's and the protocol's own.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
+}
+
+impl std::fmt::Debug for ModelOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the headers: they may have a key.
+        f.debug_struct("ModelOptions")
+            .field("temperature", &self.temperature)
+            .field("max_tokens", &self.max_tokens)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A tool as the model is told of it.

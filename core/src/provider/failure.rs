@@ -1,14 +1,14 @@
 //! A provider's own words for what went wrong, as an [`Error`].
 //!
-//! Bodies differ (`provider-facts` of every vendor's documentation): `error` is an object, a string, or missing with `message`
-//! or `detail` at the top. The provider's message is kept whole; the key, should it be echoed, is not.
+//! Bodies differ by vendor: `error` is an object, a string, or missing with `message` or `detail` at the top. The provider's
+//! message is kept whole.
 
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 
 /// The error of an HTTP answer that is not 200.
-pub(crate) fn from_http(provider: &str, status: u16, body: &str, key: Option<&str>) -> Error {
+pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
     let value: Option<Value> = serde_json::from_str(body).ok();
     let said = value.as_ref().and_then(message).unwrap_or_else(|| {
         let text = body.trim();
@@ -20,7 +20,7 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str, key: Option<&st
     let kind = worded.unwrap_or(ErrorKind::from_http_status(status));
     // Some overflow answers are a bare 413 or 400 without a body.
     let kind = if status == 413 { ErrorKind::ContextOverflow } else { kind };
-    let error = Error::new(kind, redacted(&format!("{provider} answered {status}: {said}"), key))
+    let error = Error::new(kind, format!("{provider} answered {status}: {said}"))
         .with_provider(provider)
         .with_http_status(status)
         .with_retryable(match kind {
@@ -40,12 +40,11 @@ pub(crate) fn from_stream(provider: &str, value: &Value) -> Error {
     Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider)
 }
 
-/// The text without the key.
-pub(crate) fn redacted(text: &str, key: Option<&str>) -> String {
-    match key {
-        Some(key) if !key.is_empty() => text.replace(key, "[key]"),
-        _ => text.to_owned(),
-    }
+/// The text without the keys.
+pub(crate) fn redacted(text: &str, secrets: &[&str]) -> String {
+    // Shorter than this is no key, and taking it out would garble the text.
+    let secrets = secrets.iter().filter(|secret| secret.len() >= 4);
+    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
 }
 
 fn message(value: &Value) -> Option<String> {

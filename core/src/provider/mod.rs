@@ -23,7 +23,7 @@ use crate::usage::Prices;
 /// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON
 /// `{provider, id, protocol, base_url, headers, context_window, max_output_tokens, input, thinking, cost, quirks}`, all but
 /// the first two optional; of the provider `scripted` also `script`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
     /// Who serves it.
     pub provider: String,
@@ -125,13 +125,7 @@ impl ModelSpec {
                 if let Some(Value::Object(cost)) = map.get_mut("cost") {
                     *cost = canonical_names("model cost field", std::mem::take(cost), PRICES, spelling)?;
                 }
-                if let Some((name, value)) = map
-                    .get("headers")
-                    .and_then(Value::as_object)
-                    .and_then(|headers| headers.iter().find(|(_, value)| !value.is_string()))
-                {
-                    return Err(Error::invalid_argument(format!("model: headers.{name}: expected text, got {value}")));
-                }
+                check_headers("model: headers", map.get("headers"))?;
                 let spec: ModelSpec =
                     serde_json::from_value(Value::Object(map)).map_err(|e| Error::invalid_argument(format!("model: {e}")))?;
                 if spec.provider.is_empty() || spec.id.is_empty() {
@@ -146,6 +140,13 @@ impl ModelSpec {
     /// `provider/id`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
+    }
+}
+
+impl std::fmt::Debug for ModelSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the headers: they may have a key.
+        f.debug_struct("ModelSpec").field("name", &self.name()).field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }
 
@@ -223,4 +224,16 @@ fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
     };
     url.set_path(&whole);
     Ok(url)
+}
+
+/// Headers are an object of texts. The error names the header and not its value, which may be a key.
+pub(crate) fn check_headers(what: &str, headers: Option<&Value>) -> Result<(), Error> {
+    match headers {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Object(headers)) => match headers.iter().find(|(_, value)| !value.is_string()) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::invalid_argument(format!("{what}: {name}: expected text"))),
+        },
+        Some(_) => Err(Error::invalid_argument(format!("{what}: expected an object of texts"))),
+    }
 }

@@ -41,15 +41,18 @@ impl Driver {
     /// Asks the model; gives its message, which may have failed.
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
         let asked = self.agent.next_request();
+        self.offered = self.agent.tools_and_settings();
         let timestamp = self.clock.now_ms();
         let (head, prices) = {
             let info = asked.as_ref().map(|(model, _)| model.info()).ok();
-            let text = |pick: fn(&crate::model::ModelInfo<'_>) -> String| info.as_ref().map(pick).unwrap_or_default();
+            // A model that cannot be used still has its name.
+            let name = self.agent.model_name();
+            let (provider, id) = name.split_once('/').unwrap_or_default();
             let head = AssistantMessage {
                 content: Vec::new(),
-                provider: text(|info| info.provider.to_owned()),
-                protocol: text(|info| info.protocol.to_owned()),
-                model: text(|info| info.id.to_owned()),
+                provider: info.map_or(provider, |info| info.provider).to_owned(),
+                protocol: info.map_or("", |info| info.protocol).to_owned(),
+                model: info.map_or(id, |info| info.id).to_owned(),
                 usage: Usage::default(),
                 stop_reason: None,
                 raw_stop_reason: None,

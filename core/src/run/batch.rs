@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::driver::Driver;
+use crate::error::panic_message;
 use crate::event::{EventData, PartialResult};
 use crate::message::{Message, ToolCall, ToolResultMessage};
 use crate::tool::{ExecutionMode, PendingCall, Reply, Tool, ToolContext, ToolOutput};
@@ -70,7 +71,7 @@ impl Driver {
     }
 
     fn is_sequential(&self, calls: &[ToolCall]) -> bool {
-        let (tools, settings) = self.agent.tools_and_settings();
+        let (tools, settings) = &self.offered;
         let mode = |call: &ToolCall| tools.get(&call.name).and_then(|tool| tool.spec().execution_mode);
         settings.tool_execution == ExecutionMode::Sequential
             || calls.iter().any(|call| mode(call) == Some(ExecutionMode::Sequential))
@@ -103,7 +104,7 @@ impl Driver {
 
     /// Finds the tool and checks the arguments; the error is for the model.
     fn prepare(&self, call: &Call) -> Result<Prepared, String> {
-        let (tools, settings) = self.agent.tools_and_settings();
+        let (tools, settings) = &self.offered;
         let tool = tools
             .get(&call.name)
             .ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, tools.names()))?;
@@ -119,14 +120,14 @@ impl Driver {
 
     /// Runs prepared calls, as many at once as allowed, until each has its end. An abort gives those that run the grace time.
     async fn run_calls(&mut self, prepared: Vec<(&mut Call, Prepared)>) {
-        let (_, settings) = self.agent.tools_and_settings();
+        let (most, abort_grace_ms) = (self.offered.1.max_parallel_tools, self.offered.1.abort_grace_ms);
         let mut waiting = prepared.into_iter();
         let mut running: HashMap<usize, &mut Call> = HashMap::new();
         let mut order: Vec<usize> = Vec::new();
         let abort = self.run.abort.clone();
         let mut grace = None;
         loop {
-            while grace.is_none() && running.len() < settings.max_parallel_tools && !self.is_aborted() {
+            while grace.is_none() && running.len() < most && !self.is_aborted() {
                 let Some((call, (tool, arguments))) = waiting.next() else {
                     break;
                 };
@@ -141,7 +142,7 @@ impl Driver {
                 }
                 // Before time can go on: a sleeping tool is to be woken by the abort, not passed by the grace time.
                 running.values().filter_map(|call| call.context.as_ref()).for_each(ToolContext::rouse);
-                grace = Some(self.clock.sleep(settings.abort_grace_ms));
+                grace = Some(Box::pin(self.clock.grace(abort_grace_ms)));
             }
             if running.is_empty() {
                 break;
@@ -189,8 +190,8 @@ impl Driver {
 
     /// Hands a call to its tool; gives the number its replies will have.
     fn launch(&mut self, call: &mut Call, tool: &Arc<dyn Tool>, arguments: Map<String, Value>) -> usize {
-        let number = self.calls;
-        self.calls += 1;
+        let number = self.calls.len();
+        self.calls.push((Arc::clone(&call.id), Arc::clone(&call.name)));
         let pending = PendingCall::new(
             number,
             Arc::clone(&call.id),
@@ -204,9 +205,12 @@ impl Driver {
         call.context = Some(pending.context().clone());
         let (tool, scope) = (Arc::clone(tool), self.scope.clone());
         let may_block = tool.may_block();
-        // A panic drops the call, which answers it; nothing more is to be done about it here.
+        let context = pending.context().clone();
         let start = move || {
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(pending))));
+            let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(pending))));
+            if let Err(payload) = started {
+                context.panicked(&panic_message(&*payload));
+            }
         };
         if may_block {
             drop(tokio::task::spawn_blocking(start));

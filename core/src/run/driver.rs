@@ -15,7 +15,8 @@ use crate::event::{Event, EventData};
 use crate::message::Message;
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::tool::{Replies, Reply, catch_panic};
+use crate::settings::Settings;
+use crate::tool::{Replies, Reply, ToolSet, catch_panic};
 use crate::usage::{Outcome, StopReason};
 
 /// One run at work.
@@ -25,8 +26,10 @@ pub(crate) struct Driver {
     pub(super) clock: Clock,
     pub(super) scope: Scope,
     pub(super) replies: (Replies, mpsc::UnboundedReceiver<(usize, Reply)>),
-    /// How many calls the run has taken up; numbers their replies.
-    pub(super) calls: usize,
+    /// The tools and settings of this turn: what the model was offered is what it can call.
+    pub(super) offered: (ToolSet, Settings),
+    /// The calls the run has launched, by the numbers of their replies: id and tool.
+    pub(super) calls: Vec<(Arc<str>, Arc<str>)>,
     pub(super) turn: u32,
     pub(super) seq: u64,
     /// Events on their way to the queue.
@@ -41,13 +44,15 @@ impl Driver {
         let scope = agent.scope();
         let replies = mpsc::unbounded_channel();
         let (outbox, added) = (Vec::new(), Vec::new());
-        Driver { agent, run, clock, scope, replies, calls: 0, turn: 0, seq: 0, outbox, added, ended: false }
+        let offered = agent.tools_and_settings();
+        let calls = Vec::new();
+        Driver { agent, run, clock, scope, replies, offered, calls, turn: 0, seq: 0, outbox, added, ended: false }
     }
 
     /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
-    pub(crate) async fn drive(mut self, prompts: Vec<Message>, max_turns: u32) {
+    pub(crate) async fn drive(mut self, prompts: Vec<Message>) {
         let clock = self.clock.clone();
-        let course = catch_panic(clock.working(Box::pin(self.course(prompts, max_turns)))).await;
+        let course = catch_panic(clock.working(Box::pin(self.course(prompts)))).await;
         let (outcome, error, turns) = match course {
             Ok(end) => end,
             Err(payload) => {
@@ -73,9 +78,9 @@ impl Driver {
         self.run.abort.is_cancelled()
     }
 
-    async fn course(&mut self, prompts: Vec<Message>, max_turns: u32) -> (Outcome, Option<Error>, u32) {
+    async fn course(&mut self, prompts: Vec<Message>) -> (Outcome, Option<Error>, u32) {
         self.emit(EventData::AgentStart).await;
-        let mut machine = Machine::new(max_turns);
+        let mut machine = Machine::new();
         let mut input = prompts;
         let mut answer: Option<Arc<Message>> = None;
         let mut tool_results = Vec::new();
@@ -109,7 +114,8 @@ impl Driver {
                         let tool_results = std::mem::take(&mut tool_results);
                         self.emit(EventData::TurnEnd { message, tool_results }).await;
                     }
-                    Fact::TurnEnded { aborted: self.is_aborted() }
+                    let (_, settings) = self.agent.tools_and_settings();
+                    Fact::TurnEnded { aborted: self.is_aborted(), max_turns: settings.max_turns }
                 }
                 Step::Finish(outcome) => {
                     let error = match outcome {
@@ -139,8 +145,9 @@ impl Driver {
 
     pub(super) async fn late_reply(&mut self, number: usize, reply: &Reply) {
         if let Reply::Update(_) = reply {
-            let message = "a tool sent an update after its end; it was dropped".to_owned();
-            let data = Box::new(json!({ "call": number }));
+            let (id, name) = self.calls.get(number).cloned().unwrap_or_default();
+            let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");
+            let data = Box::new(json!({ "tool_call_id": &*id, "tool_name": &*name }));
             self.emit(EventData::Diagnostic { code: "late_update", message, data }).await;
         }
     }

@@ -40,14 +40,13 @@ pub(crate) enum Fact {
     Answered { stop_reason: StopReason, calls: usize },
     /// All calls have their results; all of them ask for the end, or not.
     ToolsAnswered { terminate: bool },
-    /// The turn is over; the run was aborted by then, or not.
-    TurnEnded { aborted: bool },
+    /// The turn is over; the run was aborted by then, or not. `max_turns` as it stands now (0: no limit).
+    TurnEnded { aborted: bool, max_turns: u32 },
 }
 
 /// One run's course.
 #[derive(Debug)]
 pub(crate) struct Machine {
-    max_turns: u32,
     turns: u32,
     next: Step,
     /// What the turn has come to so far: how the run ends unless there is more to do.
@@ -62,9 +61,9 @@ enum Ending {
 }
 
 impl Machine {
-    /// A run of at most this many turns (0: no limit).
-    pub(crate) fn new(max_turns: u32) -> Machine {
-        Machine { max_turns, turns: 0, next: Step::BeginTurn, ending: Ending::Final(Outcome::Completed) }
+    /// A run at its start.
+    pub(crate) fn new() -> Machine {
+        Machine { turns: 0, next: Step::BeginTurn, ending: Ending::Final(Outcome::Completed) }
     }
 
     /// What is to be done now.
@@ -104,10 +103,10 @@ impl Machine {
                 }
                 Step::EndTurn
             }
-            Fact::TurnEnded { aborted: true } => Step::Finish(Outcome::Aborted),
-            Fact::TurnEnded { aborted: false } => match self.ending {
+            Fact::TurnEnded { aborted: true, .. } => Step::Finish(Outcome::Aborted),
+            Fact::TurnEnded { aborted: false, max_turns } => match self.ending {
                 Ending::Final(outcome) => Step::Finish(outcome),
-                Ending::Work if self.turns == self.max_turns => Step::Finish(Outcome::MaxTurns),
+                Ending::Work if max_turns != 0 && self.turns >= max_turns => Step::Finish(Outcome::MaxTurns),
                 Ending::Work => Step::BeginTurn,
             },
         };

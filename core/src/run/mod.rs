@@ -201,12 +201,18 @@ pub(crate) fn aborted() -> Error {
     Error::new(ErrorKind::Aborted, "the run was aborted")
 }
 
-/// Pushes what waits in the outbox, and waits for room, during which a virtual clock stands still.
-pub(crate) async fn flush(queue: &EventQueue, outbox: &mut Vec<Event>, busy: impl FnOnce() -> Busy) {
+/// Pushes what waits in the outbox, and waits for room, during which a virtual clock stands still. From an abort on, whoever
+/// asked for it (a shutdown of the runtime too), there is room.
+pub(crate) async fn flush(run: &RunShared, queue: &EventQueue, outbox: &mut Vec<Event>, busy: impl FnOnce() -> Busy) {
     let mut busy = Some(busy);
     let mut held = None;
+    let mut abort = std::pin::pin!(run.abort.cancelled());
     std::future::poll_fn(|cx| {
-        let room = queue.poll_push(outbox, cx);
+        let mut room = queue.poll_push(outbox, cx);
+        if room.is_pending() && abort.as_mut().poll(cx).is_ready() {
+            queue.unbound();
+            room = queue.poll_push(outbox, cx);
+        }
         if room.is_pending()
             && let Some(busy) = busy.take()
         {

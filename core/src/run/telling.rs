@@ -109,7 +109,7 @@ impl Driver {
             return;
         }
         if let Some(queue) = &self.run.queue {
-            flush(queue, &mut self.outbox, || self.clock.busy()).await;
+            flush(&self.run, queue, &mut self.outbox, || self.clock.busy()).await;
         }
     }
 }

@@ -46,8 +46,8 @@ enum Work {
     Working {
         _busy: Busy,
     },
-    /// In the context's `sleep`.
-    Resting,
+    /// In the context's `sleep`, in this many at once.
+    Resting(usize),
     /// Answered, or given up.
     Over,
 }
@@ -110,27 +110,47 @@ impl ToolContext {
         }
     }
 
+    /// The tool panicked while it took up the call. First come, first served: an answer it gave before stands.
+    pub(crate) fn panicked(&self, message: &str) {
+        let _ = self.0.replies.send((self.0.number, Reply::Done(Err(format!("the tool panicked: {message}")))));
+        self.finish();
+    }
+
     /// The run no longer waits for the call.
     pub(crate) fn close(&self) {
         self.finish();
         self.0.over.cancel();
     }
 
-    /// Counts a sleeping call as working again. After an abort its sleep ends, but it may not have noticed yet.
+    /// Counts a sleeping call as working again. After an abort its sleeps end, but it may not have noticed yet.
     pub(crate) fn rouse(&self) {
         let mut work = self.work();
-        if matches!(*work, Work::Resting) {
+        if matches!(*work, Work::Resting(_)) {
             *work = Work::Working { _busy: self.0.clock.busy() };
         }
     }
 
+    /// One sleep begins.
     fn rest(&self) {
         let mut work = self.work();
-        if matches!(*work, Work::Working { .. }) {
-            let before = std::mem::replace(&mut *work, Work::Resting);
-            // Time may go on now, and whom it wakes may want the lock.
-            drop(work);
-            drop(before);
+        let resting = match &*work {
+            Work::Working { .. } => Work::Resting(1),
+            Work::Resting(sleeps) => Work::Resting(sleeps + 1),
+            Work::Over => return,
+        };
+        let before = std::mem::replace(&mut *work, resting);
+        // Time may go on now, and whom it wakes may want the lock.
+        drop(work);
+        drop(before);
+    }
+
+    /// One sleep ends: the call works again unless it is in another, too.
+    fn wake(&self) {
+        let mut work = self.work();
+        match &mut *work {
+            Work::Resting(sleeps) if *sleeps > 1 => *sleeps -= 1,
+            Work::Resting(_) => *work = Work::Working { _busy: self.0.clock.busy() },
+            Work::Working { .. } | Work::Over => {}
         }
     }
 
@@ -159,7 +179,7 @@ impl Future for Waiting<'_> {
         let _working = self.context.0.clock.busy();
         match Pin::new(&mut self.sleep).poll(cx) {
             Poll::Ready(()) => {
-                self.context.rouse();
+                self.end();
                 Poll::Ready(())
             }
             Poll::Pending => {
@@ -173,9 +193,17 @@ impl Future for Waiting<'_> {
     }
 }
 
+impl Waiting<'_> {
+    fn end(&mut self) {
+        if std::mem::take(&mut self.resting) {
+            self.context.wake();
+        }
+    }
+}
+
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.context.rouse();
+        self.end();
     }
 }
 
@@ -251,7 +279,8 @@ impl PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        if !self.answered {
+        // A panic on the thread that took up the call is told by its catcher, with its message.
+        if !self.answered && !(std::thread::panicking() && self.scope.is_inside()) {
             self.answer(Err(format!("the tool {} dropped the call without an answer", self.name())));
         }
     }

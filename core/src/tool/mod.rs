@@ -286,11 +286,10 @@ impl ToolSet {
         Ok(())
     }
 
-    /// Takes a tool out; says whether there was one.
-    pub fn remove(&mut self, name: &str) -> bool {
-        let before = self.0.len();
-        self.0.retain(|tool| tool.spec().name != name);
-        self.0.len() < before
+    /// Takes a tool out and gives it, if there was one.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
+        let at = self.0.iter().position(|tool| tool.spec().name == name)?;
+        Some(self.0.remove(at))
     }
 
     /// The tool of that name.

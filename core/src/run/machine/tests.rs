@@ -5,7 +5,7 @@ use Fact::{Answered, ToolsAnswered, TurnBegun, TurnEnded};
 use Outcome::{Aborted, Completed, MaxTurns, Stopped};
 use Step::{BeginTurn, CallModel, CallTools, EndTurn, Finish};
 
-const GO_ON: Fact = TurnEnded { aborted: false };
+const GO_ON: Fact = TurnEnded { aborted: false, max_turns: 10 };
 const RAN: Fact = ToolsAnswered { terminate: false };
 
 fn answer(stop_reason: StopReason, calls: usize) -> Fact {
@@ -13,11 +13,14 @@ fn answer(stop_reason: StopReason, calls: usize) -> Fact {
 }
 
 /// What a run does, given what happens to it.
-fn course(max_turns: u32, facts: &[Fact]) -> Vec<Step> {
-    let mut machine = Machine::new(max_turns);
+fn course(limit: u32, facts: &[Fact]) -> Vec<Step> {
+    let mut machine = Machine::new();
     let mut steps = vec![machine.next()];
     for fact in facts {
-        machine.tell(*fact);
+        machine.tell(match *fact {
+            TurnEnded { aborted, .. } => TurnEnded { aborted, max_turns: limit },
+            fact => fact,
+        });
         steps.push(machine.next());
     }
     steps
@@ -80,7 +83,7 @@ fn all_tools_asking_for_the_end_stop_the_run() {
 
 #[test]
 fn abort_comes_before_every_other_outcome() {
-    let aborted = TurnEnded { aborted: true };
+    let aborted = TurnEnded { aborted: true, max_turns: 0 };
     for facts in [
         vec![TurnBegun, answer(StopReason::Stop, 0), aborted],
         vec![TurnBegun, answer(StopReason::Error, 0), aborted],
