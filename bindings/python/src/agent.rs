@@ -148,7 +148,7 @@ impl Agent {
         let mut host = self.host.lock();
         host.next_listener += 1;
         let number = host.next_listener;
-        host.listeners.insert(number, (function, subscription));
+        host.listeners.insert(number, (subscription, function));
         Subscription::new(&self.host, number)
     }
 

@@ -31,7 +31,8 @@ pub(crate) struct Host(Mutex<State>);
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
     pub(crate) tools: Vec<Shared>,
-    pub(crate) listeners: BTreeMap<u64, (Shared, Subscription)>,
+    /// In this order: the engine lets go of a function first, under a lock of its own, and we as the last.
+    pub(crate) listeners: BTreeMap<u64, (Subscription, Shared)>,
     pub(crate) next_listener: u64,
 }
 
@@ -65,7 +66,7 @@ impl Host {
             // Somebody is at work with it, so it is not garbage.
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
-        let listeners = state.listeners.values().map(|(function, _)| function);
+        let listeners = state.listeners.values().map(|(_, function)| function);
         let vars = state.caller.iter().map(|caller| &caller.vars);
         state.tools.iter().chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }

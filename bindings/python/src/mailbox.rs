@@ -12,6 +12,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::host::Shared;
 use crate::listener::Telling;
 use crate::runtime;
 use crate::tool::Call;
@@ -60,7 +61,8 @@ struct State {
 
 enum Bell {
     Pipe(PipeReader, PipeWriter),
-    Call(Py<PyAny>),
+    /// The function holds the loop, and the loop us; closing lets go of it.
+    Call(Mutex<Option<Shared>>),
 }
 
 impl Post {
@@ -88,7 +90,8 @@ impl Post {
             // At most one byte is ever in the pipe, so this does not block; it fails only when the loop's side is gone.
             Bell::Pipe(_, writer) => drop((&mut &*writer).write(&[0])),
             Bell::Call(function) => {
-                let called = runtime::attached(|py| function.call0(py).is_ok());
+                let function = function.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let called = runtime::attached(|py| function.as_ref().is_some_and(|function| function.call0(py).is_ok()));
                 if called != Some(true) {
                     self.close();
                 }
@@ -114,6 +117,10 @@ impl Post {
         state.closed = true;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
+        if let Bell::Call(function) = &self.bell {
+            let function = function.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(function);
+        }
         jobs.into_iter().for_each(Job::refuse);
     }
 }
@@ -138,6 +145,13 @@ impl Mailbox {
     }
 }
 
+impl Drop for Mailbox {
+    fn drop(&mut self) {
+        // Its loop is gone, perhaps without a word.
+        self.0.close();
+    }
+}
+
 #[pymethods]
 impl Mailbox {
     /// With a function, the loop is woken by calling it from any thread; without, by a pipe.
@@ -145,7 +159,7 @@ impl Mailbox {
     #[pyo3(signature = (wake=None))]
     fn new(wake: Option<Py<PyAny>>) -> PyResult<Mailbox> {
         let bell = match wake {
-            Some(function) => Bell::Call(function),
+            Some(function) => Bell::Call(Mutex::new(Some(Arc::new(function)))),
             None => {
                 let (reader, writer) = std::io::pipe()?;
                 Bell::Pipe(reader, writer)

@@ -1,11 +1,13 @@
 """The package in a process: import, threads, forks, event loops of other makes, type checkers."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import textwrap
 import threading
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -228,6 +230,23 @@ def test_on_uvloop():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # uvloop's own
         assert uvloop.run(main()) == ["true", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("make", "properly"), [(asyncio.new_event_loop, True), (asyncio.new_event_loop, False), (WithoutReaders, True)]
+)
+def test_loops_are_let_go(make, properly):
+    story = agent(*[says("ok")] * 3)
+    loop = make()
+    loop.run_until_complete(story.prompt("go"))
+    if properly:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    gone = weakref.ref(loop)
+    del loop
+    gc.collect()
+    assert gone() is None
+    assert asyncio.run(story.prompt("again")).text == "ok"
 
 
 def test_a_run_ends_with_the_loop_it_was_started_on():

@@ -12,7 +12,7 @@ import inspect
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from ._native import Call, Mailbox, Telling
 from .errors import InvalidStateError
@@ -28,7 +28,8 @@ T = TypeVar("T")
 numbers = itertools.count(1)
 """Numbers that nothing else has: they say who waits, and mark the code inside a run."""
 
-_bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, Bridge] = WeakKeyDictionary()
+# A loop holds its bridge, through the pipe it watches, and not the other way round: nothing of ours keeps a loop.
+_bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, ref[Bridge]] = WeakKeyDictionary()
 
 
 def current() -> Bridge:
@@ -38,9 +39,11 @@ def current() -> Bridge:
     except RuntimeError:
         text = "there is no running event loop here; call this from async code, for example inside asyncio.run(main())"
         raise InvalidStateError(text) from None
-    bridge = _bridges.get(loop)
+    known = _bridges.get(loop)
+    bridge = None if known is None else known()
     if bridge is None:
-        bridge = _bridges[loop] = Bridge(loop)
+        bridge = Bridge(loop)
+        _bridges[loop] = ref(bridge)
     return bridge
 
 

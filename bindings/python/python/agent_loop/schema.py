@@ -48,7 +48,7 @@ class Signature:
         properties: dict[str, Schema] = {}
         required = []
         hints = hints_of(name, function) if derive else context_only(function)
-        for parameter in inspect.signature(function).parameters.values():
+        for parameter in parameters_of(function):
             hint = hints.get(parameter.name, parameter.empty)
             if is_context(hint):
                 self.context = parameter.name
@@ -103,11 +103,20 @@ def context_only(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return hints_of("", function)
     except TypeError:
-        plain = inspect.signature(function).parameters.values()
-        return {parameter.name: parameter.annotation for parameter in plain}
+        return {parameter.name: parameter.annotation for parameter in parameters_of(function)}
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    if sys.version_info >= (3, 14):
+        # Annotations are evaluated when looked at, and some may name what is not there.
+        from annotationlib import Format
+
+        return list(inspect.signature(function, annotation_format=Format.FORWARDREF).parameters.values())
+    return list(inspect.signature(function).parameters.values())
 
 
 def is_context(hint: Any) -> bool:
+    hint = getattr(hint, "__forward_arg__", hint)
     if isinstance(hint, str):
         return hint.rpartition(".")[2] == ToolContext.__name__
     return hint is ToolContext or ToolContext in typing.get_args(hint)
