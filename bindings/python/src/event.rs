@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
-use crate::block::{block, blocks, match_args};
+use crate::block::{block, match_args};
 use crate::message::{message, messages};
+use crate::tool::{PartialResult, ToolOutput};
 use crate::usage::Usage;
 use crate::{error, json};
 
@@ -296,68 +297,5 @@ event_class! {
     /// One frame as the provider sent it (`raw_events=True`).
     Raw of Event ["data"] {
         data: |py, EventData::Raw { data }| json::to_py(py, data)?,
-    }
-}
-
-/// A tool's answer as events show it.
-#[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct ToolOutput(agent_loop::ToolOutput);
-
-#[pymethods]
-impl ToolOutput {
-    #[getter]
-    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        blocks(py, &self.0.content)
-    }
-
-    #[getter]
-    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_py(py, &self.0.details)
-    }
-
-    #[getter]
-    fn terminate(&self) -> bool {
-        self.0.terminate
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_dict(py, &self.0)
-    }
-
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<ToolOutput>().is_ok_and(|other| other.get().0 == self.0)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        json::repr(py, "ToolOutput", &self.0, &[])
-    }
-}
-
-/// What a tool says before its answer.
-#[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct PartialResult(agent_loop::PartialResult);
-
-#[pymethods]
-impl PartialResult {
-    #[getter]
-    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        blocks(py, &self.0.content)
-    }
-
-    #[getter]
-    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_py(py, &self.0.details)
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_dict(py, &self.0)
-    }
-
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<PartialResult>().is_ok_and(|other| other.get().0 == self.0)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        json::repr(py, "PartialResult", &self.0, &[])
     }
 }

@@ -27,16 +27,16 @@ mod _native {
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
         event::{
-            AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, PartialResult, Raw, Retry,
-            TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart,
-            ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
+            AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, Raw, Retry, TextDelta, TextEnd,
+            TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
+            ToolExecutionStart, ToolExecutionUpdate, TurnEnd, TurnStart,
         },
         listener::{Subscription, Telling},
         mailbox::Mailbox,
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
         pending::Pending,
         run::{Run, RunResult},
-        tool::{Call, ToolSpec},
+        tool::{Call, PartialResult, ToolOutput, ToolSpec},
         usage::{Cost, Usage},
     };
 

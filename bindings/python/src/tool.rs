@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use agent_loop::{PendingCall, Tool, ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
+use crate::block::blocks;
 use crate::error::raised;
 use crate::host::{Host, Shared};
 use crate::mailbox::{CLOSED, Job, Mailbox};
@@ -229,4 +230,67 @@ fn millis(ms: f64) -> PyResult<u64> {
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not negative; too much becomes the most
     Ok(ms.ceil() as u64)
+}
+
+/// A tool's answer as events show it.
+#[pyclass(frozen, module = "agent_loop")]
+pub(crate) struct ToolOutput(pub(crate) agent_loop::ToolOutput);
+
+#[pymethods]
+impl ToolOutput {
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        blocks(py, &self.0.content)
+    }
+
+    #[getter]
+    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_py(py, &self.0.details)
+    }
+
+    #[getter]
+    fn terminate(&self) -> bool {
+        self.0.terminate
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<ToolOutput>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        json::repr(py, "ToolOutput", &self.0, &[])
+    }
+}
+
+/// What a tool says before its answer.
+#[pyclass(frozen, module = "agent_loop")]
+pub(crate) struct PartialResult(pub(crate) agent_loop::PartialResult);
+
+#[pymethods]
+impl PartialResult {
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        blocks(py, &self.0.content)
+    }
+
+    #[getter]
+    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_py(py, &self.0.details)
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<PartialResult>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        json::repr(py, "PartialResult", &self.0, &[])
+    }
 }

@@ -51,3 +51,10 @@ def kinds(events):
 def results(outcome):
     """The texts of a run's tool results."""
     return [message.text for message in outcome.messages if message.role == "tool_result"]
+
+
+async def answer_of(made, *, name=None, **arguments):
+    """The text and error flag of one call's result."""
+    story = agent(calls(name or made.name, **arguments), says("done"), tools=[made])
+    (message,) = [message for message in (await story.prompt("go")).messages if message.role == "tool_result"]
+    return message.text, message.is_error

@@ -1,0 +1,263 @@
+"""What becomes of calls: arguments, answers, several at once."""
+
+import asyncio
+import threading
+import time
+from datetime import datetime
+
+import pytest
+from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionStart, tool
+from stories import agent, answer_of, calls, events_of, results, says
+
+# ---- what becomes of answers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("text", "text"),
+        (1.5, "1.5"),
+        (345, "345"),
+        (True, "true"),
+        (2**64 - 1, str(2**64 - 1)),
+        ({"b": 1, "a": [None, "é🙂"]}, '{"b":1,"a":[null,"é🙂"]}'),
+        ((1, 2), "[1,2]"),
+        ({"content": [{"type": "text", "text": "full"}], "details": {"x": 1}}, "full"),
+        ({"content": "not blocks"}, '{"content":"not blocks"}'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_answers(value, text, kind):
+    async def give(arguments, context):
+        return value
+
+    def give_plain(arguments, context):
+        return value
+
+    made = Tool(name="give", execute=give if kind == "async" else give_plain)
+    assert await answer_of(made) == (text, False)
+
+
+def loops():
+    value = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), "ValueError: the answer: NaN is not JSON"),
+        ({"x": [float("inf")]}, "ValueError: the answer: at /x/0: inf is not JSON"),
+        (object(), "TypeError: the answer: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
+        ({"when": datetime(2020, 1, 1)}, "TypeError: the answer: at /when: a value of type datetime is not JSON"),
+        ({1: 2}, "TypeError: the answer: the key 1 is not a str"),
+        ({1, 2}, "TypeError: the answer: a value of type set is not JSON"),
+        (b"bytes", "TypeError: the answer: a value of type bytes is not JSON"),
+        (2**64, "ValueError: the answer: a whole number beyond 64 bits; give it as text"),
+        (loops(), "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_what_is_not_json_is_an_error_result(value, text, kind):
+    async def give(arguments, context):
+        return value
+
+    def give_plain(arguments, context):
+        return value
+
+    said, is_error = await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain))
+    assert is_error and said.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (ValueError(), "ValueError"),
+        (asyncio.CancelledError(), "CancelledError"),
+        (InvalidArgumentError("no"), "InvalidArgumentError: no"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_what_a_tool_raises_goes_back_to_the_model(error, text, kind):
+    async def give(arguments, context):
+        await asyncio.sleep(0)
+        raise error
+
+    def give_plain(arguments, context):
+        raise error
+
+    assert await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain)) == (text, True)
+
+
+async def test_leaving_python_in_a_plain_tool_is_its_error_too():
+    @tool
+    def leave():
+        """Leaves."""
+        raise SystemExit(3)
+
+    assert await answer_of(leave) == ("SystemExit: 3", True)
+
+
+async def test_a_plain_function_that_gives_a_coroutine():
+    async def later():
+        return 1
+
+    @tool
+    def wrong():
+        """Forgot the async."""
+        return later()
+
+    text, is_error = await answer_of(wrong)
+    assert is_error
+    assert text == "TypeError: the tool wrong is a plain function that returned a coroutine; make it an async function"
+
+
+async def test_a_result_may_say_that_it_is_an_error_and_that_the_run_may_end():
+    @tool
+    async def give():
+        """Gives a full result."""
+        return {"content": [{"type": "text", "text": "bad"}], "is_error": True, "terminate": True}
+
+    outcome = await agent(calls("give"), says("never"), tools=[give]).prompt("go")
+    assert outcome.outcome == "stopped"
+    assert (outcome.messages[-1].text, outcome.messages[-1].is_error) == ("bad", True)
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------------
+
+
+async def test_arguments_are_checked_before_the_tool_sees_them():
+    seen = []
+
+    @tool
+    async def take(n: int, flag: bool = False):
+        """Takes."""
+        seen.append((n, flag))
+
+    story = agent(
+        calls("take", n="5", flag="true"), calls("take", n="five"), calls("take", n=1, m=2), calls("take", n=2.0), says("end"), tools=[take]
+    )
+    texts = results(await story.prompt("go"))
+    assert seen == [(5, True), (2, False)] and type(seen[1][0]) is int
+    assert texts[1] == 'the arguments of take do not fit its schema:\n/n: "five" is not of type "integer"'
+    assert texts[2] == "the arguments of take do not fit its schema:\n/m: is not a parameter"
+
+
+async def test_validation_can_be_off():
+    @tool
+    async def take(n: int):
+        """Takes."""
+        return n
+
+    outcome = await agent(calls("take", n="five"), says("end"), tools=[take], validation="off").prompt("go")
+    assert results(outcome) == ["five"]
+
+
+def idle():
+    """Does nothing."""
+
+
+async def test_an_unknown_tool_is_told_to_the_model():
+    outcome = await agent(calls("nothing"), says("end"), tools=[tool(idle)]).prompt("go")
+    assert results(outcome) == ['there is no tool named "nothing"; the tools are: idle']
+
+
+# ---- several calls at once ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_calls_of_a_message_run_side_by_side(kind):
+    together = threading.Barrier(3, timeout=30)
+    gate = asyncio.Event()
+    inside = 0
+
+    @tool(name="meet")
+    async def meet():
+        """Meets the others."""
+        nonlocal inside
+        inside += 1
+        if inside == 3:
+            gate.set()
+        await gate.wait()
+        return "met"
+
+    @tool(name="meet")
+    def meet_plain():
+        """Meets the others."""
+        together.wait()
+        return "met"
+
+    made = meet if kind == "async" else meet_plain
+    outcome = await agent(calls("meet", {}, {}, {}), says("end"), tools=[made]).prompt("go")
+    assert results(outcome) == ["met"] * 3
+
+
+def most_at_once():
+    """A tool, and how many of it ran at once."""
+    inside, most = 0, [0]
+
+    @tool
+    async def count(context: ToolContext):
+        """Counts."""
+        nonlocal inside
+        inside += 1
+        most[0] = max(most[0], inside)
+        await context.sleep(10)
+        inside -= 1
+        return most[0]
+
+    return count, most
+
+
+@pytest.mark.parametrize(
+    ("options", "mode", "expected"),
+    [
+        ({}, None, 8),
+        ({"max_parallel_tools": 3}, None, 3),
+        ({"tool_execution": "sequential"}, None, 1),
+        ({}, "sequential", 1),
+    ],
+)
+async def test_how_many_run_at_once(options, mode, expected):
+    count, most = most_at_once()
+    made = Tool(name="count", execute=count.execute, execution_mode=mode)
+    story = agent(calls("count", *[{}] * 12), says("end"), tools=[made], **options)
+    await story.prompt("go")
+    assert most == [expected]
+
+
+async def test_results_stand_in_the_order_of_the_calls():
+    @tool
+    async def nap(context: ToolContext, ms: int):
+        """Sleeps."""
+        await context.sleep(ms)
+        return ms
+
+    story = agent(calls("nap", {"ms": 30}, {"ms": 20}, {"ms": 10}), says("end"), tools=[nap])
+    events = await events_of(story.stream("go"))
+    ends = [event.result.content[0].text for event in events if isinstance(event, ToolExecutionEnd)]
+    assert ends == ["10", "20", "30"]
+    shown = [event.message.text for event in events if event.type == "message_end" and event.message.role == "tool_result"]
+    assert shown == ["30", "20", "10"]
+    assert [event.arguments["ms"] for event in events if isinstance(event, ToolExecutionStart)] == [30, 20, 10]
+
+
+async def test_plain_and_async_tools_in_one_batch():
+    @tool
+    def plain():
+        """Plain."""
+        time.sleep(0.01)
+        return "plain"
+
+    @tool
+    async def quick():
+        """Async."""
+        return "async"
+
+    answer = [*calls("plain")[:1], *calls("quick")]
+    answer[1]["delta"]["tool_call"]["id"] = "call_1"
+    assert results(await agent(answer, says("end"), tools=[plain, quick]).prompt("go")) == ["plain", "async"]
