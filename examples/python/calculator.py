@@ -9,7 +9,18 @@ import json
 import sys
 from typing import Literal
 
-from agent_loop import Agent, AgentEnd, AgentError, Event, TextDelta, TextEnd, ToolExecutionEnd, ToolExecutionStart, TurnStart, tool
+from agent_loop import (
+    Agent,
+    AgentEnd,
+    AgentError,
+    Event,
+    TextDelta,
+    TextEnd,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    TurnStart,
+    tool,
+)
 
 
 @tool(description="Perform basic arithmetic operations")

@@ -34,7 +34,9 @@ def mock(folder, *answers):
 
 def chat(*deltas, end="stop"):
     """A body of the chat protocol: a frame for each delta, the stop, the closing line."""
-    chunks = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas] + [{"index": 0, "delta": {}, "finish_reason": end}]
+    chunks = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas] + [
+        {"index": 0, "delta": {}, "finish_reason": end}
+    ]
     frames = [json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [chunk]}) for chunk in chunks]
     return "".join(f"data: {frame}\n\n" for frame in [*frames, "[DONE]"])
 

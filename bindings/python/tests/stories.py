@@ -17,7 +17,9 @@ def says(*pieces):
 
 def calls(name, *many, **arguments):
     """An answer with a tool call, or one for each of `many` dicts of arguments."""
-    steps = [{"delta": {"tool_call": {"id": f"call_{n}", "name": name, "arguments": a}}} for n, a in enumerate(many or [arguments])]
+    steps = [
+        {"delta": {"tool_call": {"id": f"call_{n}", "name": name, "arguments": a}}} for n, a in enumerate(many or [arguments])
+    ]
     return [*steps, END]
 
 

@@ -53,7 +53,11 @@ def test_an_unknown_option_lists_what_there_is():
         ("acme/x", InvalidArgumentError, 'model "acme/x": unknown provider "acme"; known are anthropic, openai'),
         (5, InvalidArgumentError, 'model: expected "provider/id" or an object, got 5'),
         ({"provider": "openai"}, InvalidArgumentError, "model: missing field `id`"),
-        ({"provider": "openai", "id": "x", "base_ur": "y"}, InvalidArgumentError, 'unknown model field "base_ur"; did you mean "base_url"?'),
+        (
+            {"provider": "openai", "id": "x", "base_ur": "y"},
+            InvalidArgumentError,
+            'unknown model field "base_ur"; did you mean "base_url"?',
+        ),
         ({"provider": "scripted", "id": "x"}, InvalidArgumentError, 'model "scripted/x": script is missing'),
         (
             {"provider": "scripted", "id": "x", "script": [[{"wait": 5}]]},

@@ -56,7 +56,10 @@ def loops():
         ({1, 2}, "TypeError: the answer: a value of type set is not JSON"),
         (b"bytes", "TypeError: the answer: a value of type bytes is not JSON"),
         (2**64, "ValueError: the answer: a whole number beyond 64 bits; give it as text"),
-        (loops(), "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself"),
+        (
+            loops(),
+            "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["async", "plain"])
@@ -139,7 +142,12 @@ async def test_arguments_are_checked_before_the_tool_sees_them():
         seen.append((n, flag))
 
     story = agent(
-        calls("take", n="5", flag="true"), calls("take", n="five"), calls("take", n=1, m=2), calls("take", n=2.0), says("end"), tools=[take]
+        calls("take", n="5", flag="true"),
+        calls("take", n="five"),
+        calls("take", n=1, m=2),
+        calls("take", n=2.0),
+        says("end"),
+        tools=[take],
     )
     texts = results(await story.prompt("go"))
     assert seen == [(5, True), (2, False)] and type(seen[1][0]) is int

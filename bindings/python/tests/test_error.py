@@ -133,7 +133,13 @@ async def test_a_stream_cut_in_the_middle_keeps_what_came(tmp_path):
 async def test_options_reach_the_server(tmp_path):
     with mock(tmp_path, {"body": chat({"content": "hi"})}) as url:
         story = Agent(
-            "openai/tiny", base_url=f"{url}/v1", api_key="k", temperature=0, max_tokens=7, headers={"x-own": "yes"}, system_prompt="S"
+            "openai/tiny",
+            base_url=f"{url}/v1",
+            api_key="k",
+            temperature=0,
+            max_tokens=7,
+            headers={"x-own": "yes"},
+            system_prompt="S",
         )
         assert (await story.prompt("hello")).text == "hi"
         (request,) = asked(url)

@@ -66,7 +66,12 @@ def test_messages_have_the_class_of_their_role():
     assert [type(message) for message in history()] == [UserMessage, AssistantMessage, ToolResultMessage, CustomMessage]
     assert [message.role for message in history()] == ["user", "assistant", "tool_result", "note"]
     assert (user.text, user.timestamp, user.content[1].mime_type) == ("Look", 1, "image/png")
-    assert (assistant.text, assistant.provider, assistant.protocol, assistant.model) == ("I see it", "anthropic", "anthropic", "m")
+    assert (assistant.text, assistant.provider, assistant.protocol, assistant.model) == (
+        "I see it",
+        "anthropic",
+        "anthropic",
+        "m",
+    )
     assert (assistant.stop_reason, assistant.raw_stop_reason, assistant.response_id) == ("tool_use", "tool_use", "msg_1")
     assert assistant.error is None
     assert [call.name for call in assistant.tool_calls] == ["zoom"]

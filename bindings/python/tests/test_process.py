@@ -323,8 +323,12 @@ def test_user_code_type_checks(tmp_path):
     good = tmp_path / "good.py"
     good.write_text(TYPED)
     bad = tmp_path / "bad.py"
-    bad.write_text('from agent_loop import Agent\nAgent("openai/tiny", temprature=0)\nAgent("openai/tiny", tool_execution="both")\n')
+    bad.write_text(
+        'from agent_loop import Agent\nAgent("openai/tiny", temprature=0)\nAgent("openai/tiny", tool_execution="both")\n'
+    )
     for program, code in [(good, 0), (bad, 1)]:
-        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path, timeout=300
+        )
         assert done.returncode == code, done.stdout + done.stderr
     assert "Found 2 errors" in done.stdout, done.stdout

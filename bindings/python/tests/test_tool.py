@@ -65,7 +65,11 @@ async def test_a_tool_without_a_decorator():
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: Tool(name="a b", execute=print), InvalidArgumentError, "tool name \"a b\": use 1 to 64 letters, digits, '_' or '-'"),
+        (
+            lambda: Tool(name="a b", execute=print),
+            InvalidArgumentError,
+            "tool name \"a b\": use 1 to 64 letters, digits, '_' or '-'",
+        ),
         (
             lambda: Tool(name="x", execute=print, parameters={"type": "object", "properties": {"a": {"type": "strin"}}}),
             InvalidArgumentError,
@@ -76,12 +80,28 @@ async def test_a_tool_without_a_decorator():
             InvalidArgumentError,
             'tool "x": parameters is not a JSON Schema: at "/type": arguments are an object, so this must be "object"',
         ),
-        (lambda: Tool(name="x", execute=print, paramters={}), InvalidArgumentError, 'unknown tool field "paramters"; did you mean "parameters"?'),
-        (lambda: tool(execution_mod="parallel")(test_all), InvalidArgumentError, 'unknown tool field "execution_mod"; did you mean "execution_mode"?'),
-        (lambda: tool(execution_mode="both")(test_all), InvalidArgumentError, 'tool: execution_mode: expected "parallel" or "sequential", got "both"'),
+        (
+            lambda: Tool(name="x", execute=print, paramters={}),
+            InvalidArgumentError,
+            'unknown tool field "paramters"; did you mean "parameters"?',
+        ),
+        (
+            lambda: tool(execution_mod="parallel")(test_all),
+            InvalidArgumentError,
+            'unknown tool field "execution_mod"; did you mean "execution_mode"?',
+        ),
+        (
+            lambda: tool(execution_mode="both")(test_all),
+            InvalidArgumentError,
+            'tool: execution_mode: expected "parallel" or "sequential", got "both"',
+        ),
         (lambda: Tool(name="x", execute="print"), TypeError, "tool 'x': execute: expected a function, got str"),
         (lambda: Tool(name=5, execute=print), InvalidArgumentError, "tool: name: expected text, got 5"),
-        (lambda: Tool(name="x", execute=print, parameters={"a": object()}), TypeError, "tool: at /parameters/a: a value of type object"),
+        (
+            lambda: Tool(name="x", execute=print, parameters={"a": object()}),
+            TypeError,
+            "tool: at /parameters/a: a value of type object",
+        ),
         (lambda: tool("name"), TypeError, "tool: expected a function, got str; use Tool(name=…, execute=…) or @tool(name=…)"),
         (lambda: tool(lambda: 1), InvalidArgumentError, 'tool name "<lambda>": use 1 to 64 letters'),
     ],

@@ -259,9 +259,7 @@ def of_dataclass(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | No
     return schema, read
 
 
-def of_fields(
-    hint: Any, fields: dict[str, Any], required: list[str], outer: tuple[Any, ...]
-) -> tuple[Schema, dict[str, Reader]]:
+def of_fields(hint: Any, fields: dict[str, Any], required: list[str], outer: tuple[Any, ...]) -> tuple[Schema, dict[str, Reader]]:
     properties = {}
     readers = {}
     for name, field in fields.items():

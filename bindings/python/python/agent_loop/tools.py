@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal
 
     from typing_extensions import Never
