@@ -5,11 +5,15 @@ server at URL and real time; the others the scripted model.
 """
 
 import asyncio
+import signal
 import sys
 import threading
 import time
 
 from agent_loop import Agent, ToolContext, tool
+
+# A shell's background jobs start with Ctrl-C ignored, and hand that on: here it is wanted, wherever the tests run.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ready = threading.Event()
 
