@@ -155,7 +155,7 @@ test('an update that is not JSON fails the call, one after the answer is dropped
   const [first] = events.filter((event) => event.type === 'tool_execution_end')
   assert.deepEqual([first.isError, first.result.content[0].text], [true, "the tool's result is not JSON: the BigInt 1n is not JSON"])
   const told = events.find((event) => event.type === 'diagnostic')
-  assert.deepEqual([told.code, told.message], ['late_update', 'a tool sent an update after its end; it was dropped'])
+  assert.deepEqual([told.code, told.message], ['late_update', 'the tool late sent an update after the end of its call b; it was dropped'])
 })
 
 test('parallel tools run side by side, as many as allowed; sequential ones do not', async () => {
