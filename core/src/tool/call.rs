@@ -280,7 +280,8 @@ impl PendingCall {
 impl Drop for PendingCall {
     fn drop(&mut self) {
         // A panic on the thread that took up the call is told by its catcher, with its message.
-        if !self.answered && !(std::thread::panicking() && self.scope.is_inside()) {
+        let told_elsewhere = std::thread::panicking() && self.scope.is_inside();
+        if !self.answered && !told_elsewhere {
             self.answer(Err(format!("the tool {} dropped the call without an answer", self.name())));
         }
     }
