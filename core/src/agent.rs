@@ -2,6 +2,7 @@
 //!
 //! Here are its runs and listeners; what it is set to is in `setup`, its state in `state`.
 
+mod looped;
 mod setup;
 mod state;
 
@@ -15,16 +16,18 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::listener::{Listener, Listeners, Subscription};
 use crate::message::Prompt;
-use crate::model::{Model, ModelRequest, ToolDescription};
-use crate::protocol::prepare;
+use crate::model::Model;
 use crate::provider::ModelSpec;
-use crate::result::RunResult;
-use crate::run::driver::Driver;
+use crate::result::{RunResult, Undelivered};
+use crate::run::driver::{Beginning, Driver};
+use crate::run::inbox::{Inbox, Which};
 use crate::run::{AbortHandle, Run, RunShared};
 use crate::runtime::Runtime;
 use crate::scope::Scope;
 use crate::settings::Settings;
-use crate::tool::{Tool, ToolSet};
+use crate::tool::ToolSet;
+pub use looped::{Context, resume, run};
+pub(crate) use state::Offered;
 use state::{Source, State};
 
 /// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.
@@ -45,6 +48,8 @@ struct Inner {
     state: Mutex<State>,
     listeners: Arc<Listeners>,
     idle: Notify,
+    /// Whether this stands for a run without an agent: what its queues keep goes into the run's result.
+    is_loop: bool,
 }
 
 static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
@@ -69,26 +74,32 @@ impl Agent {
     }
 
     fn with_source(model: Source) -> Agent {
-        Agent(Arc::new(Inner {
-            id: NEXT_AGENT.fetch_add(1, Ordering::Relaxed),
-            state: Mutex::new(State {
-                runtime: None,
-                model,
-                base_url: None,
-                api_key: None,
-                resolved: None,
-                settings: Settings::default(),
-                tools: ToolSet::default(),
-                descriptions: None,
-                messages: Arc::default(),
-                active: None,
-                streaming_message: None,
-                pending_tool_calls: Vec::new(),
-                error: None,
-            }),
-            listeners: Arc::default(),
-            idle: Notify::new(),
-        }))
+        let state = State {
+            runtime: None,
+            model,
+            provider: None,
+            base_url: None,
+            api_key: None,
+            resolved: None,
+            settings: Settings::default(),
+            tools: ToolSet::default(),
+            descriptions: None,
+            hooks: Arc::default(),
+            middleware: Arc::default(),
+            messages: Arc::default(),
+            inbox: Inbox::default(),
+            active: None,
+            streaming_message: None,
+            pending_tool_calls: Vec::new(),
+            error: None,
+        };
+        Agent::from_state(state, false)
+    }
+
+    fn from_state(state: State, is_loop: bool) -> Agent {
+        let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
+        let (listeners, idle) = (Arc::default(), Notify::new());
+        Agent(Arc::new(Inner { id, state: Mutex::new(state), listeners, idle, is_loop }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -107,7 +118,7 @@ impl Agent {
     /// `busy` while a run is active; `invalid_argument` for an unusable model; `invalid_state` inside a callback of this agent,
     /// without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is `error`.
     pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<RunResult, Error> {
-        self.start(prompt.into(), false)?.result().await
+        self.start(Some(prompt.into()), false)?.result().await
     }
 
     /// Starts a run and gives its events as they come.
@@ -115,7 +126,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::prompt`], but for the run's own.
     pub fn stream(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(prompt.into(), true)
+        self.start(Some(prompt.into()), true)
     }
 
     /// Starts a run without a queue of events, for listeners alone.
@@ -123,12 +134,38 @@ impl Agent {
     /// # Errors
     /// As [`Agent::stream`].
     pub fn start_quiet(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(prompt.into(), false)
+        self.start(Some(prompt.into()), false)
     }
 
-    fn start(&self, prompt: Prompt, with_queue: bool) -> Result<Run, Error> {
+    /// Goes on from the transcript as it stands, adding no message; after an answer, with what waits in the steering queue, else
+    /// in the follow-up queue. Messages that failed and application roles are looked through when the last message is judged.
+    ///
+    /// # Errors
+    /// `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty; else as
+    /// [`Agent::prompt`].
+    pub async fn resume(&self) -> Result<RunResult, Error> {
+        self.start(None, false)?.result().await
+    }
+
+    /// As [`Agent::resume`], and gives the events as they come.
+    ///
+    /// # Errors
+    /// As [`Agent::resume`], but for the run's own.
+    pub fn stream_resume(&self) -> Result<Run, Error> {
+        self.start(None, true)
+    }
+
+    /// As [`Agent::resume`], without a queue of events.
+    ///
+    /// # Errors
+    /// As [`Agent::stream_resume`].
+    pub fn resume_quiet(&self) -> Result<Run, Error> {
+        self.start(None, false)
+    }
+
+    fn start(&self, prompt: Option<Prompt>, with_queue: bool) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
-        if prompt.0.is_empty() {
+        if prompt.as_ref().is_some_and(|prompt| prompt.0.is_empty()) {
             return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
         }
         let mut state = self.state();
@@ -143,14 +180,75 @@ impl Agent {
         let model = state.resolve(runtime.client())?;
         let clock = model.clock();
         state.resolved = Some(model);
+        let queued = match prompt {
+            Some(_) => Vec::new(),
+            None => state.resumed(self.0.is_loop)?,
+        };
         let run = Arc::new(RunShared::new(run_id(), with_queue, runtime.token()));
         state.active = Some(Arc::clone(&run));
         state.error = None;
         drop(state);
-        let prompts = prompt.into_messages(clock.now_ms());
+        let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
         let driver = Driver::new(self.clone(), Arc::clone(&run), clock);
-        runtime.spawn_run(driver.drive(prompts));
+        runtime.spawn_run(driver.drive(Beginning { prompts, queued }));
         Ok(Run::new(run, self.clone()))
+    }
+
+    /// Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a turn,
+    /// or among its tool calls, of which those that do not run yet are skipped (see `steering_policy`). From any thread and any
+    /// callback.
+    pub fn steer(&self, message: impl Into<Prompt>) {
+        self.inbox(|inbox| inbox.push(Which::Steering, message.into().0));
+    }
+
+    /// Queues a message for when a run would have ended. From any thread and any callback.
+    pub fn follow_up(&self, message: impl Into<Prompt>) {
+        self.inbox(|inbox| inbox.push(Which::FollowUp, message.into().0));
+    }
+
+    pub(crate) fn queue(&self, which: Which, prompt: Prompt) -> Result<(), Error> {
+        let mut state = self.state();
+        if self.0.is_loop && state.active.is_none() {
+            let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        state.inbox.push(which, prompt.0);
+        Ok(())
+    }
+
+    /// Takes all messages out of the steering queue that no turn has begun with.
+    pub fn clear_steering_queue(&self) {
+        // What is cleared is dropped here, not under the lock.
+        self.inbox(|inbox| inbox.clear(Which::Steering));
+    }
+
+    /// Takes all messages out of the follow-up queue that no turn has begun with.
+    pub fn clear_follow_up_queue(&self) {
+        self.inbox(|inbox| inbox.clear(Which::FollowUp));
+    }
+
+    /// Takes all messages out of both queues that no turn has begun with.
+    pub fn clear_all_queues(&self) {
+        self.inbox(|inbox| (inbox.clear(Which::Steering), inbox.clear(Which::FollowUp)));
+    }
+
+    /// Whether a message waits in either queue, or is about to be shown.
+    pub fn has_queued_messages(&self) -> bool {
+        !self.state().inbox.is_empty()
+    }
+
+    pub(crate) fn inbox<T>(&self, work: impl FnOnce(&mut Inbox) -> T) -> T {
+        work(&mut self.state().inbox)
+    }
+
+    /// What a run without an agent gives back of its queues; of an agent's run, nothing.
+    pub(crate) fn undelivered(&self) -> Option<Undelivered> {
+        let take = |inbox: &mut Inbox| {
+            let (steering, follow_up) = (inbox.messages(Which::Steering), inbox.messages(Which::FollowUp));
+            *inbox = Inbox::default();
+            Undelivered { steering, follow_up }
+        };
+        self.0.is_loop.then(|| self.inbox(take))
     }
 
     /// Aborts the active run, if there is one. From any thread and any callback; returns at once.
@@ -227,45 +325,6 @@ impl Agent {
         Ok(())
     }
 
-    pub(crate) fn tools_and_settings(&self) -> (ToolSet, Settings) {
-        let state = self.state();
-        (state.tools.clone(), state.settings.clone())
-    }
-
-    /// What the next turn asks, and whom.
-    pub(crate) fn next_request(&self) -> Result<(Arc<dyn Model>, ModelRequest), Error> {
-        let mut state = self.state();
-        let model = match &state.resolved {
-            Some(model) => Arc::clone(model),
-            None => {
-                let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
-                let model = state.resolve(&client)?;
-                Arc::clone(state.resolved.insert(model))
-            }
-        };
-        if state.descriptions.is_none() {
-            let describe = |tool: &Arc<dyn Tool>| {
-                let spec = tool.spec();
-                ToolDescription {
-                    name: spec.name.clone(),
-                    description: spec.description.clone(),
-                    parameters: spec.parameters.clone(),
-                }
-            };
-            state.descriptions = Some(Arc::new(state.tools.iter().map(describe).collect()));
-        }
-        let request = ModelRequest {
-            model: state.model_name(),
-            system_prompt: state.settings.system_prompt.clone(),
-            messages: prepare(&state.messages, state.settings.max_result_bytes),
-            tools: state.descriptions.clone().unwrap_or_default(),
-            options: state.settings.model.clone(),
-            api_key: state.api_key.clone(),
-            raw_events: state.settings.raw_events,
-        };
-        Ok((model, request))
-    }
-
     /// Takes an event into the state, before anybody else hears of it.
     pub(crate) fn note(&self, event: &Event) {
         match &event.data {
@@ -304,6 +363,8 @@ impl Agent {
         state.active = None;
         state.streaming_message = None;
         state.pending_tool_calls.clear();
+        // What was found and not shown waits for the next run.
+        state.inbox.unmark();
         drop(state);
         run.finish(result, last);
         self.0.idle.notify_waiters();

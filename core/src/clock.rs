@@ -2,6 +2,10 @@
 //!
 //! A virtual clock starts at 0 and stands still while anybody is at work: the engine, or a host callback that has not
 //! answered. When all of them wait, it jumps to the next deadline. Whoever works holds a [`Busy`].
+//!
+//! Nobody can see whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do in
+//! real life: once one has passed by the machine's clock, the callbacks at work no longer hold up virtual time, which then
+//! goes on to the limit's exact moment.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -9,6 +13,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a silent callback is waited for at least, by the machine's clock: a slow machine is not a silent one.
+const LEAST_PATIENCE_MS: u64 = 1000;
 
 /// Where time comes from. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +27,12 @@ struct Virtual(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     now: u64,
-    busy: usize,
+    /// How many parts of the engine are at work.
+    engine: usize,
+    /// How many host callbacks are.
+    hosts: usize,
+    /// How many times callbacks were taken to be silent; tokens of an earlier count no longer count.
+    given_up: u64,
     next_id: u64,
     sleepers: BTreeMap<(u64, u64), Waker>,
 }
@@ -61,28 +73,49 @@ impl Clock {
         }
     }
 
-    /// The time an abort leaves to tools that do not react. By a virtual clock, which such a tool holds up, it also ends when
-    /// this much real time has passed.
-    pub(crate) fn grace(&self, ms: u64) -> impl Future<Output = ()> + Send + use<> {
-        let (sleep, simulated) = (self.sleep(ms), self.0.is_some());
+    /// Waits until a limit of the engine's passes. Host callbacks that are silent for as long by the machine's clock, and for at
+    /// least a second, no longer hold up virtual time.
+    pub(crate) fn limit(&self, ms: u64) -> impl Future<Output = ()> + Send + use<> {
+        let (mut sleep, clock) = (self.sleep(ms), self.clone());
         async move {
-            if !simulated {
+            let Some(simulated) = &clock.0 else {
                 return sleep.await;
-            }
-            tokio::select! {
-                biased;
-                () = sleep => {}
-                () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+            };
+            let patience = Duration::from_millis(ms.max(LEAST_PATIENCE_MS));
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut sleep => return,
+                    () = tokio::time::sleep(patience) => simulated.give_hosts_up(),
+                }
             }
         }
     }
 
-    /// Says that somebody is at work until the value is dropped.
+    /// Whether this is a virtual clock.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Says that a host is at work until the value is dropped.
     pub fn busy(&self) -> Busy {
+        let whose = match &self.0 {
+            Some(clock) => {
+                let mut state = clock.lock();
+                state.hosts += 1;
+                Whose::Host(state.given_up)
+            }
+            None => Whose::Engine,
+        };
+        Busy(self.0.clone(), whose)
+    }
+
+    /// Says that the engine is at work until the value is dropped.
+    fn engine_busy(&self) -> Busy {
         if let Some(clock) = &self.0 {
-            clock.lock().busy += 1;
+            clock.lock().engine += 1;
         }
-        Busy(self.0.clone())
+        Busy(self.0.clone(), Whose::Engine)
     }
 
     /// The future, counted as working from the moment it is woken until it waits again.
@@ -93,7 +126,7 @@ impl Clock {
         let mut future = std::pin::pin!(future);
         let mut woken: Option<Arc<Woken>> = None;
         std::future::poll_fn(|cx| {
-            let _busy = self.busy();
+            let _busy = self.engine_busy();
             let woken = match &mut woken {
                 Some(woken) if woken.inner.will_wake(cx.waker()) => woken,
                 slot => slot.insert(Arc::new(Woken { clock: self.clone(), inner: cx.waker().clone(), busy: Mutex::default() })),
@@ -120,7 +153,7 @@ impl Woken {
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        let busy = self.clock.busy();
+        let busy = self.clock.engine_busy();
         let before = self.busy.lock().unwrap_or_else(PoisonError::into_inner).replace(busy);
         drop(before);
         self.inner.wake_by_ref();
@@ -133,29 +166,52 @@ impl Virtual {
     }
 
     /// One fewer at work; the last one lets time jump to the next deadline, whose sleeper is then at work.
-    fn rest(&self) {
+    fn rest(&self, whose: Whose) {
         let mut state = self.lock();
-        state.busy = state.busy.saturating_sub(1);
-        if state.busy > 0 {
+        match whose {
+            Whose::Engine => state.engine = state.engine.saturating_sub(1),
+            Whose::Host(count) if count == state.given_up => state.hosts = state.hosts.saturating_sub(1),
+            Whose::Host(_) => return,
+        }
+        Virtual::jump(state);
+    }
+
+    /// Callbacks that are at work now are not waited for any longer.
+    fn give_hosts_up(&self) {
+        let mut state = self.lock();
+        state.hosts = 0;
+        state.given_up += 1;
+        Virtual::jump(state);
+    }
+
+    fn jump(mut state: MutexGuard<'_, State>) {
+        if state.engine + state.hosts > 0 {
             return;
         }
         if let Some(((deadline, _), waker)) = state.sleepers.pop_first() {
             state.now = state.now.max(deadline);
-            state.busy += 1;
+            state.engine += 1;
             drop(state);
             waker.wake();
         }
     }
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Whose {
+    Engine,
+    /// With the count of `given_up` at its beginning.
+    Host(u64),
+}
+
 /// Held by whoever is at work; see [`Clock`].
 #[derive(Debug)]
-pub struct Busy(Option<Arc<Virtual>>);
+pub struct Busy(Option<Arc<Virtual>>, Whose);
 
 impl Drop for Busy {
     fn drop(&mut self) {
         if let Some(clock) = &self.0 {
-            clock.rest();
+            clock.rest(self.1);
         }
     }
 }
@@ -192,14 +248,14 @@ impl Future for Sleep {
                         // Our deadline came: the clock counted us as working until now.
                         *stage = Stage::Done;
                         drop(state);
-                        clock.rest();
+                        clock.rest(Whose::Engine);
                         Poll::Ready(())
                     }
                     Stage::New if place.0 <= state.now => {
                         *stage = Stage::Done;
                         Poll::Ready(())
                     }
-                    Stage::New if state.busy == 0 => {
+                    Stage::New if state.engine + state.hosts == 0 => {
                         // Nobody works by this clock (it came with a model that joined a run later): it may jump at once.
                         state.now = state.now.max(place.0);
                         *stage = Stage::Done;
@@ -222,7 +278,7 @@ impl Drop for Sleep {
         if let Sleep::Simulated { clock, place, stage: Stage::Waiting } = self {
             let fired = clock.lock().sleepers.remove(place).is_none();
             if fired {
-                clock.rest();
+                clock.rest(Whose::Engine);
             }
         }
     }

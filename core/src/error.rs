@@ -126,22 +126,43 @@ pub struct Error(Box<Fields>);
 
 /// Behind a pointer: errors are rare, and what may fail should not be larger for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Given")]
 struct Fields {
     kind: ErrorKind,
     message: Arc<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<Arc<str>>,
-    #[serde(default)]
     retryable: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
     /// What the run had come to, when `prompt` or `result` raise the run's error.
     #[serde(skip)]
     result: Option<Arc<RunResult>>,
+}
+
+/// An error as JSON gives it.
+#[derive(Deserialize)]
+struct Given {
+    kind: ErrorKind,
+    message: Arc<str>,
+    provider: Option<Arc<str>>,
+    http_status: Option<u16>,
+    request_id: Option<Arc<str>>,
+    /// Where it is not said, the kind says it.
+    retryable: Option<bool>,
+    retry_after_ms: Option<u64>,
+}
+
+impl From<Given> for Fields {
+    fn from(given: Given) -> Fields {
+        let Given { kind, message, provider, http_status, request_id, retryable, retry_after_ms } = given;
+        let retryable = retryable.unwrap_or_else(|| kind.may_be_retried());
+        Fields { kind, message, provider, http_status, request_id, retryable, retry_after_ms, result: None }
+    }
 }
 
 impl Error {

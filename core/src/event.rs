@@ -1,6 +1,7 @@
 //! Events: everything a run tells the outside, in order. Canonical JSON has `type`, `run_id`, `seq`, `turn`, then the fields
 //! of the type in the order given here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -112,7 +113,7 @@ pub enum EventData {
     /// Something was repaired, dropped, late or odd.
     Diagnostic {
         /// A short word for programs.
-        code: &'static str,
+        code: Cow<'static, str>,
         /// A sentence for people.
         message: String,
         /// More, by code.

@@ -35,6 +35,8 @@ mod agent;
 mod clock;
 mod error;
 mod event;
+mod hook;
+mod host;
 mod listener;
 mod message;
 mod model;
@@ -47,27 +49,39 @@ mod run;
 mod runtime;
 mod scope;
 mod settings;
+pub mod testing;
 mod tool;
 mod transport;
 mod usage;
 
-pub use agent::Agent;
+pub use agent::{Agent, Context, resume, run};
 pub use clock::{Busy, Clock, Sleep};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
+pub use hook::{
+    AfterToolCall, BeforeToolCall, Failure, Hook, HookContext, HookKind, JsonHook, Payload, ResponseHead, RunTask, ToolDecision,
+    ToolOverride, TurnChange, TurnSummary,
+};
 pub use listener::{Listener, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
-pub use model::{BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelOptions, ModelRequest, ToolDescription};
+pub use model::{
+    BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelCall, ModelInfo, ModelOptions, ModelRequest, ProviderFn,
+    ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
+};
 pub use names::{Spelling, nearest};
 pub use partial::Partial;
 pub use provider::ModelSpec;
-pub use result::RunResult;
+pub use result::{RunResult, Undelivered};
+pub use run::inbox::{QueueMode, SteeringPolicy};
 pub use run::queue::Observer;
 pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;
 pub use scope::Scope;
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{ExecutionMode, FnTool, PendingCall, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation};
+pub use tool::{
+    ExecutionMode, FnTool, Middleware, MiddlewareCall, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet,
+    ToolSpec, Validation,
+};
 pub use usage::{Cost, Outcome, Prices, StopReason, Usage};
 
 /// This library's version.

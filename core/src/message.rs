@@ -6,6 +6,8 @@
 //! assert_eq!(message.text(), "Hello");
 //! ```
 
+use std::sync::Arc;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -50,6 +52,24 @@ impl Message {
             Message::ToolResult(m) => joined_text(&m.content),
             Message::Custom(_) => String::new(),
         }
+    }
+
+    /// The place of a timestamp that was not given.
+    fn undated(&mut self) -> Option<&mut u64> {
+        match self {
+            Message::User(UserMessage { timestamp, .. })
+            | Message::Assistant(AssistantMessage { timestamp, .. })
+            | Message::ToolResult(ToolResultMessage { timestamp, .. }) => Some(timestamp).filter(|timestamp| **timestamp == 0),
+            Message::Custom(_) => None,
+        }
+    }
+
+    /// The message with a timestamp: `now_ms` where none was given.
+    pub(crate) fn dated(mut self: Arc<Self>, now_ms: u64) -> Arc<Message> {
+        if let Some(timestamp) = Arc::make_mut(&mut self).undated() {
+            *timestamp = now_ms;
+        }
+        self
     }
 
     /// The assistant message, if it is one.
@@ -315,18 +335,7 @@ impl Prompt {
     /// The messages, each with a timestamp: `now_ms` where none was given.
     pub(crate) fn into_messages(self, now_ms: u64) -> Vec<Message> {
         let mut messages = self.0;
-        for message in &mut messages {
-            match message {
-                Message::User(UserMessage { timestamp, .. })
-                | Message::Assistant(AssistantMessage { timestamp, .. })
-                | Message::ToolResult(ToolResultMessage { timestamp, .. })
-                    if *timestamp == 0 =>
-                {
-                    *timestamp = now_ms;
-                }
-                _ => {}
-            }
-        }
+        messages.iter_mut().filter_map(Message::undated).for_each(|timestamp| *timestamp = now_ms);
         messages
     }
 }

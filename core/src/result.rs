@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::message::{AssistantMessage, Message};
 use crate::usage::{Outcome, Usage};
 
-/// What a run came to. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?}`.
+/// What a run came to. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
+/// undelivered?}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunResult {
     /// Why the run ended.
@@ -26,6 +27,18 @@ pub struct RunResult {
     /// There exactly when the outcome is `error` or `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
+    /// Of a run without an agent: the queued messages that it did not show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undelivered: Option<Undelivered>,
+}
+
+/// Queued messages that a run without an agent gives back. Canonical JSON: `{steering, follow_up}`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Undelivered {
+    /// In order.
+    pub steering: Vec<Arc<Message>>,
+    /// In order.
+    pub follow_up: Vec<Arc<Message>>,
 }
 
 impl RunResult {
@@ -35,7 +48,7 @@ impl RunResult {
         let usage = Usage::sum(assistants().map(|m| &m.usage));
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
-        RunResult { outcome, text, message, messages, usage, turns, error }
+        RunResult { outcome, text, message, messages, usage, turns, error, undelivered: None }
     }
 
     /// The result, or the run's error (with this result inside) when the outcome is `error`.

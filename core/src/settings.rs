@@ -4,15 +4,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::model::ModelOptions;
+use crate::model::{ModelOptions, ThinkingLevel};
 use crate::names::{Spelling, unknown_name};
 use crate::provider::check_headers;
+use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::tool::{ExecutionMode, Validation};
+use crate::transport::retry::Policy;
 
 /// What holds for an agent's runs. Changes during a run take effect at its next turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) system_prompt: String,
+    pub(crate) thinking_level: ThinkingLevel,
     pub(crate) model: ModelOptions,
     /// Turns of one run; 0 for no limit.
     pub(crate) max_turns: u32,
@@ -24,12 +27,35 @@ pub(crate) struct Settings {
     /// How long an aborted run waits for its tools.
     pub(crate) abort_grace_ms: u64,
     pub(crate) raw_events: bool,
+    pub(crate) steering_mode: QueueMode,
+    pub(crate) follow_up_mode: QueueMode,
+    pub(crate) steering_policy: SteeringPolicy,
+    pub(crate) limits: Limits,
+    pub(crate) retry: Policy,
+}
+
+/// Time limits in milliseconds; 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Setting up a connection.
+    pub(crate) connect_timeout_ms: u64,
+    /// Until a model's first sign of life.
+    pub(crate) first_byte_timeout_ms: u64,
+    /// Between two signs of life.
+    pub(crate) idle_timeout_ms: u64,
+    /// One try of a model call.
+    pub(crate) request_timeout_ms: u64,
+    /// One tool call.
+    pub(crate) tool_timeout_ms: u64,
+    /// A run.
+    pub(crate) run_timeout_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             system_prompt: String::new(),
+            thinking_level: ThinkingLevel::Off,
             model: ModelOptions::default(),
             max_turns: 10,
             tool_execution: ExecutionMode::Parallel,
@@ -38,6 +64,18 @@ impl Default for Settings {
             max_result_bytes: 50_000,
             abort_grace_ms: 1000,
             raw_events: false,
+            steering_mode: QueueMode::OneAtATime,
+            follow_up_mode: QueueMode::OneAtATime,
+            steering_policy: SteeringPolicy::SkipRemaining,
+            limits: Limits {
+                connect_timeout_ms: 10_000,
+                first_byte_timeout_ms: 120_000,
+                idle_timeout_ms: 120_000,
+                request_timeout_ms: 600_000,
+                tool_timeout_ms: 0,
+                run_timeout_ms: 0,
+            },
+            retry: Policy { max_retries: 2, base_ms: 500, max_delay_ms: 60_000 },
         }
     }
 }
@@ -46,12 +84,17 @@ impl Default for Settings {
 pub(crate) const OPTIONS: &[&str] = &[
     "model",
     "system_prompt",
+    "thinking_level",
+    "thinking_budgets",
     "messages",
     "base_url",
     "api_key",
     "headers",
     "temperature",
     "max_tokens",
+    "stop_sequences",
+    "tool_choice",
+    "session_id",
     "max_turns",
     "tool_execution",
     "max_parallel_tools",
@@ -59,12 +102,27 @@ pub(crate) const OPTIONS: &[&str] = &[
     "max_result_bytes",
     "abort_grace_ms",
     "raw_events",
+    "steering_mode",
+    "follow_up_mode",
+    "steering_policy",
+    "connect_timeout_ms",
+    "first_byte_timeout_ms",
+    "idle_timeout_ms",
+    "request_timeout_ms",
+    "tool_timeout_ms",
+    "run_timeout_ms",
+    "max_retries",
+    "retry_base_ms",
+    "max_retry_delay_ms",
 ];
+
+const MODES: &str = "\"one_at_a_time\" or \"all\"";
 
 impl Settings {
     /// Sets one option; `None` when it is none of these. Null is the default.
     pub(crate) fn set(&mut self, name: &str, value: &Value, spelled: &str) -> Result<Option<()>, Error> {
         let default = Settings::default();
+        let ms = |default| read(value, spelled, "milliseconds (0 for no limit)", default);
         match name {
             "system_prompt" => self.system_prompt = read(value, spelled, "text", default.system_prompt)?,
             "headers" => {
@@ -73,6 +131,34 @@ impl Settings {
             }
             "temperature" => self.model.temperature = read(value, spelled, "a number", None)?,
             "max_tokens" => self.model.max_tokens = read(value, spelled, "a whole number of tokens", None)?,
+            "thinking_level" => {
+                self.thinking_level = read(value, spelled, ThinkingLevel::WANTED, default.thinking_level)?;
+            }
+            "thinking_budgets" => {
+                let wanted = "tokens by level, such as {\"low\": 2048}";
+                self.model.thinking_budgets = read(value, spelled, wanted, default.model.thinking_budgets)?;
+            }
+            "stop_sequences" => self.model.stop_sequences = read(value, spelled, "a list of texts", Vec::new())?,
+            "tool_choice" => {
+                let wanted = "\"auto\", \"none\", \"required\" or {\"tool\": name}";
+                self.model.tool_choice = read(value, spelled, wanted, None)?;
+            }
+            "session_id" => self.model.session_id = read(value, spelled, "text", None)?,
+            "steering_mode" => self.steering_mode = read(value, spelled, MODES, default.steering_mode)?,
+            "follow_up_mode" => self.follow_up_mode = read(value, spelled, MODES, default.follow_up_mode)?,
+            "steering_policy" => {
+                let wanted = "\"skip_remaining\" or \"after_batch\"";
+                self.steering_policy = read(value, spelled, wanted, default.steering_policy)?;
+            }
+            "connect_timeout_ms" => self.limits.connect_timeout_ms = ms(default.limits.connect_timeout_ms)?,
+            "first_byte_timeout_ms" => self.limits.first_byte_timeout_ms = ms(default.limits.first_byte_timeout_ms)?,
+            "idle_timeout_ms" => self.limits.idle_timeout_ms = ms(default.limits.idle_timeout_ms)?,
+            "request_timeout_ms" => self.limits.request_timeout_ms = ms(default.limits.request_timeout_ms)?,
+            "tool_timeout_ms" => self.limits.tool_timeout_ms = ms(default.limits.tool_timeout_ms)?,
+            "run_timeout_ms" => self.limits.run_timeout_ms = ms(default.limits.run_timeout_ms)?,
+            "max_retries" => self.retry.max_retries = read(value, spelled, "a whole number", default.retry.max_retries)?,
+            "retry_base_ms" => self.retry.base_ms = read(value, spelled, "milliseconds", default.retry.base_ms)?,
+            "max_retry_delay_ms" => self.retry.max_delay_ms = read(value, spelled, "milliseconds", default.retry.max_delay_ms)?,
             "max_turns" => self.max_turns = read(value, spelled, "a whole number of turns (0 for no limit)", default.max_turns)?,
             "tool_execution" => {
                 self.tool_execution = read(value, spelled, "\"parallel\" or \"sequential\"", default.tool_execution)?;

@@ -30,7 +30,7 @@ fn messages_answer(text: &str) -> Answer {
 }
 
 async fn failure(mock: &Mock, model: &str) -> Error {
-    let agent = Agent::new(model).unwrap().base_url(&mock.url()).api_key("sk-secret");
+    let agent = Agent::new(model).unwrap().base_url(&mock.url()).api_key("sk-secret").max_retries(0);
     agent.prompt("go").await.unwrap_err()
 }
 

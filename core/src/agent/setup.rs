@@ -1,19 +1,23 @@
 //! What an agent is made of and set to: chained setters for the making, plain ones for changes later on, which take effect at
 //! a run's next turn, and options by name for hosts of other languages.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Map, Value};
 
-use super::state::Source;
+use super::state::{Source, State};
 use super::{Agent, busy};
 use crate::error::Error;
+use crate::hook::{HookKind, Hooks, JsonHook};
 use crate::message::Message;
+use crate::model::{ModelCall, ProviderFn, ThinkingLevel};
 use crate::names::Spelling;
 use crate::provider::ModelSpec;
+use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
 use crate::settings;
-use crate::tool::{ExecutionMode, Tool, ToolSet, Validation};
+use crate::tool::{ExecutionMode, Middleware, MiddlewareCall, Tool, ToolSet, Validation};
 
 impl Agent {
     /// Where its runs live. Without one they live in the tokio runtime that `prompt` is called from.
@@ -100,6 +104,77 @@ impl Agent {
         self.with(|state| state.settings.raw_events = on)
     }
 
+    /// How much thinking to ask for. `off` by default.
+    #[must_use]
+    pub fn thinking_level(self, level: ThinkingLevel) -> Agent {
+        self.set_thinking_level(level);
+        self
+    }
+
+    /// How much of the steering queue one poll takes.
+    #[must_use]
+    pub fn steering_mode(self, mode: QueueMode) -> Agent {
+        self.with(|state| state.settings.steering_mode = mode)
+    }
+
+    /// How much of the follow-up queue one poll takes.
+    #[must_use]
+    pub fn follow_up_mode(self, mode: QueueMode) -> Agent {
+        self.with(|state| state.settings.follow_up_mode = mode)
+    }
+
+    /// What steering does to the calls of a batch that do not run yet.
+    #[must_use]
+    pub fn steering_policy(self, policy: SteeringPolicy) -> Agent {
+        self.with(|state| state.settings.steering_policy = policy)
+    }
+
+    /// The longest a tool call may run, in milliseconds; 0, the default, for no limit.
+    #[must_use]
+    pub fn tool_timeout_ms(self, ms: u64) -> Agent {
+        self.with(|state| state.settings.limits.tool_timeout_ms = ms)
+    }
+
+    /// The longest a run may take, in milliseconds; 0, the default, for no limit.
+    #[must_use]
+    pub fn run_timeout_ms(self, ms: u64) -> Agent {
+        self.with(|state| state.settings.limits.run_timeout_ms = ms)
+    }
+
+    /// How often a failed model call is tried again. 2 by default.
+    #[must_use]
+    pub fn max_retries(self, most: u32) -> Agent {
+        self.with(|state| state.settings.retry.max_retries = most)
+    }
+
+    /// Names the conversation to providers that keep caches or route by it.
+    #[must_use]
+    pub fn session_id(self, id: &str) -> Agent {
+        self.with(|state| state.settings.model.session_id = Some(id.to_owned()))
+    }
+
+    /// A provider of one's own, which answers for any model's name.
+    #[must_use]
+    pub fn provider(self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> Agent {
+        self.set_provider(Some(Arc::new(provider)));
+        self
+    }
+
+    /// A link of the chain around tool execution, inside of those added before.
+    #[must_use]
+    pub fn middleware<F, Fut, E>(self, link: F) -> Agent
+    where
+        F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Value, E>> + Send + 'static,
+        E: std::fmt::Display + Send + 'static,
+    {
+        self.add_middleware(Arc::new(move |call| {
+            let answer = link(call);
+            Box::pin(async move { answer.await.map_err(|error| error.to_string()) })
+        }));
+        self
+    }
+
     /// A tool.
     ///
     /// # Errors
@@ -145,6 +220,91 @@ impl Agent {
         };
         // Not under the lock: what a tool owns may call this agent when it goes.
         drop(before);
+    }
+
+    /// Adds a link to the chain around tool execution, inside of those added before.
+    pub fn add_middleware(&self, link: Middleware) {
+        Arc::make_mut(&mut self.state().middleware).push(link);
+    }
+
+    /// Sets or, with `None`, takes out a hook of a host of another language.
+    pub fn set_json_hook(&self, kind: HookKind, hook: Option<JsonHook>) {
+        self.change_hooks(|hooks| hooks.set_json(kind, hook));
+    }
+
+    pub(crate) fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
+        let before = {
+            let mut state = self.state();
+            let before = Arc::clone(&state.hooks);
+            change(Arc::make_mut(&mut state.hooks));
+            before
+        };
+        // Not under the lock: what a hook owns may call this agent when it goes.
+        drop(before);
+    }
+
+    /// Sets or, with `None`, takes out a provider of one's own. It answers for any model's name.
+    pub fn set_provider(&self, provider: Option<ProviderFn>) {
+        let before = {
+            let mut state = self.state();
+            if matches!(state.model, Source::Spec(_)) {
+                state.resolved = None;
+            }
+            std::mem::replace(&mut state.provider, provider)
+        };
+        drop(before);
+    }
+
+    /// Replaces how much thinking is asked for.
+    pub fn set_thinking_level(&self, level: ThinkingLevel) {
+        self.state().settings.thinking_level = level;
+    }
+
+    /// Appends a message to the transcript.
+    ///
+    /// # Errors
+    /// `busy` during a run.
+    pub fn append_message(&self, message: Message) -> Result<(), Error> {
+        let mut state = self.idle_state("the transcript cannot be changed")?;
+        Arc::make_mut(&mut state.messages).push(Arc::new(message));
+        Ok(())
+    }
+
+    /// Replaces the transcript.
+    ///
+    /// # Errors
+    /// `busy` during a run.
+    pub fn replace_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
+        let messages = Arc::new(messages.into_iter().map(Arc::new).collect());
+        self.idle_state("the transcript cannot be replaced")?.messages = messages;
+        Ok(())
+    }
+
+    /// Empties the transcript.
+    ///
+    /// # Errors
+    /// `busy` during a run.
+    pub fn clear_messages(&self) -> Result<(), Error> {
+        self.replace_messages(Vec::new())
+    }
+
+    /// Empties the transcript and both queues, and forgets the last error.
+    ///
+    /// # Errors
+    /// `busy` during a run.
+    pub fn reset(&self) -> Result<(), Error> {
+        let mut state = self.idle_state("it cannot be reset")?;
+        let inbox = std::mem::take(&mut state.inbox);
+        state.messages = Arc::default();
+        state.error = None;
+        drop(state);
+        drop(inbox);
+        Ok(())
+    }
+
+    fn idle_state(&self, what: &str) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.state();
+        if state.active.is_some() { Err(busy(what)) } else { Ok(state) }
     }
 
     /// Replaces the system prompt.

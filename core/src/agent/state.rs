@@ -5,20 +5,38 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Agent;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::hook::Hooks;
 use crate::message::Message;
-use crate::model::{Model, ToolDescription};
+use crate::model::own::OwnModel;
+use crate::model::{Model, ProviderFn, ThinkingLevel, ToolDescription};
 use crate::partial::Partial;
 use crate::provider::{self, ModelSpec};
 use crate::run::RunShared;
+use crate::run::inbox::{Inbox, Which};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
-use crate::tool::ToolSet;
+use crate::tool::{Middleware, Tool, ToolSet};
 use crate::transport::client::Client;
+
+/// What a turn is made with, as it stood when the turn began.
+pub(crate) struct Offered {
+    /// The model, or why it cannot be used.
+    pub(crate) model: Result<Arc<dyn Model>, Error>,
+    /// `provider/id`, also of a model that cannot be used.
+    pub(crate) model_name: String,
+    pub(crate) tools: ToolSet,
+    pub(crate) settings: Settings,
+    pub(crate) api_key: Option<String>,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) middleware: Arc<Vec<Middleware>>,
+}
 
 pub(super) struct State {
     pub(super) runtime: Option<Runtime>,
     pub(super) model: Source,
+    /// A provider of the host's own, which wins over the known ones.
+    pub(super) provider: Option<ProviderFn>,
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
     /// The model behind `model` and `base_url`, made at the first run after either changed.
@@ -27,7 +45,10 @@ pub(super) struct State {
     pub(super) tools: ToolSet,
     /// What models are told of `tools`, made when first needed after they changed.
     pub(super) descriptions: Option<Arc<Vec<ToolDescription>>>,
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) messages: Arc<Vec<Arc<Message>>>,
+    pub(super) inbox: Inbox,
     pub(super) active: Option<Arc<RunShared>>,
     pub(super) streaming_message: Option<Partial>,
     pub(super) pending_tool_calls: Vec<Arc<str>>,
@@ -49,6 +70,11 @@ impl Agent {
     /// `provider/id` of the model.
     pub fn model_name(&self) -> String {
         self.state().model_name()
+    }
+
+    /// How much thinking is asked for.
+    pub fn current_thinking_level(&self) -> ThinkingLevel {
+        self.state().settings.thinking_level
     }
 
     /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
@@ -95,7 +121,7 @@ impl Agent {
         let mut json = json!({
             "system_prompt": state.settings.system_prompt,
             "model": state.model_name(),
-            "thinking_level": "off",
+            "thinking_level": state.settings.thinking_level,
             "tools": state.tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(),
             "messages": null,
             "is_streaming": state.active.is_some(),
@@ -115,7 +141,84 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// What a turn that begins now is made with.
+    pub(crate) fn offered(&self) -> Offered {
+        let mut state = self.state();
+        let model = match &state.resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => {
+                let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
+                state.resolve(&client).map(|model| Arc::clone(state.resolved.insert(model)))
+            }
+        };
+        Offered {
+            model,
+            model_name: state.model_name(),
+            tools: state.tools.clone(),
+            settings: state.settings.clone(),
+            api_key: state.api_key.clone(),
+            hooks: Arc::clone(&state.hooks),
+            middleware: Arc::clone(&state.middleware),
+        }
+    }
+
+    /// The hooks as they stand.
+    pub(crate) fn hooks(&self) -> Arc<Hooks> {
+        Arc::clone(&self.state().hooks)
+    }
+
+    /// What models are told of these tools; `own` when they are not all of the agent's.
+    pub(crate) fn descriptions(&self, tools: &ToolSet, own: bool) -> Arc<Vec<ToolDescription>> {
+        let describe = |tool: &Arc<dyn Tool>| {
+            let spec = tool.spec();
+            let (name, description) = (spec.name.clone(), spec.description.clone());
+            ToolDescription { name, description, parameters: spec.parameters.clone() }
+        };
+        let all = || Arc::new(tools.iter().map(describe).collect());
+        if own {
+            return all();
+        }
+        Arc::clone(self.state().descriptions.get_or_insert_with(all))
+    }
+
+    /// Another model, for a while.
+    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Arc<dyn Model>, Error> {
+        let state = self.state();
+        let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
+        state.resolve_spec(spec, &client)
+    }
+}
+
 impl State {
+    /// What a `resume` begins with, or why it cannot.
+    pub(super) fn resumed(&mut self, is_loop: bool) -> Result<Vec<(u64, Arc<Message>)>, Error> {
+        let looked_through = |message: &&Arc<Message>| match &***message {
+            Message::Assistant(message) => message.stop_reason.is_some_and(|reason| reason.is_failure()),
+            Message::Custom(_) => true,
+            Message::User(_) | Message::ToolResult(_) => false,
+        };
+        let invalid = |text: &str| Err(Error::new(ErrorKind::InvalidState, text));
+        match self.messages.iter().rev().find(|message| !looked_through(message)).map(|message| message.as_assistant()) {
+            None => invalid("there is nothing to resume: the transcript is empty; use prompt"),
+            Some(None) => Ok(Vec::new()),
+            Some(Some(_)) if is_loop => {
+                invalid("there is nothing to resume: the last message is the model's answer; run with a prompt")
+            }
+            Some(Some(_)) => {
+                let found = self.inbox.mark(Which::Steering, self.settings.steering_mode)
+                    || self.inbox.mark(Which::FollowUp, self.settings.follow_up_mode);
+                if !found {
+                    return invalid(
+                        "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, \
+                         or queue one with steer or follow_up",
+                    );
+                }
+                Ok(self.inbox.fix())
+            }
+        }
+    }
+
     /// The model has to be made anew for another address; one that plays a script has none, and goes on with its script.
     pub(super) fn forget_address(&mut self) {
         if !matches!(&self.model, Source::Spec(spec) if spec.provider == "scripted") {
@@ -133,7 +236,14 @@ impl State {
     pub(super) fn resolve(&self, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
         match (&self.resolved, &self.model) {
             (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
-            (None, Source::Spec(spec)) => provider::resolve(spec, self.base_url.as_deref(), client),
+            (None, Source::Spec(spec)) => self.resolve_spec(spec, client),
+        }
+    }
+
+    fn resolve_spec(&self, spec: &ModelSpec, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
+        match &self.provider {
+            Some(function) => Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) })),
+            None => provider::resolve(spec, self.base_url.as_deref(), client),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The one accumulator: deltas in, message events out, and the message whole at the end.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
@@ -54,11 +55,18 @@ pub enum Delta {
     /// Something odd that the application should know.
     Diagnostic {
         /// A short word for programs.
-        code: &'static str,
+        code: Cow<'static, str>,
         /// A sentence for people.
         message: String,
         /// More, by code.
         data: Box<Value>,
+    },
+    /// The head of an HTTP answer; only when asked for.
+    Response {
+        /// The HTTP status.
+        status: u16,
+        /// The headers by lower-case name.
+        headers: Box<Map<String, Value>>,
     },
     /// One frame as the provider sent it; only when asked for.
     Raw(Box<Value>),
@@ -156,6 +164,16 @@ impl MessageBuilder {
         self.stop.is_some()
     }
 
+    /// Whether any block was started: then the answer cannot be tried again.
+    pub(crate) fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// Why the answer ended, as far as is known.
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        self.stop.as_ref().map(|(reason, _)| *reason)
+    }
+
     fn next_index(&self) -> usize {
         self.blocks.len()
     }
@@ -211,6 +229,8 @@ impl MessageBuilder {
             }
             Delta::Diagnostic { code, message, data } => Ok((Some(EventData::Diagnostic { code, message, data }), None)),
             Delta::Raw(data) => Ok((None, Some(EventData::Raw { data }))),
+            // The run takes it out before, for the hook that asked for it.
+            Delta::Response { .. } => Ok((None, None)),
         }
     }
 
@@ -248,7 +268,7 @@ impl MessageBuilder {
                     id = format!("call_{}_{content_index}", self.turn);
                     let what = if given.is_empty() { "has no id" } else { "repeats an id" };
                     odd = Some(EventData::Diagnostic {
-                        code: "tool_call_id",
+                        code: "tool_call_id".into(),
                         message: format!("a call of {name} {what}; it is called {id}"),
                         data: Box::new(json!({ "content_index": content_index, "given": given, "id": id })),
                     });

@@ -7,10 +7,12 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::{Protocol, Target};
 use crate::provider::{ModelSpec, failure};
 use crate::transport::client::{Client, Response};
+use crate::transport::retry;
 use crate::transport::sse::{Frame, Splitter};
 
 /// The most of an error answer that is read, in bytes.
@@ -62,6 +64,10 @@ impl HttpModel {
         Ok(headers)
     }
 
+    fn encode(&self, request: &ModelRequest) -> Map<String, Value> {
+        self.protocol.encode(request, Target { spec: &self.spec, own_address: self.own_address })
+    }
+
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
         let key = self.key(request.api_key.as_deref())?;
         let of_keys = |name: &str| ["auth", "key", "token", "cookie"].iter().any(|word| name.to_ascii_lowercase().contains(word));
@@ -76,11 +82,18 @@ impl HttpModel {
 
     async fn exchange(&self, request: &ModelRequest, key: Option<&str>, secrets: &[&str], sink: &DeltaSink) -> Result<(), Error> {
         let provider = self.spec.provider.as_str();
-        let target = Target { spec: &self.spec, own_address: self.own_address };
-        let body = Value::Object(self.protocol.encode(request, target)).to_string();
+        let body = match &request.payload {
+            Some(payload) => serde_json::to_vec(&**payload),
+            None => serde_json::to_vec(&self.encode(request)),
+        };
+        let body = body.map_err(|e| Error::new(ErrorKind::InvalidArgument, format!("the request cannot be written: {e}")))?;
         let headers = self.headers(key, &request.options.headers)?;
         let named = |error: Error| error.with_provider(provider);
-        let mut response = self.client.post(&self.url, headers, body.into_bytes()).await.map_err(named)?;
+        let mut response = self.client.post(&self.url, headers, body, request.connect_timeout_ms).await.map_err(named)?;
+        sink.alive();
+        if request.wants_response {
+            sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
+        }
         if response.status() != 200 {
             return Err(self.refusal(&mut response, secrets).await);
         }
@@ -89,6 +102,7 @@ impl HttpModel {
         let (mut frames, mut beginning) = (0_u64, Vec::new());
         loop {
             let chunk = response.chunk().await.map_err(named)?;
+            sink.alive();
             if frames == 0 && beginning.len() < MAX_ERROR_BODY {
                 beginning.extend_from_slice(chunk.as_deref().unwrap_or_default());
             }
@@ -142,6 +156,8 @@ impl HttpModel {
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let request_id = header("request-id").or_else(|| header("x-request-id"));
         let location = header("location");
+        let (after_ms, after) = (header("retry-after-ms"), header("retry-after"));
+        let demanded_ms = retry::demanded_ms(after_ms.as_deref(), after.as_deref(), Clock::real().now_ms());
         let mut error = if (300..400).contains(&status) {
             let to = location.unwrap_or_else(|| "another address".to_owned());
             let from = format!("{}{}", self.url.origin().ascii_serialization(), self.url.path());
@@ -155,13 +171,29 @@ impl HttpModel {
         if let Some(id) = request_id {
             error = error.with_request_id(&id);
         }
+        if let Some(ms) = demanded_ms {
+            error = error.with_retry_after_ms(ms);
+        }
         error
     }
+}
+
+/// Headers by name; those of one name in one text.
+fn listed(headers: &HeaderMap) -> Map<String, Value> {
+    let text = |name: &HeaderName| {
+        let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        values.collect::<Vec<_>>().join(", ")
+    };
+    headers.keys().map(|name| (name.as_str().to_owned(), text(name).into())).collect()
 }
 
 impl Model for HttpModel {
     fn info(&self) -> ModelInfo<'_> {
         ModelInfo { provider: &self.spec.provider, protocol: self.protocol.name(), id: &self.spec.id, prices: self.spec.cost }
+    }
+
+    fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
+        Ok(Some(self.encode(request)))
     }
 
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

@@ -5,10 +5,13 @@
 
 mod delta;
 pub(crate) mod http;
+pub(crate) mod own;
+mod pieces;
 pub(crate) mod scripted;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
@@ -18,6 +21,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use delta::MessageBuilder;
 pub use delta::{BlockStart, Delta};
+pub use own::{ModelCall, ProviderFn};
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -37,6 +41,15 @@ pub trait Model: Send + Sync + 'static {
     /// # Errors
     /// Whatever kept the answer from being complete.
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// The request's body as it will be sent; `None` where there is no such thing.
+    ///
+    /// # Errors
+    /// What keeps the request from being written.
+    fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
+        let _ = request;
+        Ok(None)
+    }
 
     /// The time that runs with this model live in.
     fn clock(&self) -> Clock {
@@ -67,9 +80,110 @@ pub struct ModelOptions {
     /// The most tokens to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
+    /// Texts that end the answer when the model writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop_sequences: Vec<String>,
+    /// Whether the model may, must or must not call tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Names the conversation to providers that keep caches or routes by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// How many tokens of thinking a level stands for, where the provider counts them.
+    #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
+    pub thinking_budgets: ThinkingBudgets,
     /// Headers for each request; they win over the model's and the protocol's own.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
+}
+
+/// How much thinking to ask for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingLevel {
+    /// None.
+    #[default]
+    Off,
+    /// As little as there is.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// As much as there is.
+    Xhigh,
+}
+
+impl ThinkingLevel {
+    pub(crate) const WANTED: &'static str = "\"off\", \"minimal\", \"low\", \"medium\", \"high\" or \"xhigh\"";
+
+    /// The canonical word, for example `medium`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ThinkingLevel::Off => "off",
+            ThinkingLevel::Minimal => "minimal",
+            ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::Xhigh => "xhigh",
+        }
+    }
+}
+
+/// Tokens of thinking by level. Canonical JSON: `{minimal, low, medium, high, xhigh}`, each optional.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ThinkingBudgets {
+    /// For `minimal`.
+    pub minimal: u64,
+    /// For `low`.
+    pub low: u64,
+    /// For `medium`.
+    pub medium: u64,
+    /// For `high`.
+    pub high: u64,
+    /// For `xhigh`.
+    pub xhigh: u64,
+}
+
+impl Default for ThinkingBudgets {
+    fn default() -> ThinkingBudgets {
+        ThinkingBudgets { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 }
+    }
+}
+
+impl ThinkingBudgets {
+    /// The tokens of a level; 0 for `off`.
+    pub fn tokens(&self, level: ThinkingLevel) -> u64 {
+        match level {
+            ThinkingLevel::Off => 0,
+            ThinkingLevel::Minimal => self.minimal,
+            ThinkingLevel::Low => self.low,
+            ThinkingLevel::Medium => self.medium,
+            ThinkingLevel::High => self.high,
+            ThinkingLevel::Xhigh => self.xhigh,
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == ThinkingBudgets::default()
+    }
+}
+
+/// Whether the model may call tools. Canonical JSON: `"auto"`, `"none"`, `"required"` or `{"tool": name}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// Not.
+    None,
+    /// At least one.
+    Required,
+    /// This one.
+    Tool(String),
 }
 
 impl std::fmt::Debug for ModelOptions {
@@ -95,7 +209,7 @@ pub struct ToolDescription {
 
 /// What a run asks a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`; the key is not
 /// part of it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ModelRequest {
     /// `provider/id`.
     pub model: String,
@@ -105,12 +219,20 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools it may call.
     pub tools: Arc<Vec<ToolDescription>>,
+    /// How much thinking to ask for.
+    pub thinking_level: ThinkingLevel,
     /// Temperature and the like.
     pub options: ModelOptions,
     /// The configured key.
     pub api_key: Option<String>,
     /// Whether each frame is wanted as it came ([`Delta::Raw`]).
     pub raw_events: bool,
+    /// Whether the head of an HTTP answer is wanted ([`Delta::Response`]).
+    pub wants_response: bool,
+    /// The longest that setting up a connection may take, in milliseconds; 0 for no limit.
+    pub connect_timeout_ms: u64,
+    /// The request's body, as [`Model::payload`] or a hook made it: to be sent as it is.
+    pub payload: Option<Arc<Map<String, Value>>>,
 }
 
 impl Serialize for ModelRequest {
@@ -120,7 +242,7 @@ impl Serialize for ModelRequest {
         map.serialize_entry("system_prompt", &self.system_prompt)?;
         map.serialize_entry("messages", &self.messages)?;
         map.serialize_entry("tools", &*self.tools)?;
-        map.serialize_entry("thinking_level", "off")?;
+        map.serialize_entry("thinking_level", &self.thinking_level)?;
         map.serialize_entry("options", &self.options)?;
         map.end()
     }
@@ -135,7 +257,14 @@ impl std::fmt::Debug for ModelRequest {
 
 /// Where a model's deltas go.
 #[derive(Debug, Clone, Default)]
-pub struct DeltaSink(Arc<Mutex<Vec<Delta>>>);
+pub struct DeltaSink(Arc<Sink>);
+
+#[derive(Debug, Default)]
+struct Sink {
+    deltas: Mutex<Vec<Delta>>,
+    /// How many times something came that is no delta.
+    signs: AtomicU64,
+}
 
 /// How many deltas may wait before [`DeltaSink::ready`] makes the model wait.
 const SINK_BOUND: usize = 256;
@@ -144,6 +273,11 @@ impl DeltaSink {
     /// Pushes a delta. Does not wait: a fast model calls [`DeltaSink::ready`] now and then.
     pub fn push(&self, delta: Delta) {
         self.lock().push(delta);
+    }
+
+    /// Says that the model is alive though it has no delta: time limits begin anew.
+    pub fn alive(&self) {
+        self.0.signs.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Waits until the run has taken up what was pushed, if that was much.
@@ -159,7 +293,11 @@ impl DeltaSink {
         .await;
     }
 
+    pub(crate) fn signs(&self) -> u64 {
+        self.0.signs.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<Delta>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.deltas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,18 +2,26 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-use super::aborted;
+use serde_json::{Map, Value, json};
+
+use super::Interruption;
 use super::driver::Driver;
+use super::hooks::Unanswered;
 use super::telling::may_block;
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::EventData;
+use crate::hook::{HookKind, Payload, ResponseHead};
 use crate::listener::ListenerKind;
 use crate::message::{AssistantMessage, Message};
-use crate::model::{Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
+use crate::model::{BoxFuture, Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
+use crate::protocol::prepare;
+use crate::settings::Limits;
 use crate::tool::catch_panic;
-use crate::usage::{StopReason, Usage};
+use crate::transport::retry::Jitter;
+use crate::usage::{Prices, StopReason, Usage};
 
 /// How many events are gathered before they go to the queue.
 const BATCH: usize = 256;
@@ -25,6 +33,7 @@ const PATIENCE: u32 = 2;
 struct Answer {
     builder: MessageBuilder,
     head: AssistantMessage,
+    prices: Option<Prices>,
     /// Whether `message_start` was told.
     shown: bool,
     /// Raw frames that wait for it.
@@ -35,38 +44,117 @@ impl Answer {
     fn start(&self) -> EventData {
         EventData::MessageStart { message: Arc::new(Message::Assistant(self.head.clone())) }
     }
+
+    /// Nothing was shown of a failed try; another one begins.
+    fn begin_again(&mut self, turn: u32) {
+        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices);
+        self.held.clear();
+    }
+
+    /// An answer that says nothing at all is none: proxies and overloaded services give such.
+    fn check(&self, provider: &str) -> Result<(), Error> {
+        let empty =
+            matches!(self.builder.stop_reason(), Some(StopReason::Stop | StopReason::ToolUse)) && !self.builder.has_blocks();
+        if empty {
+            let text = format!("{provider} answered without any content");
+            return Err(Error::new(ErrorKind::Protocol, text).with_provider(provider).with_retryable(true));
+        }
+        Ok(())
+    }
+}
+
+/// The time limits of one try.
+struct Watch<'a> {
+    clock: Clock,
+    provider: &'a str,
+    limits: Limits,
+    whole: Option<Limit>,
+    silence: Option<Limit>,
+    /// Whether the model has given any sign of life, when the last one came, and how many were not deltas.
+    alive: bool,
+    last_ms: u64,
+    signs: u64,
+}
+
+type Limit = BoxFuture<'static, ()>;
+
+impl<'a> Watch<'a> {
+    fn new(clock: Clock, limits: &Limits, provider: &'a str) -> Watch<'a> {
+        let limit = |ms| (ms > 0).then(|| Box::pin(clock.limit(ms)) as Limit);
+        Watch {
+            whole: limit(limits.request_timeout_ms),
+            silence: limit(limits.first_byte_timeout_ms),
+            clock,
+            provider,
+            limits: *limits,
+            alive: false,
+            last_ms: 0,
+            signs: 0,
+        }
+    }
+
+    /// Ready with an error when a limit has passed.
+    fn poll(&mut self, deltas: bool, signs: u64, cx: &mut Context<'_>) -> Poll<Error> {
+        if deltas || signs > self.signs {
+            self.signs = signs;
+            self.last_ms = self.clock.now_ms();
+            if !self.alive {
+                self.alive = true;
+                self.silence = self.limit(self.limits.idle_timeout_ms);
+            }
+        }
+        if let Some(whole) = &mut self.whole
+            && whole.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(self.error("the answer was not complete", "request_timeout_ms", self.limits.request_timeout_ms));
+        }
+        while let Some(silence) = &mut self.silence
+            && silence.as_mut().poll(cx).is_ready()
+        {
+            let idle_ms = self.limits.idle_timeout_ms;
+            // Set when the first sign came; later ones only leave their time, so that a delta costs no timer.
+            let quiet_ms = self.clock.now_ms().saturating_sub(self.last_ms);
+            match self.alive {
+                false => {
+                    let limit_ms = self.limits.first_byte_timeout_ms;
+                    return Poll::Ready(self.error("nothing came", "first_byte_timeout_ms", limit_ms));
+                }
+                true if quiet_ms >= idle_ms => {
+                    return Poll::Ready(self.error("nothing more came", "idle_timeout_ms", idle_ms));
+                }
+                true => self.silence = self.limit(idle_ms - quiet_ms),
+            }
+        }
+        Poll::Pending
+    }
+
+    fn limit(&self, ms: u64) -> Option<Limit> {
+        (ms > 0).then(|| Box::pin(self.clock.limit(ms)) as Limit)
+    }
+
+    fn error(&self, what: &str, name: &str, ms: u64) -> Error {
+        let text = format!("{}: {what} within {name} ({ms})", self.provider);
+        Error::new(ErrorKind::Timeout, text).with_provider(self.provider)
+    }
 }
 
 impl Driver {
     /// Asks the model; gives its message, which may have failed.
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
-        let asked = self.agent.next_request();
-        self.offered = self.agent.tools_and_settings();
-        let timestamp = self.clock.now_ms();
-        let (head, prices) = {
-            let info = asked.as_ref().map(|(model, _)| model.info()).ok();
-            // A model that cannot be used still has its name.
-            let name = self.agent.model_name();
-            let (provider, id) = name.split_once('/').unwrap_or_default();
-            let head = AssistantMessage {
-                content: Vec::new(),
-                provider: info.map_or(provider, |info| info.provider).to_owned(),
-                protocol: info.map_or("", |info| info.protocol).to_owned(),
-                model: info.map_or(id, |info| info.id).to_owned(),
-                usage: Usage::default(),
-                stop_reason: None,
-                raw_stop_reason: None,
-                response_id: None,
-                error: None,
-                timestamp,
-            };
-            (head, info.and_then(|info| info.prices))
+        let prepared = match self.before_call.take() {
+            Some(error) => Err(Unanswered::Failed(error)),
+            None => self.prepare_request().await,
         };
-        let mut answer =
-            Answer { builder: MessageBuilder::new(head.clone(), self.turn, prices), head, shown: false, held: Vec::new() };
-        let failure = match asked {
-            Ok((model, request)) => self.stream(&*model, &request, &mut answer).await.err(),
-            Err(error) => Some(error),
+        let mut answer = self.new_answer();
+        let failure = match prepared {
+            Ok((model, request)) => self.try_until_answered(&*model, &request, &mut answer).await.err(),
+            Err(Unanswered::Failed(error)) => {
+                if !self.is_aborted() {
+                    self.tell_error(&error, 0, false).await;
+                }
+                Some(error)
+            }
+            Err(Unanswered::Aborted) => None,
         };
         if failure.is_none() {
             self.show_start(&mut answer).await;
@@ -77,23 +165,137 @@ impl Driver {
             }
         }
         self.show_start(&mut answer).await;
-        let failure = match failure {
-            _ if self.is_aborted() => Some((StopReason::Aborted, aborted())),
-            Some(error) => Some((StopReason::Error, error)),
-            None => None,
+        let failure = match (self.run.interruption(), failure) {
+            (Some(Interruption { stop_reason, error, .. }), _) => Some((stop_reason, error)),
+            (None, Some(error)) => Some((StopReason::Error, error)),
+            (None, None) => None,
         };
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
         self.emit(EventData::MessageEnd { message: Arc::clone(&message) }).await;
         message
     }
 
-    /// Shows the model's deltas as they come. An abort ends it at once, without an error of its own.
+    /// What is asked, and whom: the transcript through the hooks, repaired for the model; the key; the body.
+    async fn prepare_request(&mut self) -> Result<(Arc<dyn Model>, ModelRequest), Unanswered> {
+        let hooks = Arc::clone(&self.offered.hooks);
+        let model = self.offered.model.clone().map_err(Unanswered::Failed)?;
+        let max_result_bytes = self.offered.settings.max_result_bytes;
+        let changed = self.changes.messages.clone();
+        let messages = if hooks.transform_context.is_none() && hooks.convert_to_llm.is_none() {
+            match &changed {
+                Some(messages) => prepare(messages, max_result_bytes),
+                None => prepare(&self.agent.messages(), max_result_bytes),
+            }
+        } else {
+            let messages = changed.unwrap_or_else(|| self.agent.messages().to_vec());
+            let messages = self.change_messages(HookKind::TransformContext, hooks.transform_context.clone(), messages).await?;
+            let messages = self.change_messages(HookKind::ConvertToLlm, hooks.convert_to_llm.clone(), messages).await?;
+            prepare(&messages, max_result_bytes)
+        };
+        let provider = model.info().provider.to_owned();
+        let mut api_key = self.offered.api_key.clone();
+        if let Some(hook) = &hooks.get_api_key {
+            api_key = self.ask(HookKind::GetApiKey, hook, provider.clone()).await?.or(api_key);
+        }
+        let settings = &self.offered.settings;
+        let mut request = ModelRequest {
+            model: format!("{provider}/{}", model.info().id),
+            system_prompt: settings.system_prompt.clone(),
+            messages,
+            tools: self.agent.descriptions(&self.offered.tools, self.changes.tools.is_some()),
+            thinking_level: settings.thinking_level,
+            options: settings.model.clone(),
+            api_key,
+            raw_events: settings.raw_events,
+            wants_response: hooks.on_response.is_some(),
+            connect_timeout_ms: settings.limits.connect_timeout_ms,
+            payload: None,
+        };
+        request.payload = model.payload(&request).map_err(Unanswered::Failed)?.map(Arc::new);
+        if let Some(hook) = &hooks.on_payload {
+            let payload = match &request.payload {
+                Some(payload) => Map::clone(payload),
+                // A model that writes no request of its own is shown what it is asked.
+                None => match json!(request) {
+                    Value::Object(asked) => asked,
+                    _ => Map::new(),
+                },
+            };
+            let shown = Payload { provider, model: model.info().id.to_owned(), payload };
+            if let Some(replaced) = self.ask(HookKind::OnPayload, hook, shown).await? {
+                request.payload = Some(Arc::new(replaced));
+            }
+        }
+        Ok((model, request))
+    }
+
+    fn new_answer(&self) -> Answer {
+        let info = self.offered.model.as_ref().map(|model| model.info()).ok();
+        // A model that cannot be used still has its name.
+        let name = &self.offered.model_name;
+        let (provider, id) = name.split_once('/').unwrap_or_default();
+        let head = AssistantMessage {
+            content: Vec::new(),
+            provider: info.map_or(provider, |info| info.provider).to_owned(),
+            protocol: info.map_or("", |info| info.protocol).to_owned(),
+            model: info.map_or(id, |info| info.id).to_owned(),
+            usage: Usage::default(),
+            stop_reason: None,
+            raw_stop_reason: None,
+            response_id: None,
+            error: None,
+            timestamp: self.clock.now_ms(),
+        };
+        let prices = info.and_then(|info| info.prices);
+        Answer { builder: MessageBuilder::new(head.clone(), self.turn, prices), head, prices, shown: false, held: Vec::new() }
+    }
+
+    /// Asks until there is an answer, or an error that ends the call. An abort ends it at once, without an error of its own.
+    async fn try_until_answered(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
+        let jitter = if self.clock.is_simulated() { Jitter::None } else { Jitter::Full };
+        let mut attempt = 1;
+        loop {
+            let ended = self.stream(model, request, answer).await;
+            if self.is_aborted() {
+                return Ok(());
+            }
+            let Err(error) = ended.and_then(|()| answer.check(model.info().provider)) else {
+                return Ok(());
+            };
+            let pause = if answer.builder.has_blocks() {
+                Err(error.clone())
+            } else {
+                self.offered.settings.retry.pause(error.clone(), attempt, jitter)
+            };
+            match pause {
+                Err(error) => {
+                    self.tell_error(&error, attempt, false).await;
+                    return Err(error);
+                }
+                Ok(delay_ms) => {
+                    self.tell_error(&error, attempt, true).await;
+                    self.emit(EventData::Retry { attempt, delay_ms, error }).await;
+                    let (clock, abort) = (self.clock.clone(), self.run.abort.clone());
+                    tokio::select! {
+                        biased;
+                        () = abort.cancelled() => return Ok(()),
+                        () = clock.sleep(delay_ms) => {}
+                    }
+                    attempt += 1;
+                    answer.begin_again(self.turn);
+                }
+            }
+        }
+    }
+
+    /// One try: shows the model's deltas as they come. An abort ends it at once, without an error of its own.
     async fn stream(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
         let sink = DeltaSink::default();
         let mut call = std::pin::pin!(catch_panic(model.stream(request, &sink)));
         let abort = self.run.abort.clone();
         let mut abort = std::pin::pin!(abort.cancelled());
-        let mut ended = None;
+        let mut watch = Watch::new(self.clock.clone(), &self.offered.settings.limits, model.info().provider);
+        let (mut ended, mut expired) = (None, None);
         while !self.is_aborted() {
             let mut held = Vec::new();
             let mut patience = PATIENCE;
@@ -109,6 +311,10 @@ impl Driver {
                 if ended.is_some() || held.len() >= BATCH {
                     return Poll::Ready(std::mem::take(&mut held));
                 }
+                if let Poll::Ready(error) = watch.poll(held.len() > before, sink.signs(), cx) {
+                    expired = Some(error);
+                    return Poll::Ready(std::mem::take(&mut held));
+                }
                 // HTTP chunks come through hyper one at a time, each on a wakeup of its own. Looking once or twice more
                 // before telling anybody gathers what is there already, and costs no time when nothing is.
                 patience = if held.len() > before { PATIENCE } else { patience.saturating_sub(1) };
@@ -122,7 +328,11 @@ impl Driver {
                 }
             })
             .await;
+            let deltas = if request.wants_response { self.tell_response(deltas, model).await } else { deltas };
             self.show_deltas(deltas, answer).await?;
+            if let Some(error) = expired {
+                return Err(error);
+            }
             match ended.take() {
                 None => {}
                 Some(Ok(Ok(()))) if answer.builder.is_stopped() => break,
@@ -139,6 +349,21 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// Takes the answer's head out of the deltas, for the hook that wants it.
+    async fn tell_response(&mut self, deltas: Vec<Delta>, model: &dyn Model) -> Vec<Delta> {
+        let mut rest = Vec::with_capacity(deltas.len());
+        for delta in deltas {
+            match (delta, self.offered.hooks.on_response.clone()) {
+                (Delta::Response { status, headers }, Some(hook)) => {
+                    let head = ResponseHead { provider: model.info().provider.to_owned(), status, headers: *headers };
+                    self.inform(HookKind::OnResponse, &hook, head).await;
+                }
+                (delta, _) => rest.push(delta),
+            }
+        }
+        rest
     }
 
     async fn show_deltas(&mut self, deltas: Vec<Delta>, answer: &mut Answer) -> Result<(), Error> {

@@ -1,15 +1,21 @@
 //! The tool calls of one message: taken up, run side by side or one by one, answered exactly once each.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde_json::{Map, Value};
 
 use super::driver::Driver;
-use crate::error::panic_message;
+use super::hooks::Unanswered;
+use super::inbox::SteeringPolicy;
 use crate::event::{EventData, PartialResult};
+use crate::hook::{AfterToolCall, BeforeToolCall, HookContext, HookKind, ToolDecision, ToolOverride};
+use crate::host::HostWork;
 use crate::message::{Message, ToolCall, ToolResultMessage};
-use crate::tool::{ExecutionMode, PendingCall, Reply, Tool, ToolContext, ToolOutput};
+use crate::model::BoxFuture;
+use crate::tool::{ExecutionMode, Reply, Tool, ToolContext, ToolOutput, call, catch_panic, middleware};
 
 /// One call on its way.
 struct Call {
@@ -27,14 +33,36 @@ struct Call {
 /// A call that may run: the tool and the arguments it gets.
 type Prepared = (Arc<dyn Tool>, Map<String, Value>);
 
+/// A call that runs.
+struct Running<'a> {
+    call: &'a mut Call,
+    tool: Arc<dyn Tool>,
+    /// What the tool got; only where a hook is told of it.
+    given: Map<String, Value>,
+    /// Its time limit, in milliseconds, and when it passes.
+    limit: Option<(u64, BoxFuture<'static, ()>)>,
+}
+
+/// What happened while calls ran.
+enum Happening {
+    Reply(usize, Reply),
+    Expired(usize),
+    Aborted,
+    GraceOver,
+}
+
 const CUT: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
+const SKIPPED: &str = "skipped because of a queued user message, which comes next";
 const ABORTED: &str = "aborted";
 
 impl Driver {
     /// Answers all calls of a message. Gives the result messages in call order, and whether all of them ask for the end.
-    pub(super) async fn call_tools(&mut self, calls: Vec<ToolCall>, execute: bool) -> (Vec<Arc<Message>>, bool) {
-        let sequential = self.is_sequential(&calls);
-        let mut calls: Vec<Call> = calls
+    pub(super) async fn call_tools(&mut self, message: &Arc<Message>, execute: bool) -> (Vec<Arc<Message>>, bool) {
+        let made: Vec<ToolCall> = message.as_assistant().into_iter().flat_map(|m| m.tool_calls().cloned()).collect();
+        let sequential = self.is_sequential(&made);
+        // Nothing of a cut message runs, so there is nothing to skip.
+        let polls = execute && self.offered.settings.steering_policy == SteeringPolicy::SkipRemaining;
+        let mut calls: Vec<Call> = made
             .into_iter()
             .map(|call| Call {
                 id: call.id.into(),
@@ -49,19 +77,26 @@ impl Driver {
         let mut results = Vec::with_capacity(calls.len());
         if sequential {
             for call in &mut calls {
-                if let Some(prepared) = self.take_up(call, execute).await {
-                    self.run_calls(vec![(&mut *call, prepared)]).await;
+                if let Some(prepared) = self.take_up(call, message, execute).await {
+                    self.run_calls(vec![(&mut *call, prepared)], polls).await;
                 }
                 results.push(self.show_result(call).await);
+                if polls {
+                    self.poll_in_batch().await;
+                }
             }
         } else {
             let mut ready = Vec::new();
+            let mut left = calls.len();
             for call in &mut calls {
-                if let Some(prepared) = self.take_up(call, execute).await {
-                    ready.push((call, prepared));
+                left -= 1;
+                match self.take_up(call, message, execute).await {
+                    Some(prepared) => ready.push((call, prepared)),
+                    None if polls && left + ready.len() > 0 => self.poll_in_batch().await,
+                    None => {}
                 }
             }
-            self.run_calls(ready).await;
+            self.run_calls(ready, polls).await;
             for call in &calls {
                 results.push(self.show_result(call).await);
             }
@@ -71,14 +106,13 @@ impl Driver {
     }
 
     fn is_sequential(&self, calls: &[ToolCall]) -> bool {
-        let (tools, settings) = &self.offered;
-        let mode = |call: &ToolCall| tools.get(&call.name).and_then(|tool| tool.spec().execution_mode);
-        settings.tool_execution == ExecutionMode::Sequential
+        let mode = |call: &ToolCall| self.offered.tools.get(&call.name).and_then(|tool| tool.spec().execution_mode);
+        self.offered.settings.tool_execution == ExecutionMode::Sequential
             || calls.iter().any(|call| mode(call) == Some(ExecutionMode::Sequential))
     }
 
     /// The start of a call, and all that can keep it from running. Gives what to run, or ends the call.
-    async fn take_up(&mut self, call: &mut Call, execute: bool) -> Option<Prepared> {
+    async fn take_up(&mut self, call: &mut Call, message: &Arc<Message>, execute: bool) -> Option<Prepared> {
         call.started_ms = self.clock.now_ms();
         self.emit(EventData::ToolExecutionStart {
             tool_call_id: Arc::clone(&call.id),
@@ -90,8 +124,10 @@ impl Driver {
             Err(ABORTED.to_owned())
         } else if !execute {
             Err(CUT.to_owned())
+        } else if self.steered {
+            Err(SKIPPED.to_owned())
         } else {
-            self.prepare(call)
+            self.prepare(call, message).await
         };
         match prepared {
             Ok(prepared) => Some(prepared),
@@ -102,38 +138,94 @@ impl Driver {
         }
     }
 
-    /// Finds the tool and checks the arguments; the error is for the model.
-    fn prepare(&self, call: &Call) -> Result<Prepared, String> {
-        let (tools, settings) = &self.offered;
-        let tool = tools
-            .get(&call.name)
-            .ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, tools.names()))?;
+    /// Finds the tool, checks the arguments and asks whether the call may run; the error is for the model.
+    async fn prepare(&mut self, call: &Call, message: &Arc<Message>) -> Result<Prepared, String> {
+        let tools = &self.offered.tools;
+        let tool = tools.get(&call.name).map(Arc::clone);
+        let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, tools.names()))?;
         if let Some(text) = &call.raw_arguments {
             return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
         }
-        let arguments = tool
-            .spec()
-            .check(&call.arguments, settings.validation)
-            .map_err(|violations| format!("the arguments of {} do not fit its schema:\n{violations}", call.name))?;
-        Ok((Arc::clone(tool), arguments))
+        let validation = self.offered.settings.validation;
+        let check = |arguments: &Map<String, Value>| {
+            let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", call.name);
+            tool.spec().check(arguments, validation).map_err(misfit)
+        };
+        let arguments = match self.prepare_arguments(&tool, &call.arguments).await? {
+            Some(arguments) => check(&arguments)?,
+            None => check(&call.arguments)?,
+        };
+        let Some(hook) = self.offered.hooks.before_tool_call.clone() else {
+            return Ok((Arc::clone(&tool), arguments));
+        };
+        let asked = BeforeToolCall {
+            tool_call_id: call.id.to_string(),
+            tool_name: call.name.to_string(),
+            arguments: arguments.clone(),
+            message: Arc::clone(message),
+        };
+        match self.ask(HookKind::BeforeToolCall, &hook, asked).await {
+            Ok(ToolDecision::Allow) => Ok((Arc::clone(&tool), arguments)),
+            Ok(ToolDecision::Block { reason }) => Err(reason),
+            Ok(ToolDecision::Replace { arguments }) => Ok((Arc::clone(&tool), check(&arguments)?)),
+            Err(unanswered) => Err(because(&unanswered)),
+        }
     }
 
-    /// Runs prepared calls, as many at once as allowed, until each has its end. An abort gives those that run the grace time.
-    async fn run_calls(&mut self, prepared: Vec<(&mut Call, Prepared)>) {
-        let (most, abort_grace_ms) = (self.offered.1.max_parallel_tools, self.offered.1.abort_grace_ms);
+    /// The arguments as the tool itself puts them right, if it does.
+    async fn prepare_arguments(
+        &mut self,
+        tool: &Arc<dyn Tool>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, String> {
+        let failed = |why: &str| format!("prepare_arguments of {} failed: {why}", tool.spec().name);
+        let work = HostWork::new(self.run.abort.child_token(), self.clock.clone());
+        let context = HookContext(work.clone());
+        let begun = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            self.scope.run(|| tool.prepare_arguments(arguments, &context))
+        }));
+        let prepared = match begun {
+            Ok(None) => None,
+            Ok(Some(prepared)) => {
+                self.flush().await;
+                let abort = self.run.abort.clone();
+                tokio::select! {
+                    biased;
+                    () = abort.cancelled() => return Err(ABORTED.to_owned()),
+                    prepared = self.scope.clone().enter(catch_panic(prepared)) => Some(prepared),
+                }
+            }
+            Err(payload) => Some(Err(payload)),
+        };
+        work.finish();
+        match prepared {
+            None => Ok(None),
+            Some(Ok(prepared)) => prepared.map(Some).map_err(|why| failed(&why)),
+            Some(Err(payload)) => Err(failed(&format!("it panicked: {}", crate::error::panic_message(&*payload)))),
+        }
+    }
+
+    /// Runs prepared calls, as many at once as allowed, until each has its end. An abort gives those that run the grace time;
+    /// steering skips those that do not run yet.
+    async fn run_calls(&mut self, prepared: Vec<(&mut Call, Prepared)>, polls: bool) {
+        let most = self.offered.settings.max_parallel_tools;
         let mut waiting = prepared.into_iter();
-        let mut running: HashMap<usize, &mut Call> = HashMap::new();
-        let mut order: Vec<usize> = Vec::new();
+        let mut running: BTreeMap<usize, Running<'_>> = BTreeMap::new();
         let abort = self.run.abort.clone();
-        let mut grace = None;
+        let mut aborted = std::pin::pin!(abort.cancelled());
+        let mut grace: Option<BoxFuture<'static, ()>> = None;
         loop {
+            if self.steered && grace.is_none() {
+                for (call, _) in waiting.by_ref() {
+                    self.end(call, ToolOutput::error(SKIPPED), true).await;
+                }
+            }
             while grace.is_none() && running.len() < most && !self.is_aborted() {
                 let Some((call, (tool, arguments))) = waiting.next() else {
                     break;
                 };
-                let number = self.launch(call, &tool, arguments);
-                running.insert(number, call);
-                order.push(number);
+                let (number, launched) = self.launch(call, tool, arguments);
+                running.insert(number, launched);
             }
             if self.is_aborted() && grace.is_none() {
                 // Those that have not begun to run get only their end.
@@ -141,83 +233,122 @@ impl Driver {
                     self.end(call, ToolOutput::error(ABORTED), true).await;
                 }
                 // Before time can go on: a sleeping tool is to be woken by the abort, not passed by the grace time.
-                running.values().filter_map(|call| call.context.as_ref()).for_each(ToolContext::rouse);
-                grace = Some(Box::pin(self.clock.grace(abort_grace_ms)));
+                running.values().filter_map(|running| running.call.context.as_ref()).for_each(ToolContext::rouse);
+                grace = Some(Box::pin(self.clock.limit(self.offered.settings.abort_grace_ms)));
             }
             if running.is_empty() {
                 break;
             }
             self.flush().await;
-            let reply = match &mut grace {
-                None => tokio::select! {
-                    biased;
-                    reply = self.replies.1.recv() => reply,
-                    () = abort.cancelled() => continue,
-                },
-                Some(grace) => tokio::select! {
-                    biased;
-                    reply = self.replies.1.recv() => reply,
-                    () = grace => None,
-                },
-            };
-            let Some((number, reply)) = reply else {
-                // The grace time is over (the channel itself never closes: we hold a sender).
-                order.retain(|number| running.contains_key(number));
-                for number in &order {
-                    if let Some(call) = running.remove(number) {
-                        self.end(call, ToolOutput::error(ABORTED), true).await;
+            let happening = std::future::poll_fn(|cx| {
+                // The channel itself never closes: we hold a sender.
+                if let Poll::Ready(Some((number, reply))) = self.replies.1.poll_recv(cx) {
+                    return Poll::Ready(Happening::Reply(number, reply));
+                }
+                match &mut grace {
+                    Some(grace) => return grace.as_mut().poll(cx).map(|()| Happening::GraceOver),
+                    None if aborted.as_mut().poll(cx).is_ready() => return Poll::Ready(Happening::Aborted),
+                    None => {}
+                }
+                for (number, running) in &mut running {
+                    if let Some((_, limit)) = &mut running.limit
+                        && limit.as_mut().poll(cx).is_ready()
+                    {
+                        return Poll::Ready(Happening::Expired(*number));
                     }
                 }
-                break;
-            };
-            match (running.remove(&number), reply) {
-                (Some(call), Reply::Done(answer)) => {
+                Poll::Pending
+            })
+            .await;
+            match happening {
+                Happening::Aborted => {}
+                Happening::GraceOver => {
+                    for (_, running) in std::mem::take(&mut running) {
+                        self.end(running.call, ToolOutput::error(ABORTED), true).await;
+                    }
+                }
+                Happening::Expired(number) => {
+                    let Some(Running { call, tool, given, limit }) = running.remove(&number) else { continue };
+                    let ms = limit.map_or(0, |(ms, _)| ms);
+                    let name = if tool.spec().timeout_ms == ms { "its timeout_ms" } else { "tool_timeout_ms" };
+                    let text = format!("the tool {} did not answer within {name} ({ms}); the call was cancelled", call.name);
+                    if let Some(context) = call.context.take() {
+                        context.cancel();
+                        context.close();
+                    }
+                    self.finish_call(call, given, ToolOutput::error(text), true).await;
+                    if polls && waiting.len() > 0 {
+                        self.poll_in_batch().await;
+                    }
+                }
+                Happening::Reply(number, Reply::Done(answer)) => {
+                    let Some(Running { call, given, .. }) = running.remove(&number) else { continue };
                     let (output, is_error) = match answer {
                         Ok(value) => ToolOutput::from_value(value),
-                        Err(_) if grace.is_some() || self.is_aborted() => (ToolOutput::error(ABORTED), true),
+                        Err(_) if self.is_aborted() => (ToolOutput::error(ABORTED), true),
                         Err(why) => (ToolOutput::error(why), true),
                     };
-                    self.end(call, output, is_error).await;
+                    self.finish_call(call, given, output, is_error).await;
+                    if polls && waiting.len() > 0 {
+                        self.poll_in_batch().await;
+                    }
                 }
-                (Some(call), Reply::Update(value)) => {
-                    self.update(call, value).await;
-                    running.insert(number, call);
-                }
-                (None, reply) => self.late_reply(number, &reply).await,
+                Happening::Reply(number, reply @ Reply::Update(_)) => match (running.get_mut(&number), reply) {
+                    (Some(running), Reply::Update(value)) => self.update(running.call, value).await,
+                    (_, reply) => self.late_reply(number, &reply).await,
+                },
             }
         }
     }
 
     /// Hands a call to its tool; gives the number its replies will have.
-    fn launch(&mut self, call: &mut Call, tool: &Arc<dyn Tool>, arguments: Map<String, Value>) -> usize {
+    fn launch<'a>(&mut self, call: &'a mut Call, tool: Arc<dyn Tool>, arguments: Map<String, Value>) -> (usize, Running<'a>) {
         let number = self.calls.len();
         self.calls.push((Arc::clone(&call.id), Arc::clone(&call.name)));
-        let pending = PendingCall::new(
-            number,
-            Arc::clone(&call.id),
-            Arc::clone(&call.name),
-            arguments,
-            self.run.abort.child_token(),
-            self.replies.0.clone(),
-            self.clock.clone(),
-            self.scope.clone(),
-        );
-        call.context = Some(pending.context().clone());
-        let (tool, scope) = (Arc::clone(tool), self.scope.clone());
-        let may_block = tool.may_block();
-        let context = pending.context().clone();
-        let start = move || {
-            let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(pending))));
-            if let Err(payload) = started {
-                context.panicked(&panic_message(&*payload));
-            }
-        };
-        if may_block {
-            drop(tokio::task::spawn_blocking(start));
+        let names = (Arc::clone(&call.id), Arc::clone(&call.name));
+        let cancel = self.run.abort.child_token();
+        let context = ToolContext::new(number, names, cancel, self.replies.0.clone(), self.clock.clone());
+        call.context = Some(context.clone());
+        let limits = [self.offered.settings.limits.tool_timeout_ms, tool.spec().timeout_ms];
+        let limit_ms = limits.into_iter().filter(|ms| *ms > 0).min();
+        let limit = limit_ms.map(|ms| (ms, Box::pin(self.clock.limit(ms)) as BoxFuture<'static, ()>));
+        let given = if self.offered.hooks.after_tool_call.is_some() { arguments.clone() } else { Map::new() };
+        let (links, scope) = (Arc::clone(&self.offered.middleware), self.scope.clone());
+        if links.is_empty() {
+            call::start(Arc::clone(&tool), context, arguments, scope);
         } else {
-            start();
+            middleware::start(links, Arc::clone(&tool), context, arguments, scope);
         }
-        number
+        (number, Running { call, tool, given, limit })
+    }
+
+    /// The end of a call that ran, as the hook wants it.
+    async fn finish_call(&mut self, call: &mut Call, arguments: Map<String, Value>, output: ToolOutput, is_error: bool) {
+        let (mut output, mut is_error) = (output, is_error);
+        if let Some(context) = call.context.take() {
+            context.close();
+        }
+        if let Some(hook) = self.offered.hooks.after_tool_call.clone() {
+            let ran = AfterToolCall {
+                tool_call_id: call.id.to_string(),
+                tool_name: call.name.to_string(),
+                arguments,
+                result: output.clone(),
+                is_error,
+            };
+            match self.ask(HookKind::AfterToolCall, &hook, ran).await {
+                Ok(ToolOverride { content, details, is_error: failed, terminate }) => {
+                    output.content = content.unwrap_or(output.content);
+                    output.details = details.unwrap_or(output.details);
+                    output.terminate = terminate.unwrap_or(output.terminate);
+                    is_error = failed.unwrap_or(is_error);
+                }
+                // What the tool answered stands.
+                Err(Unanswered::Aborted) => {}
+                Err(Unanswered::Failed(error)) => (output, is_error) = (ToolOutput::error(error.message()), true),
+            }
+        }
+        self.end(call, output, is_error).await;
     }
 
     async fn update(&mut self, call: &Call, value: Value) {
@@ -259,5 +390,13 @@ impl Driver {
         }));
         self.show_message(Arc::clone(&message)).await;
         message
+    }
+}
+
+/// Why a call does not run, for the model.
+fn because(unanswered: &Unanswered) -> String {
+    match unanswered {
+        Unanswered::Aborted => ABORTED.to_owned(),
+        Unanswered::Failed(error) => error.message().to_owned(),
     }
 }

@@ -1,23 +1,45 @@
-//! Drives one run: does what the machine says. Asking the model is in `answer`, running tools in `batch`, telling what happens
-//! in `telling`.
+//! Drives one run: does what the machine says. Asking the model is in `answer`, running tools in `batch`, asking hooks and queues
+//! in `hooks`, telling what happens in `telling`.
 
 use std::sync::Arc;
 
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use super::hooks::Unanswered;
+use super::inbox::Which;
 use super::machine::{Fact, Machine, Step};
-use super::{RunShared, aborted};
-use crate::agent::Agent;
+use super::{Interruption, RunShared};
+use crate::agent::{Agent, Offered};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
+use crate::hook::{HookKind, RunTask, TurnSummary};
 use crate::message::Message;
+use crate::model::{Model, ThinkingLevel};
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::settings::Settings;
-use crate::tool::{Replies, Reply, ToolSet, catch_panic};
+use crate::tool::{Replies, Reply, catch_panic};
 use crate::usage::{Outcome, StopReason};
+
+/// What a run begins with.
+pub(crate) struct Beginning {
+    /// Of `prompt`; of `resume` none.
+    pub(crate) prompts: Vec<Message>,
+    /// Of a `resume` that takes up queued messages, those, by their numbers in the queue.
+    pub(crate) queued: Vec<(u64, Arc<Message>)>,
+}
+
+/// What `prepare_next_turn` has changed for the rest of the run.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) system_prompt: Option<String>,
+    /// The messages the model sees; those that the run adds are appended.
+    pub(super) messages: Option<Vec<Arc<Message>>>,
+    pub(super) tools: Option<Vec<String>>,
+    pub(super) model: Option<Arc<dyn Model>>,
+    pub(super) thinking_level: Option<ThinkingLevel>,
+}
 
 /// One run at work.
 pub(crate) struct Driver {
@@ -26,8 +48,9 @@ pub(crate) struct Driver {
     pub(super) clock: Clock,
     pub(super) scope: Scope,
     pub(super) replies: (Replies, mpsc::UnboundedReceiver<(usize, Reply)>),
-    /// The tools and settings of this turn: what the model was offered is what it can call.
-    pub(super) offered: (ToolSet, Settings),
+    /// The tools, settings and hooks of this turn: what the model was offered is what it can call.
+    pub(super) offered: Offered,
+    pub(super) changes: Changes,
     /// The calls the run has launched, by the numbers of their replies: id and tool.
     pub(super) calls: Vec<(Arc<str>, Arc<str>)>,
     pub(super) turn: u32,
@@ -36,23 +59,45 @@ pub(crate) struct Driver {
     pub(super) outbox: Vec<Event>,
     /// The messages this run added.
     pub(super) added: Vec<Arc<Message>>,
+    /// A failure before the model was asked, which becomes its message's.
+    pub(super) before_call: Option<Error>,
+    /// A failure that ends the run after the turn.
+    pub(super) failure: Option<Error>,
+    /// Whether a poll among the turn's tool calls found steering.
+    pub(super) steered: bool,
     ended: bool,
 }
 
 impl Driver {
     pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Driver {
         let scope = agent.scope();
-        let replies = mpsc::unbounded_channel();
-        let (outbox, added) = (Vec::new(), Vec::new());
-        let offered = agent.tools_and_settings();
-        let calls = Vec::new();
-        Driver { agent, run, clock, scope, replies, offered, calls, turn: 0, seq: 0, outbox, added, ended: false }
+        let offered = agent.offered();
+        Driver {
+            agent,
+            run,
+            clock,
+            scope,
+            replies: mpsc::unbounded_channel(),
+            offered,
+            changes: Changes::default(),
+            calls: Vec::new(),
+            turn: 0,
+            seq: 0,
+            outbox: Vec::new(),
+            added: Vec::new(),
+            before_call: None,
+            failure: None,
+            steered: false,
+            ended: false,
+        }
     }
 
     /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
-    pub(crate) async fn drive(mut self, prompts: Vec<Message>) {
+    pub(crate) async fn drive(mut self, beginning: Beginning) {
         let clock = self.clock.clone();
-        let course = catch_panic(clock.working(Box::pin(self.course(prompts)))).await;
+        let (run, limit_ms) = (Arc::clone(&self.run), self.offered.settings.limits.run_timeout_ms);
+        let course = limited(run, clock.clone(), limit_ms, Box::pin(self.course(beginning)));
+        let course = catch_panic(clock.working(course)).await;
         let (outcome, error, turns) = match course {
             Ok(end) => end,
             Err(payload) => {
@@ -60,9 +105,15 @@ impl Driver {
                 (Outcome::Error, Some(Error::new(ErrorKind::Panic, text)), self.turn)
             }
         };
-        let result = RunResult::new(outcome, std::mem::take(&mut self.added), turns, error);
+        let mut result = RunResult::new(outcome, std::mem::take(&mut self.added), turns, error);
         let clock = self.clock.clone();
-        if catch_panic(clock.working(self.tell(agent_end(&result), None))).await.is_err() {
+        let end = async {
+            self.tell(agent_end(&result), None).await;
+            result.undelivered = self.agent.undelivered();
+            // A hook may look at the events a reader has seen, but it holds up the end of the stream.
+            self.tell_end(result.clone()).await;
+        };
+        if catch_panic(clock.working(end)).await.is_err() {
             tracing::error!("a panic while telling the end of a run");
         }
         self.finish(result);
@@ -78,55 +129,174 @@ impl Driver {
         self.run.abort.is_cancelled()
     }
 
-    async fn course(&mut self, prompts: Vec<Message>) -> (Outcome, Option<Error>, u32) {
+    /// How the run ends if it was aborted, or something failed that is not the model's message.
+    fn broken(&self) -> Option<Fact> {
+        match (self.run.interruption(), &self.failure) {
+            (Some(Interruption { outcome, .. }), _) => Some(Fact::Broken(outcome)),
+            (None, Some(_)) => Some(Fact::Broken(Outcome::Error)),
+            (None, None) => None,
+        }
+    }
+
+    async fn course(&mut self, beginning: Beginning) -> (Outcome, Option<Error>, u32) {
+        let Beginning { prompts, queued } = beginning;
+        let mut prompts: Vec<Arc<Message>> = prompts.into_iter().map(Arc::new).collect();
+        if let Some(hook) = self.offered.hooks.before_run.clone() {
+            let task = RunTask { prompts: prompts.clone() };
+            if let Err(Unanswered::Failed(error)) = self.ask(HookKind::BeforeRun, &hook, task).await {
+                self.before_call = Some(error);
+            }
+        }
         self.emit(EventData::AgentStart).await;
-        let mut machine = Machine::new();
-        let mut input = prompts;
+        let mut machine = Machine::new(queued.is_empty());
+        let mut first = Some(queued);
         let mut answer: Option<Arc<Message>> = None;
-        let mut tool_results = Vec::new();
+        let mut summary: Option<TurnSummary> = None;
         loop {
             let fact = match machine.next() {
                 Step::BeginTurn => {
-                    self.turn += 1;
-                    self.emit(EventData::TurnStart).await;
-                    for message in input.drain(..) {
-                        self.show_message(Arc::new(message)).await;
+                    let queued = match first.take() {
+                        Some(queued) => Some(queued),
+                        None => Some(self.agent.inbox(super::inbox::Inbox::fix))
+                            .filter(|queued| !queued.is_empty() || machine.has_work()),
+                    };
+                    match queued {
+                        Some(queued) => {
+                            self.offered = self.offer();
+                            self.steered = false;
+                            self.turn += 1;
+                            self.emit(EventData::TurnStart).await;
+                            for message in prompts.drain(..) {
+                                self.show_message(message).await;
+                            }
+                            self.show_queued(queued).await;
+                            Fact::TurnBegun
+                        }
+                        None => Fact::NothingToBegin,
                     }
-                    Fact::TurnBegun
+                }
+                Step::PollFirst => {
+                    if self.before_call.is_none() && !self.is_aborted() {
+                        match self.poll(Which::Steering).await {
+                            // What an abort overtook stays in its queue.
+                            Ok(_) if self.is_aborted() => {}
+                            Ok(_) => {
+                                let queued = self.agent.inbox(super::inbox::Inbox::fix);
+                                self.show_queued(queued).await;
+                            }
+                            Err(Unanswered::Failed(error)) => self.before_call = Some(error),
+                            Err(Unanswered::Aborted) => {}
+                        }
+                    }
+                    Fact::Polled { found: false }
                 }
                 Step::CallModel => {
                     let message = self.call_model().await;
                     let assistant = message.as_assistant();
                     let stop_reason = assistant.and_then(|m| m.stop_reason).unwrap_or(StopReason::Stop);
                     let calls = assistant.map_or(0, |m| m.tool_calls().count());
+                    summary = Some(TurnSummary { turn: self.turn, message: Arc::clone(&message), tool_results: Vec::new() });
                     answer = Some(message);
                     Fact::Answered { stop_reason, calls }
                 }
-                Step::CallTools { execute } => {
-                    let calls = answer.iter().filter_map(|m| m.as_assistant()).flat_map(|m| m.tool_calls().cloned()).collect();
-                    let (results, terminate) = self.call_tools(calls, execute).await;
-                    tool_results = results;
-                    Fact::ToolsAnswered { terminate }
-                }
+                Step::CallTools { execute } => match &mut summary {
+                    Some(summary) => {
+                        let (results, terminate) = self.call_tools(&summary.message, execute).await;
+                        summary.tool_results = results;
+                        Fact::ToolsAnswered { terminate, steered: self.steered }
+                    }
+                    None => Fact::ToolsAnswered { terminate: false, steered: false },
+                },
                 Step::EndTurn => {
                     self.late_replies().await;
-                    if let Some(message) = answer.clone() {
-                        let tool_results = std::mem::take(&mut tool_results);
+                    if let Some(TurnSummary { message, tool_results, .. }) = summary.clone() {
                         self.emit(EventData::TurnEnd { message, tool_results }).await;
                     }
-                    let (_, settings) = self.agent.tools_and_settings();
-                    Fact::TurnEnded { aborted: self.is_aborted(), max_turns: settings.max_turns }
+                    Fact::TurnEnded { max_turns: self.agent.offered().settings.max_turns }
                 }
-                Step::Finish(outcome) => {
-                    let error = match outcome {
-                        Outcome::Aborted => Some(aborted()),
-                        Outcome::Error => answer.as_ref().and_then(|m| m.as_assistant()).and_then(|m| m.error.clone()),
-                        Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => None,
+                Step::PrepareNextTurn => {
+                    if let Some(summary) = summary.clone() {
+                        let prepared = self.prepare_next_turn(summary).await;
+                        self.note_failure(prepared);
+                    }
+                    Fact::Prepared
+                }
+                Step::AskStop => {
+                    let stop = match summary.clone() {
+                        Some(summary) => self.should_stop(summary).await,
+                        None => Ok(false),
                     };
+                    Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
+                }
+                Step::PollSteering => {
+                    let found = self.poll(Which::Steering).await;
+                    Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
+                }
+                Step::PollFollowUp => {
+                    let found = self.poll(Which::FollowUp).await;
+                    Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
+                }
+                Step::LookAtQueues => Fact::Looked { waiting: self.agent.has_queued_messages() },
+                Step::Finish(outcome) => {
+                    let of_message = || answer.as_ref().and_then(|m| m.as_assistant()).and_then(|m| m.error.clone());
+                    let error = match outcome {
+                        Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => None,
+                        Outcome::Aborted | Outcome::Error => {
+                            let interruption = self.run.interruption().map(|interruption| interruption.error);
+                            interruption.or(self.failure.clone()).or_else(of_message)
+                        }
+                    };
+                    if let (Outcome::Error, Some(error)) = (outcome, &self.failure) {
+                        let error = error.clone();
+                        self.tell_error(&error, 0, false).await;
+                    }
                     return (outcome, error, machine.turns());
                 }
             };
-            machine.tell(fact);
+            let after_message = !matches!(machine.next(), Step::PollFirst | Step::CallModel | Step::CallTools { .. });
+            // A turn that has begun is ended first.
+            let broken = self.broken().filter(|_| after_message && fact != Fact::TurnBegun);
+            machine.tell(broken.unwrap_or(fact));
+        }
+    }
+
+    /// What this turn is made with: as the agent stands, but for what a hook has changed.
+    fn offer(&self) -> Offered {
+        let mut offered = self.agent.offered();
+        let Changes { system_prompt, tools, model, thinking_level, .. } = &self.changes;
+        if let Some(text) = system_prompt {
+            offered.settings.system_prompt.clone_from(text);
+        }
+        if let Some(names) = tools {
+            offered.tools.keep(names);
+        }
+        if let Some(model) = model {
+            offered.model = Ok(Arc::clone(model));
+        }
+        if let Some(level) = thinking_level {
+            offered.settings.thinking_level = *level;
+        }
+        offered
+    }
+
+    fn note_failure<T>(&mut self, answer: Result<T, Unanswered>) -> Option<T> {
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(Unanswered::Failed(error)) => {
+                self.failure = Some(error);
+                None
+            }
+            Err(Unanswered::Aborted) => None,
+        }
+    }
+
+    /// Shows messages of the queues; each leaves its queue when it is shown.
+    async fn show_queued(&mut self, queued: Vec<(u64, Arc<Message>)>) {
+        for (number, message) in queued {
+            let message = message.dated(self.clock.now_ms());
+            self.emit(EventData::MessageStart { message: Arc::clone(&message) }).await;
+            self.agent.inbox(|inbox| inbox.shown(number));
+            self.emit(EventData::MessageEnd { message }).await;
         }
     }
 
@@ -148,7 +318,7 @@ impl Driver {
             let (id, name) = self.calls.get(number).cloned().unwrap_or_default();
             let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");
             let data = Box::new(json!({ "tool_call_id": &*id, "tool_name": &*name }));
-            self.emit(EventData::Diagnostic { code: "late_update", message, data }).await;
+            self.emit(EventData::Diagnostic { code: "late_update".into(), message, data }).await;
         }
     }
 }
@@ -160,14 +330,30 @@ impl Drop for Driver {
             return;
         }
         let error = Error::new(ErrorKind::Aborted, "the runtime was shut down before the run had ended");
-        let result = RunResult::new(Outcome::Aborted, std::mem::take(&mut self.added), self.turn, Some(error));
+        let mut result = RunResult::new(Outcome::Aborted, std::mem::take(&mut self.added), self.turn, Some(error));
         // The thread may not be one that listeners can be called on; the reader gets the event.
         let end = self.next_event(agent_end(&result), None);
         if self.run.queue.is_some() {
             self.outbox.push(end);
         }
+        result.undelivered = self.agent.undelivered();
         self.finish(result);
     }
+}
+
+/// The run's course, interrupted when its time limit passes (0: none).
+async fn limited<T>(run: Arc<RunShared>, clock: Clock, limit_ms: u64, course: impl Future<Output = T> + Unpin) -> T {
+    if limit_ms == 0 {
+        return course.await;
+    }
+    let mut course = course;
+    let mut limit = std::pin::pin!(clock.limit(limit_ms));
+    tokio::select! {
+        biased;
+        end = &mut course => return end,
+        () = &mut limit => run.time_out(limit_ms),
+    }
+    course.await
 }
 
 fn agent_end(result: &RunResult) -> EventData {

@@ -1,8 +1,11 @@
-//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `answer`, `batch` and `telling`), its queue.
+//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `answer`, `batch`, `hooks` and
+//! `telling`), its queue of events, and the queues of messages for it (`inbox`).
 
 mod answer;
 mod batch;
 pub(crate) mod driver;
+mod hooks;
+pub(crate) mod inbox;
 mod machine;
 pub(crate) mod queue;
 mod telling;
@@ -18,7 +21,9 @@ use crate::agent::Agent;
 use crate::clock::Busy;
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
+use crate::message::Prompt;
 use crate::result::RunResult;
+use crate::usage::{Outcome, StopReason};
 use queue::{EventQueue, Observer};
 
 /// What the handle, the agent and the driver share of a run.
@@ -27,6 +32,8 @@ pub(crate) struct RunShared {
     pub(crate) id: Arc<str>,
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancellationToken,
+    /// The time limit that ended the run, if it was that and not an abort.
+    timed_out: OnceLock<u64>,
     result: OnceLock<RunResult>,
     finished: Notify,
 }
@@ -34,7 +41,7 @@ pub(crate) struct RunShared {
 impl RunShared {
     pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
-        RunShared { id, queue, abort, result: OnceLock::new(), finished: Notify::new() }
+        RunShared { id, queue, abort, timed_out: OnceLock::new(), result: OnceLock::new(), finished: Notify::new() }
     }
 
     pub(crate) fn abort(&self) {
@@ -42,6 +49,32 @@ impl RunShared {
         if let Some(queue) = &self.queue {
             queue.unbound();
         }
+    }
+
+    /// The run has taken this many milliseconds, which is too long.
+    fn time_out(&self, limit_ms: u64) {
+        if !self.abort.is_cancelled() {
+            let _ = self.timed_out.set(limit_ms);
+            self.abort();
+        }
+    }
+
+    /// How the run ends if it was aborted or timed out.
+    fn interruption(&self) -> Option<Interruption> {
+        if !self.abort.is_cancelled() {
+            return None;
+        }
+        Some(match self.timed_out.get() {
+            Some(limit_ms) => {
+                let text = format!("the run took longer than run_timeout_ms ({limit_ms}) and was ended");
+                let error = Error::new(ErrorKind::Timeout, text).with_retryable(false);
+                Interruption { stop_reason: StopReason::Error, outcome: Outcome::Error, error }
+            }
+            None => {
+                let error = Error::new(ErrorKind::Aborted, "the run was aborted");
+                Interruption { stop_reason: StopReason::Aborted, outcome: Outcome::Aborted, error }
+            }
+        })
     }
 
     /// The last act of a run: its result can be had, and its reader gets the last events and the end.
@@ -65,6 +98,15 @@ impl RunShared {
             finished.await;
         }
     }
+}
+
+/// How a run ends that did not end by itself.
+#[derive(Debug)]
+struct Interruption {
+    /// Of a message that was under way.
+    stop_reason: StopReason,
+    outcome: Outcome,
+    error: Error,
 }
 
 /// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
@@ -142,6 +184,29 @@ impl Run {
         self.shared.result.get()
     }
 
+    /// Queues a message that joins the run as soon as it can; see [`Agent::steer`]. After the run's end it waits in the agent's
+    /// queue.
+    ///
+    /// # Errors
+    /// `invalid_state` after the end of a run without an agent, which has no queue any more.
+    pub fn steer(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+        self.agent.queue(inbox::Which::Steering, message.into())
+    }
+
+    /// Queues a message for when the run would have ended; see [`Agent::follow_up`]. After the run's end it waits in the agent's
+    /// queue.
+    ///
+    /// # Errors
+    /// As [`Run::steer`].
+    pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+        self.agent.queue(inbox::Which::FollowUp, message.into())
+    }
+
+    /// The agent whose run it is; of a run without one, what stands in for it, with the transcript as it stands.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
     /// Aborts the run. From any thread, any number of times; returns at once.
     pub fn abort(&self) {
         self.shared.abort();
@@ -194,11 +259,6 @@ impl AbortHandle {
     pub fn abort(&self) {
         self.0.abort();
     }
-}
-
-/// The error of an aborted run or message.
-pub(crate) fn aborted() -> Error {
-    Error::new(ErrorKind::Aborted, "the run was aborted")
 }
 
 /// Pushes what waits in the outbox, and waits for room, during which a virtual clock stands still. From an abort on, whoever

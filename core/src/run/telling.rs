@@ -76,6 +76,9 @@ impl Driver {
         if !matches!(event.data, EventData::MessageUpdate(_)) {
             if let EventData::MessageEnd { message } = &event.data {
                 self.added.push(Arc::clone(message));
+                if let Some(context) = &mut self.changes.messages {
+                    context.push(Arc::clone(message));
+                }
             }
             self.agent.note(&event);
         }
@@ -97,7 +100,7 @@ impl Driver {
             return Vec::new();
         }
         let told = |why: String| EventData::Diagnostic {
-            code: "listener_error",
+            code: "listener_error".into(),
             message: format!("a listener failed on {kind}: {why}"),
             data: Box::new(json!({ "event": kind, "error": why })),
         };

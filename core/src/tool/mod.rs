@@ -13,7 +13,8 @@
 //! # Ok::<(), agent_loop::Error>(())
 //! ```
 
-mod call;
+pub(crate) mod call;
+pub(crate) mod middleware;
 mod schema;
 
 use std::future::Future;
@@ -25,11 +26,14 @@ use serde_json::{Map, Value};
 
 pub use call::{PendingCall, ToolContext};
 pub(crate) use call::{Replies, Reply};
+pub use middleware::{Middleware, MiddlewareCall};
 use schema::Schema;
 pub use schema::Validation;
 
 use crate::error::{Error, panic_message};
+use crate::hook::HookContext;
 use crate::message::{ContentBlock, joined_text};
+use crate::model::BoxFuture;
 use crate::names::{Spelling, canonical_names};
 
 /// Whether a tool may run beside others of its batch.
@@ -56,6 +60,8 @@ pub struct ToolSpec {
     pub parameters: Value,
     /// `None`: as the agent says.
     pub execution_mode: Option<ExecutionMode>,
+    /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
+    pub timeout_ms: u64,
     schema: Schema,
 }
 
@@ -79,11 +85,13 @@ impl ToolSpec {
             description: description.to_owned(),
             parameters,
             execution_mode: None,
+            timeout_ms: 0,
             schema,
         })
     }
 
-    /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?}`.
+    /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?,
+    /// timeout_ms?}`.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
@@ -97,7 +105,7 @@ impl ToolSpec {
     /// # Errors
     /// As [`ToolSpec::from_json`].
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
-        const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode"];
+        const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
         let wrong = |field: &str, wanted: &str, got: &Value| {
             Error::invalid_argument(format!("tool: {}: expected {wanted}, got {got}", spelling.spell(field)))
         };
@@ -117,6 +125,9 @@ impl ToolSpec {
             let read = ExecutionMode::deserialize(mode);
             spec.execution_mode = Some(read.map_err(|_| wrong("execution_mode", "\"parallel\" or \"sequential\"", mode))?);
         }
+        if let Some(ms) = given("timeout_ms") {
+            spec.timeout_ms = ms.as_u64().ok_or_else(|| wrong("timeout_ms", "milliseconds (0 for no limit)", ms))?;
+        }
         Ok(spec)
     }
 
@@ -130,10 +141,20 @@ fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
+/// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error text.
+pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, String>>;
+
 /// Something a model can call.
 pub trait Tool: Send + Sync + 'static {
     /// What the model is told.
     fn spec(&self) -> &ToolSpec;
+
+    /// Puts the model's arguments right before they are checked: for models that get a shape wrong. `None`: as they are.
+    /// An error, like a panic, is the call's answer.
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        let _ = (arguments, context);
+        None
+    }
 
     /// Takes up a call. It is answered through [`PendingCall`], now or later, from any thread.
     fn start(&self, call: PendingCall);
@@ -148,7 +169,10 @@ pub trait Tool: Send + Sync + 'static {
 pub struct FnTool<F> {
     spec: ToolSpec,
     function: Arc<F>,
+    preparing: Option<Preparing>,
 }
+
+type Preparing = Arc<dyn Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync>;
 
 impl<F, Fut, E> FnTool<F>
 where
@@ -166,7 +190,17 @@ where
 
     /// A tool from a function and a description made before.
     pub fn with_spec(spec: ToolSpec, function: F) -> FnTool<F> {
-        FnTool { spec, function: Arc::new(function) }
+        FnTool { spec, function: Arc::new(function), preparing: None }
+    }
+
+    /// Puts the model's arguments right before they are checked; see [`Tool::prepare_arguments`].
+    #[must_use]
+    pub fn preparing(
+        mut self,
+        prepare: impl Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync + 'static,
+    ) -> FnTool<F> {
+        self.preparing = Some(Arc::new(prepare));
+        self
     }
 }
 
@@ -184,6 +218,11 @@ where
 {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, _: &HookContext) -> Option<PreparedArguments> {
+        let prepared = self.preparing.as_ref()?(arguments.clone());
+        Some(Box::pin(std::future::ready(prepared)))
     }
 
     fn start(&self, call: PendingCall) {
@@ -290,6 +329,11 @@ impl ToolSet {
     pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
         let at = self.0.iter().position(|tool| tool.spec().name == name)?;
         Some(self.0.remove(at))
+    }
+
+    /// Keeps the tools of these names only.
+    pub(crate) fn keep(&mut self, names: &[String]) {
+        self.0.retain(|tool| names.contains(&tool.spec().name));
     }
 
     /// The tool of that name.

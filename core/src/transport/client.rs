@@ -3,7 +3,9 @@
 //! Two reqwest clients behind one face: the plain one costs nothing to set up; the other loads the system's certificates, at
 //! the first https address only.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Url;
@@ -14,8 +16,8 @@ use crate::error::{Error, ErrorKind};
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    plain: OnceLock<Result<reqwest::Client, Error>>,
-    secure: OnceLock<Result<reqwest::Client, Error>>,
+    /// By whether they speak TLS, and the limit for setting up a connection in milliseconds (a setting of the whole client).
+    clients: Mutex<HashMap<(bool, u64), reqwest::Client>>,
 }
 
 /// An answer whose body has not been read.
@@ -25,34 +27,47 @@ pub(crate) struct Response {
 }
 
 impl Client {
-    /// Posts a body. Redirects are not followed: a key must not reach another host.
+    /// Posts a body. Redirects are not followed: a key must not reach another host. `connect_timeout_ms`: 0 for no limit.
     ///
     /// # Errors
     /// `connection`, `tls` or `timeout`.
-    pub(crate) async fn post(&self, url: &Url, headers: HeaderMap, body: Vec<u8>) -> Result<Response, Error> {
-        let client = if url.scheme() == "https" { self.secure() } else { self.plain() }?;
+    pub(crate) async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        connect_timeout_ms: u64,
+    ) -> Result<Response, Error> {
+        let client = self.client(url.scheme() == "https", connect_timeout_ms)?;
         let body = Bytes::from(body);
         let send = || client.post(url.clone()).headers(headers.clone()).body(body.clone()).send();
         let sent = match send().await {
             Err(error) if was_stale(&error) => send().await,
             sent => sent,
         };
-        sent.map(|inner| Response { inner }).map_err(|error| failure(url, &error))
+        sent.map(|inner| Response { inner }).map_err(|error| failure(url, &error, connect_timeout_ms))
     }
 
-    fn plain(&self) -> Result<&reqwest::Client, Error> {
-        let make = || build(rustls_builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
-        self.plain.get_or_init(make).as_ref().map_err(Clone::clone)
+    fn client(&self, secure: bool, connect_timeout_ms: u64) -> Result<reqwest::Client, Error> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&(secure, connect_timeout_ms)) {
+            return Ok(client.clone());
+        }
+        let client = build(if secure { secure_tls()? } else { plain_tls()? }, connect_timeout_ms)?;
+        clients.insert((secure, connect_timeout_ms), client.clone());
+        Ok(client)
     }
+}
 
-    fn secure(&self) -> Result<&reqwest::Client, Error> {
-        let make = || {
-            use rustls_platform_verifier::BuilderVerifierExt;
-            let tls = |e: rustls::Error| Error::new(ErrorKind::Tls, format!("the system's certificates cannot be used: {e}"));
-            build(rustls_builder()?.with_platform_verifier().map_err(tls)?.with_no_client_auth())
-        };
-        self.secure.get_or_init(make).as_ref().map_err(Clone::clone)
-    }
+/// For addresses that are not https: costs nothing to set up.
+fn plain_tls() -> Result<rustls::ClientConfig, Error> {
+    Ok(rustls_builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
+}
+
+fn secure_tls() -> Result<rustls::ClientConfig, Error> {
+    use rustls_platform_verifier::BuilderVerifierExt;
+    let tls = |e: rustls::Error| Error::new(ErrorKind::Tls, format!("the system's certificates cannot be used: {e}"));
+    Ok(rustls_builder()?.with_platform_verifier().map_err(tls)?.with_no_client_auth())
 }
 
 fn rustls_builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, Error> {
@@ -62,9 +77,13 @@ fn rustls_builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls
         .map_err(|e| Error::new(ErrorKind::Tls, format!("TLS cannot be set up: {e}")))
 }
 
-fn build(mut tls: rustls::ClientConfig) -> Result<reqwest::Client, Error> {
+fn build(mut tls: rustls::ClientConfig, connect_timeout_ms: u64) -> Result<reqwest::Client, Error> {
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    reqwest::Client::builder()
+    let mut builder = reqwest::Client::builder();
+    if connect_timeout_ms > 0 {
+        builder = builder.connect_timeout(Duration::from_millis(connect_timeout_ms));
+    }
+    builder
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
@@ -107,14 +126,15 @@ impl Response {
     }
 }
 
-fn failure(url: &Url, error: &reqwest::Error) -> Error {
+fn failure(url: &Url, error: &reqwest::Error, connect_timeout_ms: u64) -> Error {
     let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
     let why = chain(error);
     if sources(error).any(|source| source.is::<rustls::Error>()) {
         return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}"));
     }
     if error.is_timeout() {
-        return Error::new(ErrorKind::Timeout, format!("{place} did not answer in time: {why}"));
+        let text = format!("{place}: no connection within connect_timeout_ms ({connect_timeout_ms})");
+        return Error::new(ErrorKind::Timeout, text);
     }
     if error.is_connect() {
         return Error::new(ErrorKind::Connection, format!("cannot connect to {place}: {why}; is the server running there?"));

@@ -73,7 +73,7 @@ impl Reader {
                 let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(data) };
                 out.push(Delta::Start { key, block });
                 out.push(Delta::Diagnostic {
-                    code: "opaque_block",
+                    code: "opaque_block".into(),
                     message: format!("a block of type {kind:?} is kept and sent back as it came"),
                     data: Box::new(json!({ "type": kind })),
                 });

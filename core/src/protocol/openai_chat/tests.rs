@@ -20,6 +20,7 @@ fn encoded(messages: Value, options: ModelOptions, tools: Vec<ToolDescription>, 
         options,
         api_key: None,
         raw_events: false,
+        ..ModelRequest::default()
     };
     let spec = ModelSpec::parse("openai/m").unwrap();
     Value::Object(OpenaiChat.encode(&request, Target { spec: &spec, own_address }))

@@ -1,104 +1,123 @@
 //! The rules of the loop, one line each.
 
 use super::*;
-use Fact::{Answered, ToolsAnswered, TurnBegun, TurnEnded};
+use Fact::{Answered, Asked, Broken, Looked, NothingToBegin, Polled, Prepared, ToolsAnswered, TurnBegun, TurnEnded};
 use Outcome::{Aborted, Completed, MaxTurns, Stopped};
-use Step::{BeginTurn, CallModel, CallTools, EndTurn, Finish};
+use Step::{
+    AskStop, BeginTurn, CallModel, CallTools, EndTurn, Finish, LookAtQueues, PollFirst, PollFollowUp, PollSteering,
+    PrepareNextTurn,
+};
 
-const GO_ON: Fact = TurnEnded { aborted: false, max_turns: 10 };
-const RAN: Fact = ToolsAnswered { terminate: false };
-
-fn answer(stop_reason: StopReason, calls: usize) -> Fact {
-    Answered { stop_reason, calls }
-}
+const ENDED: Fact = TurnEnded { max_turns: 10 };
+const RAN: Fact = ToolsAnswered { terminate: false, steered: false };
+const TERMINATED: Fact = ToolsAnswered { terminate: true, steered: false };
+const STEERED: Fact = ToolsAnswered { terminate: false, steered: true };
+const GO_ON: Fact = Asked { stop: false };
+const FOUND: Fact = Polled { found: true };
+const NONE: Fact = Polled { found: false };
+const SAID: Fact = Answered { stop_reason: StopReason::Stop, calls: 0 };
+const CALLED: Fact = Answered { stop_reason: StopReason::ToolUse, calls: 1 };
+const RUN: Step = CallTools { execute: true };
 
 /// What a run does, given what happens to it.
-fn course(limit: u32, facts: &[Fact]) -> Vec<Step> {
-    let mut machine = Machine::new();
+fn course(facts: &[Fact]) -> Vec<Step> {
+    let mut machine = Machine::new(true);
     let mut steps = vec![machine.next()];
     for fact in facts {
-        machine.tell(match *fact {
-            TurnEnded { aborted, .. } => TurnEnded { aborted, max_turns: limit },
-            fact => fact,
-        });
+        machine.tell(*fact);
         steps.push(machine.next());
     }
     steps
 }
 
-/// The step after a first answer like this.
-fn after(stop_reason: StopReason, calls: usize) -> Step {
-    course(10, &[TurnBegun, answer(stop_reason, calls)])[2]
-}
-
-/// The end of a run whose first answer was like this.
-fn end(stop_reason: StopReason) -> Step {
-    course(10, &[TurnBegun, answer(stop_reason, 0), GO_ON])[3]
+/// The step that the facts of a first turn, told after the first poll, lead to.
+fn after(facts: &[Fact]) -> Step {
+    *course(&[&[TurnBegun, NONE], facts].concat()).last().unwrap()
 }
 
 #[test]
 fn a_plain_answer_is_one_turn() {
-    assert_eq!(course(10, &[TurnBegun, answer(StopReason::Stop, 0), GO_ON]), [BeginTurn, CallModel, EndTurn, Finish(Completed)]);
+    let facts = [TurnBegun, NONE, SAID, ENDED, Prepared, GO_ON, NONE, NONE];
+    let steps =
+        [BeginTurn, PollFirst, CallModel, EndTurn, PrepareNextTurn, AskStop, PollSteering, PollFollowUp, Finish(Completed)];
+    assert_eq!(course(&facts), steps);
 }
 
 #[test]
-fn calls_are_answered_in_another_turn() {
-    let facts = [TurnBegun, answer(StopReason::ToolUse, 1), RAN, GO_ON, TurnBegun, answer(StopReason::Stop, 0), GO_ON];
-    let run = CallTools { execute: true };
-    let expected = [BeginTurn, CallModel, run, EndTurn, BeginTurn, CallModel, EndTurn, Finish(Completed)];
-    assert_eq!(course(10, &facts), expected);
+fn calls_are_answered_in_another_turn_without_another_first_poll() {
+    let facts = [TurnBegun, NONE, CALLED, RAN, ENDED, Prepared, GO_ON, NONE, TurnBegun, SAID];
+    let steps =
+        [BeginTurn, PollFirst, CallModel, RUN, EndTurn, PrepareNextTurn, AskStop, PollSteering, BeginTurn, CallModel, EndTurn];
+    assert_eq!(course(&facts), steps);
 }
 
 #[test]
-fn calls_count_whatever_the_stop_reason_says() {
-    assert_eq!(after(StopReason::Stop, 2), CallTools { execute: true });
-    assert_eq!(after(StopReason::ToolUse, 0), EndTurn);
+fn a_run_of_queued_messages_does_not_poll_first() {
+    let mut machine = Machine::new(false);
+    machine.tell(TurnBegun);
+    assert_eq!(machine.next(), CallModel);
 }
 
+/// The rules: what happens in a first turn, and what comes next.
 #[test]
-fn nothing_of_a_cut_message_is_executed() {
-    assert_eq!(after(StopReason::Length, 2), CallTools { execute: false });
-    assert_eq!(after(StopReason::Length, 0), EndTurn);
-}
-
-#[test]
-fn how_an_answer_ends_a_run() {
-    assert_eq!(end(StopReason::Stop), Finish(Completed));
-    assert_eq!(end(StopReason::Length), Finish(Completed));
-    assert_eq!(end(StopReason::Refusal), Finish(Completed));
-    assert_eq!(end(StopReason::Error), Finish(Outcome::Error));
-    assert_eq!(end(StopReason::Aborted), Finish(Aborted));
-}
-
-#[test]
-fn calls_of_a_refusal_are_not_run() {
-    assert_eq!(after(StopReason::Refusal, 1), EndTurn);
-}
-
-#[test]
-fn all_tools_asking_for_the_end_stop_the_run() {
-    let facts = [TurnBegun, answer(StopReason::ToolUse, 1), ToolsAnswered { terminate: true }, GO_ON];
-    assert_eq!(course(10, &facts).last(), Some(&Finish(Stopped)));
-}
-
-#[test]
-fn abort_comes_before_every_other_outcome() {
-    let aborted = TurnEnded { aborted: true, max_turns: 0 };
-    for facts in [
-        vec![TurnBegun, answer(StopReason::Stop, 0), aborted],
-        vec![TurnBegun, answer(StopReason::Error, 0), aborted],
-        vec![TurnBegun, answer(StopReason::ToolUse, 1), ToolsAnswered { terminate: true }, aborted],
-    ] {
-        assert_eq!(course(1, &facts).last(), Some(&Finish(Aborted)), "{facts:?}");
+fn rules() {
+    let answered = |stop_reason, calls| Answered { stop_reason, calls };
+    let last = TurnEnded { max_turns: 1 };
+    let unlimited = TurnEnded { max_turns: 0 };
+    let cut = CallTools { execute: false };
+    let waiting = |waiting| Looked { waiting };
+    let table: &[(&str, &[Fact], Step)] = &[
+        // Calls count whatever the stop reason says; nothing of a cut message runs.
+        ("calls under tool_use run", &[answered(StopReason::ToolUse, 2)], RUN),
+        ("calls under stop run", &[answered(StopReason::Stop, 2)], RUN),
+        ("tool_use without calls is an end", &[answered(StopReason::ToolUse, 0)], EndTurn),
+        ("calls of a cut message do not run", &[answered(StopReason::Length, 2)], cut),
+        ("a cut text is an end", &[answered(StopReason::Length, 0)], EndTurn),
+        ("calls of a refusal are not run", &[answered(StopReason::Refusal, 1)], EndTurn),
+        // How an answer ends a run: after an error, an abort or a refusal nobody is asked.
+        ("an error ends the run", &[answered(StopReason::Error, 0), ENDED], Finish(Outcome::Error)),
+        ("an abort ends the run", &[answered(StopReason::Aborted, 0), ENDED], Finish(Aborted)),
+        ("a refusal ends the run", &[answered(StopReason::Refusal, 0), ENDED], Finish(Completed)),
+        ("an answer asks the hooks", &[SAID, ENDED], PrepareNextTurn),
+        // After a turn: prepare, ask, steering, follow-up.
+        ("then whether to stop", &[SAID, ENDED, Prepared], AskStop),
+        ("a hook stops the run, queues untouched", &[SAID, ENDED, Prepared, Asked { stop: true }], Finish(Stopped)),
+        ("a hook stops a run with work left", &[CALLED, RAN, ENDED, Prepared, Asked { stop: true }], Finish(Stopped)),
+        ("then steering", &[SAID, ENDED, Prepared, GO_ON], PollSteering),
+        ("steering is another turn", &[SAID, ENDED, Prepared, GO_ON, FOUND], BeginTurn),
+        ("tool results are another turn", &[CALLED, RAN, ENDED, Prepared, GO_ON, NONE], BeginTurn),
+        ("steering found among the calls is not polled again", &[CALLED, STEERED, ENDED, Prepared, GO_ON], BeginTurn),
+        ("without steering, follow-up", &[SAID, ENDED, Prepared, GO_ON, NONE], PollFollowUp),
+        ("follow-up is another turn", &[SAID, ENDED, Prepared, GO_ON, NONE, FOUND], BeginTurn),
+        ("without follow-up, the end", &[SAID, ENDED, Prepared, GO_ON, NONE, NONE], Finish(Completed)),
+        // Input that was taken back before its turn began.
+        ("steering taken back: follow-up", &[SAID, ENDED, Prepared, GO_ON, FOUND, NothingToBegin], PollFollowUp),
+        ("follow-up taken back: the end", &[SAID, ENDED, Prepared, GO_ON, NONE, FOUND, NothingToBegin], Finish(Completed)),
+        // All tools ask for the end.
+        ("terminating tools look at the queues", &[CALLED, TERMINATED, ENDED, Prepared, GO_ON], PollSteering),
+        ("terminating tools stop the run", &[CALLED, TERMINATED, ENDED, Prepared, GO_ON, NONE, NONE], Finish(Stopped)),
+        ("but not before steering", &[CALLED, TERMINATED, ENDED, Prepared, GO_ON, FOUND], BeginTurn),
+        ("nor before follow-up", &[CALLED, TERMINATED, ENDED, Prepared, GO_ON, NONE, FOUND], BeginTurn),
+        // The last turn allowed.
+        ("the last turn prepares no other", &[CALLED, RAN, last], AskStop),
+        ("the last turn may be stopped", &[CALLED, RAN, last, Asked { stop: true }], Finish(Stopped)),
+        ("the last turn takes up no queue", &[SAID, last, GO_ON], LookAtQueues),
+        ("work is left: max_turns", &[CALLED, RAN, last, GO_ON, waiting(false)], Finish(MaxTurns)),
+        ("messages wait: max_turns", &[SAID, last, GO_ON, waiting(true)], Finish(MaxTurns)),
+        ("nothing is left: completed", &[SAID, last, GO_ON, waiting(false)], Finish(Completed)),
+        ("all tools terminated: stopped", &[CALLED, TERMINATED, last, GO_ON, waiting(false)], Finish(Stopped)),
+        ("terminated, but messages wait: max_turns", &[CALLED, TERMINATED, last, GO_ON, waiting(true)], Finish(MaxTurns)),
+        ("an error on the last turn is an error", &[answered(StopReason::Error, 0), last], Finish(Outcome::Error)),
+        ("0 is no limit", &[CALLED, RAN, unlimited], PrepareNextTurn),
+        // Abort and failures after the message.
+        ("an abort comes before an answer's outcome", &[SAID, Broken(Aborted)], Finish(Aborted)),
+        ("an abort comes before an error", &[answered(StopReason::Error, 0), Broken(Aborted)], Finish(Aborted)),
+        ("an abort comes before a stop", &[SAID, ENDED, Prepared, Broken(Aborted)], Finish(Aborted)),
+        ("a failed poll among calls ends the run after the turn", &[CALLED, RAN, Broken(Outcome::Error)], Finish(Outcome::Error)),
+        ("a failed hook ends the run", &[SAID, ENDED, Broken(Outcome::Error)], Finish(Outcome::Error)),
+        ("a failed poll ends the run", &[CALLED, RAN, ENDED, Prepared, GO_ON, Broken(Outcome::Error)], Finish(Outcome::Error)),
+    ];
+    for (rule, facts, step) in table {
+        assert_eq!(after(facts), *step, "{rule}");
     }
-}
-
-#[test]
-fn the_last_allowed_turn_ends_the_run_only_when_work_is_left() {
-    let with_work = [TurnBegun, answer(StopReason::ToolUse, 1), RAN, GO_ON];
-    assert_eq!(course(1, &with_work).last(), Some(&Finish(MaxTurns)));
-    assert_eq!(course(2, &with_work).last(), Some(&BeginTurn));
-    assert_eq!(course(0, &with_work).last(), Some(&BeginTurn), "0 is no limit");
-    let without = [TurnBegun, answer(StopReason::Stop, 0), GO_ON];
-    assert_eq!(course(1, &without).last(), Some(&Finish(Completed)));
 }

@@ -1,0 +1,86 @@
+//! The loop without an agent: a run over a context that the caller owns and that is never changed.
+//!
+//! ```no_run
+//! use agent_loop::{Agent, Context, Message};
+//! # async fn example() -> Result<(), agent_loop::Error> {
+//! let settings = Agent::new("anthropic/claude-sonnet-4-5")?;
+//! let context = Context { system_prompt: "Be brief.".into(), messages: vec![Message::user("Rain in Oslo?", 0)], ..Context::default() };
+//! let result = agent_loop::resume(&context, &settings)?.result().await?;
+//! println!("{} ({} new messages)", result.text, result.messages.len());
+//! # Ok(()) }
+//! ```
+
+use std::sync::Arc;
+
+use super::state::State;
+use super::{Agent, Runtime};
+use crate::error::Error;
+use crate::message::{Message, Prompt};
+use crate::run::Run;
+use crate::run::inbox::Inbox;
+use crate::tool::ToolSet;
+
+/// What a run without an agent begins with.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// What the model is told first.
+    pub system_prompt: String,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// What the model may call.
+    pub tools: ToolSet,
+}
+
+/// Runs prompts over a context. Of `settings`, an agent that many runs may share, only model, key, address, hooks, middleware,
+/// limits and the other options are read. Steering and follow-up come from [`Run::steer`] and [`Run::follow_up`], and from the
+/// hooks `get_steering_messages` and `get_follow_up_messages`; what was not shown of them is in the result's `undelivered`.
+///
+/// # Errors
+/// `invalid_argument` for an unusable model or an empty prompt; `invalid_state` without a runtime or after its shutdown.
+pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> Result<Run, Error> {
+    settings.for_loop(context)?.start(Some(prompts.into()), true)
+}
+
+/// Goes on with a context as it stands, adding no message; see [`run`].
+///
+/// # Errors
+/// As [`run`]; `invalid_state` when the context has no message, or ends with an answer.
+pub fn resume(context: &Context, settings: &Agent) -> Result<Run, Error> {
+    settings.for_loop(context)?.start(None, true)
+}
+
+impl Agent {
+    /// What stands in for an agent during one run.
+    fn for_loop(&self, context: &Context) -> Result<Agent, Error> {
+        let mut state = self.state();
+        let runtime = match &state.runtime {
+            Some(runtime) => runtime.clone(),
+            None => state.runtime.insert(Runtime::current()?).clone(),
+        };
+        // Made once for all runs: they share its connections, and a script goes on.
+        let model = state.resolve(runtime.client())?;
+        state.resolved = Some(Arc::clone(&model));
+        let mut settings = state.settings.clone();
+        context.system_prompt.clone_into(&mut settings.system_prompt);
+        let alone = State {
+            runtime: Some(runtime),
+            model: state.model.clone(),
+            provider: state.provider.clone(),
+            base_url: state.base_url.clone(),
+            api_key: state.api_key.clone(),
+            resolved: Some(model),
+            settings,
+            tools: context.tools.clone(),
+            descriptions: None,
+            hooks: Arc::clone(&state.hooks),
+            middleware: Arc::clone(&state.middleware),
+            messages: Arc::new(context.messages.iter().cloned().map(Arc::new).collect()),
+            inbox: Inbox::default(),
+            active: None,
+            streaming_message: None,
+            pending_tool_calls: Vec::new(),
+            error: None,
+        };
+        Ok(Agent::from_state(alone, true))
+    }
+}

@@ -1,0 +1,158 @@
+//! A host's callback (a tool's call, a hook) at work: its cancel token, its waits in the engine's time, and the virtual clock
+//! that stands still meanwhile.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Busy, Clock, Sleep};
+
+/// One callback's work, from its call to its answer. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct HostWork(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    cancel: CancellationToken,
+    clock: Clock,
+    /// Whose timers a blocking sleep uses.
+    engine: Option<Handle>,
+    state: Mutex<State>,
+}
+
+/// Whether a callback is at work. A virtual clock stands still as long.
+#[derive(Debug)]
+enum State {
+    Working {
+        _busy: Busy,
+    },
+    /// In `sleep`, in this many at once.
+    Resting(usize),
+    /// Answered, or given up.
+    Over,
+}
+
+impl HostWork {
+    /// Work that begins now.
+    pub(crate) fn new(cancel: CancellationToken, clock: Clock) -> HostWork {
+        let state = Mutex::new(State::Working { _busy: clock.busy() });
+        HostWork(Arc::new(Inner { cancel, clock, engine: Handle::try_current().ok(), state }))
+    }
+
+    pub(crate) fn cancel_token(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+
+    /// Waits in the engine's time; ends at once when the work is cancelled. True when the whole time passed.
+    pub(crate) async fn sleep(&self, ms: u64) -> bool {
+        if self.0.cancel.is_cancelled() {
+            return false;
+        }
+        let sleep = self.0.clock.sleep(ms);
+        // The wait is registered before we stop counting as working, so that the clock cannot pass it by.
+        let mut sleep = Waiting { sleep, work: self, resting: false };
+        tokio::select! {
+            biased;
+            () = self.0.cancel.cancelled() => false,
+            () = &mut sleep => true,
+        }
+    }
+
+    /// The same for a thread that may block: not one that runs async code.
+    pub(crate) fn sleep_blocking(&self, ms: u64) -> bool {
+        match &self.0.engine {
+            Some(engine) => engine.block_on(self.sleep(ms)),
+            // No callback is called outside of the engine; if one were, there would be nothing to wait in.
+            None => false,
+        }
+    }
+
+    /// Counts sleeping work as working again. After an abort its sleeps end, but it may not have noticed yet.
+    pub(crate) fn rouse(&self) {
+        let mut state = self.state();
+        if matches!(*state, State::Resting(_)) {
+            *state = State::Working { _busy: self.0.clock.busy() };
+        }
+    }
+
+    /// The callback has answered, or is no longer waited for.
+    pub(crate) fn finish(&self) {
+        let before = std::mem::replace(&mut *self.state(), State::Over);
+        // Not under the lock: time may go on now, and whom it wakes may want it.
+        drop(before);
+    }
+
+    /// One sleep begins.
+    fn rest(&self) {
+        let mut state = self.state();
+        let resting = match &*state {
+            State::Working { .. } => State::Resting(1),
+            State::Resting(sleeps) => State::Resting(sleeps + 1),
+            State::Over => return,
+        };
+        let before = std::mem::replace(&mut *state, resting);
+        drop(state);
+        drop(before);
+    }
+
+    /// One sleep ends: the callback works again unless it is in another, too.
+    fn wake(&self) {
+        let mut state = self.state();
+        match &mut *state {
+            State::Resting(sleeps) if *sleeps > 1 => *sleeps -= 1,
+            State::Resting(_) => *state = State::Working { _busy: self.0.clock.busy() },
+            State::Working { .. } | State::Over => {}
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A sleep during which the callback does not count as working.
+struct Waiting<'a> {
+    sleep: Sleep,
+    work: &'a HostWork,
+    resting: bool,
+}
+
+impl Future for Waiting<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Held while polling: the clock may not jump between the deadline and our taking up work again.
+        let _working = self.work.0.clock.busy();
+        match Pin::new(&mut self.sleep).poll(cx) {
+            Poll::Ready(()) => {
+                self.end();
+                Poll::Ready(())
+            }
+            Poll::Pending => {
+                if !self.resting {
+                    self.resting = true;
+                    self.work.rest();
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Waiting<'_> {
+    fn end(&mut self) {
+        if std::mem::take(&mut self.resting) {
+            self.work.wake();
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

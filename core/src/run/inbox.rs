@@ -1,0 +1,152 @@
+//! Steering and follow-up: two queues of messages that wait for a turn of a run. Nothing in them is lost: a poll marks what the
+//! next turn begins with, and a message leaves its queue only when it is shown.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Message;
+
+/// How much of a queue one poll takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueMode {
+    /// The oldest message.
+    #[default]
+    OneAtATime,
+    /// All of it.
+    All,
+}
+
+/// What steering does to the calls of a batch that do not run yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteeringPolicy {
+    /// They are skipped.
+    #[default]
+    SkipRemaining,
+    /// They run first.
+    AfterBatch,
+}
+
+/// Which queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    Steering,
+    FollowUp,
+}
+
+/// Both queues of an agent.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    steering: VecDeque<Queued>,
+    follow_up: VecDeque<Queued>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Queued {
+    number: u64,
+    message: Arc<Message>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Waiting,
+    /// Found by a poll; still its owner's to clear.
+    Marked,
+    /// Part of a turn that has begun.
+    Fixed,
+}
+
+impl Inbox {
+    fn queue(&mut self, which: Which) -> &mut VecDeque<Queued> {
+        match which {
+            Which::Steering => &mut self.steering,
+            Which::FollowUp => &mut self.follow_up,
+        }
+    }
+
+    /// Appends messages.
+    pub(crate) fn push(&mut self, which: Which, messages: Vec<Message>) {
+        for message in messages {
+            self.next += 1;
+            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Waiting };
+            self.queue(which).push_back(queued);
+        }
+    }
+
+    /// Marks what the next turn begins with; says whether there is anything.
+    pub(crate) fn mark(&mut self, which: Which, mode: QueueMode) -> bool {
+        let most = match mode {
+            QueueMode::OneAtATime => 1,
+            QueueMode::All => usize::MAX,
+        };
+        let mut found = false;
+        for queued in self.queue(which).iter_mut().filter(|queued| queued.state == State::Waiting).take(most) {
+            queued.state = State::Marked;
+            found = true;
+        }
+        found
+    }
+
+    /// Puts a hook's messages, marked, behind what the same poll found in the queue.
+    pub(crate) fn insert_marked(&mut self, which: Which, messages: Vec<Message>) {
+        let mut place = self.queue(which).iter().take_while(|queued| queued.state != State::Waiting).count();
+        for message in messages {
+            self.next += 1;
+            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Marked };
+            self.queue(which).insert(place, queued);
+            place += 1;
+        }
+    }
+
+    /// What was marked and not shown waits again.
+    pub(crate) fn unmark(&mut self) {
+        for queued in self.steering.iter_mut().chain(&mut self.follow_up) {
+            queued.state = State::Waiting;
+        }
+    }
+
+    /// What was marked is from now on part of a turn. Gives it in order, with the numbers to tell when it is shown.
+    pub(crate) fn fix(&mut self) -> Vec<(u64, Arc<Message>)> {
+        let marked = self.steering.iter_mut().chain(&mut self.follow_up).filter(|queued| queued.state == State::Marked);
+        marked
+            .map(|queued| {
+                queued.state = State::Fixed;
+                (queued.number, Arc::clone(&queued.message))
+            })
+            .collect()
+    }
+
+    /// A message of a turn is in the transcript.
+    pub(crate) fn shown(&mut self, number: u64) {
+        self.steering.retain(|queued| queued.number != number);
+        self.follow_up.retain(|queued| queued.number != number);
+    }
+
+    /// Takes out all that no turn has begun with; gives it, to be dropped elsewhere.
+    pub(crate) fn clear(&mut self, which: Which) -> Vec<Arc<Message>> {
+        let queue = self.queue(which);
+        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == State::Fixed);
+        *queue = kept;
+        let cleared: VecDeque<Queued> = cleared;
+        cleared.into_iter().map(|queued| queued.message).collect()
+    }
+
+    /// Whether no message waits, or is about to be shown.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty()
+    }
+
+    /// All of a queue, in order.
+    pub(crate) fn messages(&self, which: Which) -> Vec<Arc<Message>> {
+        let queue = match which {
+            Which::Steering => &self.steering,
+            Which::FollowUp => &self.follow_up,
+        };
+        queue.iter().map(|queued| Arc::clone(&queued.message)).collect()
+    }
+}

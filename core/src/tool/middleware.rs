@@ -1,0 +1,103 @@
+//! What stands around a tool's execution: a chain in the order of its making, of which each link may look at the call, change
+//! its arguments, run the rest of the chain (once, not at all, or again), change the result, and time it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Tool, ToolContext, ToolOutput, call, catch_panic};
+use crate::error::panic_message;
+use crate::model::BoxFuture;
+use crate::scope::Scope;
+
+/// One link: a call in, a result (as a tool answers) or an error text out.
+pub type Middleware = Arc<dyn Fn(MiddlewareCall) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+
+struct Chain {
+    links: Arc<Vec<Middleware>>,
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    scope: Scope,
+}
+
+/// A call on its way through the chain.
+#[derive(Clone)]
+pub struct MiddlewareCall {
+    chain: Arc<Chain>,
+    place: usize,
+    arguments: Map<String, Value>,
+}
+
+impl MiddlewareCall {
+    /// The call's id.
+    pub fn id(&self) -> &str {
+        self.chain.context.id()
+    }
+
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        self.chain.context.name()
+    }
+
+    /// The arguments, checked.
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// The call's cancel token, `update` and `sleep`.
+    pub fn context(&self) -> &ToolContext {
+        &self.chain.context
+    }
+
+    /// Marks work done for this call as inside its agent's callback.
+    pub fn scope(&self) -> Scope {
+        self.chain.scope.clone()
+    }
+
+    /// Runs the rest of the chain with these arguments, which are not checked again. Gives a full result, `{content, details,
+    /// is_error, terminate}`.
+    ///
+    /// # Errors
+    /// The text of what the tool, or a link after this one, failed with.
+    pub fn next(&self, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {
+        run(Arc::clone(&self.chain), self.place + 1, arguments)
+    }
+}
+
+impl std::fmt::Debug for MiddlewareCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MiddlewareCall").field("id", &self.id()).field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// Hands a call to the first link; the chain's answer is the call's.
+pub(crate) fn start(
+    links: Arc<Vec<Middleware>>,
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    arguments: Map<String, Value>,
+    scope: Scope,
+) {
+    let chain = Arc::new(Chain { links, tool, context: context.clone(), scope });
+    tokio::spawn(async move { context.done(run(chain, 0, arguments).await) });
+}
+
+fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {
+    Box::pin(async move {
+        match chain.links.get(place).cloned() {
+            Some(link) => {
+                let scope = chain.scope.clone();
+                let call = MiddlewareCall { chain, place, arguments };
+                let answer = catch_panic(scope.enter(async move { link(call).await })).await;
+                answer.unwrap_or_else(|payload| Err(format!("a middleware panicked: {}", panic_message(&*payload))))
+            }
+            None => {
+                let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
+                let (output, is_error) =
+                    ToolOutput::from_value(call::execute(tool, context, arguments, chain.scope.clone()).await?);
+                let ToolOutput { content, details, terminate } = output;
+                Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
+            }
+        }
+    })
+}

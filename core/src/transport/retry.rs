@@ -1,0 +1,126 @@
+//! When a failed model call is tried again, and after which pause. The one retry layer there is.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::error::Error;
+
+/// How often and how fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// Tries beyond the first, per model call.
+    pub(crate) max_retries: u32,
+    /// The first pause at most; each further one is at most twice the one before.
+    pub(crate) base_ms: u64,
+    /// The longest pause; a provider that demands a longer one is not waited for.
+    pub(crate) max_delay_ms: u64,
+}
+
+impl Policy {
+    /// The pause before the retry of this number (1 for the first), or the error that ends the call.
+    ///
+    /// # Errors
+    /// The given error: not one that a retry may help, no tries left, or a demand for a longer pause than allowed (which its
+    /// message then says).
+    pub(crate) fn pause(&self, error: Error, retry: u32, jitter: Jitter) -> Result<u64, Error> {
+        if !error.retryable() || retry > self.max_retries {
+            return Err(error);
+        }
+        if let Some(demanded) = error.retry_after_ms() {
+            let most = self.max_delay_ms;
+            if demanded > most {
+                let text = format!(
+                    "{} (it asks to wait {demanded} ms, more than max_retry_delay_ms, {most}; try again then)",
+                    error.message()
+                );
+                return Err(error.with_message(&text));
+            }
+            return Ok(demanded);
+        }
+        let doubled = 1_u64.checked_shl(retry.saturating_sub(1)).unwrap_or(u64::MAX);
+        Ok(jitter.of(self.base_ms.saturating_mul(doubled).min(self.max_delay_ms)))
+    }
+}
+
+/// What part of the longest pause is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Jitter {
+    /// Any, so that many clients do not come back at once.
+    Full,
+    /// All of it, for virtual time.
+    None,
+}
+
+impl Jitter {
+    fn of(self, most: u64) -> u64 {
+        match self {
+            Jitter::None => most,
+            // The standard library seeds its hashers at random: enough here, and no dependency.
+            Jitter::Full => RandomState::new().hash_one(most) % most.saturating_add(1),
+        }
+    }
+}
+
+/// The pause that an answer's headers demand, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a date.
+pub(crate) fn demanded_ms(retry_after_ms: Option<&str>, retry_after: Option<&str>, now_ms: u64) -> Option<u64> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // held between 0 and 2^53
+    let whole = |ms: f64| ms.is_finite().then(|| ms.clamp(0.0, 9e15).ceil() as u64);
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    if let Some(ms) = retry_after_ms.and_then(number).and_then(whole) {
+        return Some(ms);
+    }
+    let text = retry_after?;
+    if let Some(seconds) = number(text) {
+        return whole(seconds * 1000.0);
+    }
+    let date = httpdate::parse_http_date(text.trim()).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(u64::try_from(date.as_millis()).ok()?.saturating_sub(now_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    const POLICY: Policy = Policy { max_retries: 3, base_ms: 500, max_delay_ms: 1500 };
+
+    fn overloaded() -> Error {
+        Error::new(ErrorKind::Overloaded, "busy")
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let pauses: Vec<u64> = (1..=3).map(|retry| POLICY.pause(overloaded(), retry, Jitter::None).unwrap()).collect();
+        assert_eq!(pauses, [500, 1000, 1500]);
+        assert!(POLICY.pause(overloaded(), 4, Jitter::None).is_err(), "no try is left");
+        for _ in 0..100 {
+            assert!(POLICY.pause(overloaded(), 2, Jitter::Full).unwrap() <= 1000);
+        }
+    }
+
+    #[test]
+    fn a_retry_never_helps_what_is_not_retryable() {
+        for kind in ErrorKind::ALL {
+            let error = Error::new(*kind, "x");
+            assert_eq!(POLICY.pause(error.clone(), 1, Jitter::None).is_ok(), error.retryable(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_demanded_pause_is_kept_or_refused() {
+        assert_eq!(POLICY.pause(overloaded().with_retry_after_ms(1500), 1, Jitter::Full), Ok(1500));
+        let error = POLICY.pause(overloaded().with_retry_after_ms(1501), 1, Jitter::Full).unwrap_err();
+        assert_eq!(error.retry_after_ms(), Some(1501));
+        assert!(error.message().contains("1501 ms, more than max_retry_delay_ms, 1500"), "{error}");
+    }
+
+    #[test]
+    fn demands_are_read_in_all_their_forms() {
+        assert_eq!(demanded_ms(Some("1500"), Some("7"), 0), Some(1500));
+        assert_eq!(demanded_ms(None, Some("7"), 0), Some(7000));
+        assert_eq!(demanded_ms(None, Some("0.5"), 0), Some(500));
+        assert_eq!(demanded_ms(None, Some("Thu, 01 Jan 1970 00:00:10 GMT"), 4000), Some(6000));
+        assert_eq!(demanded_ms(None, Some("Thu, 01 Jan 1970 00:00:10 GMT"), 40_000), Some(0));
+        assert_eq!(demanded_ms(None, Some("soon"), 0), None);
+        assert_eq!(demanded_ms(None, None, 0), None);
+    }
+}
