@@ -2,7 +2,9 @@
 
 mod abort;
 mod agent;
+mod calls;
 mod model;
+mod properties;
 mod rules;
 mod tools;
 mod turns;
