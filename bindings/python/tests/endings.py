@@ -34,7 +34,7 @@ async def stuck():
 def working(context: ToolContext):
     """Works until it is cancelled."""
     in_flight()
-    while not context.cancelled:
+    while not context.is_cancelled:
         time.sleep(0.001)
 
 

@@ -197,7 +197,7 @@ async def test_the_context_knows_the_call():
     @tool
     async def look(context: ToolContext, word: str = "none"):
         """Looks."""
-        return [context.id, context.name, context.cancelled, word, repr(context)]
+        return [context.id, context.name, context.is_cancelled, word, repr(context)]
 
     assert look.parameters["properties"].keys() == {"word"}
     text, _ = await answer_of(look, word="w")
