@@ -163,7 +163,7 @@ impl Asking {
     /// What the function is called with, once: nothing or one value.
     fn take_input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
-        input.unwrap_or(Input::Nothing).to_py(py)
+        input.unwrap_or(Input::Nothing).into_args(py)
     }
 
     #[getter]

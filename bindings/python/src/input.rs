@@ -51,7 +51,7 @@ impl Input {
     }
 
     /// As the arguments of a call.
-    pub(crate) fn to_py(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    pub(crate) fn into_args(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
         let one = match self {
             Input::Nothing => return Ok(PyTuple::empty(py)),
             Input::Value(value) => json::to_py(py, &value)?,

@@ -47,7 +47,6 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
 pub(crate) struct ModelCall {
     /// Shared with waits for room.
     core: Mutex<Option<Arc<CoreCall>>>,
-    request: Mutex<Option<CoreRequest>>,
     cancel: CancellationToken,
     function: Shared,
     vars: Shared,
@@ -56,8 +55,8 @@ pub(crate) struct ModelCall {
 
 impl ModelCall {
     fn new(core: CoreCall, function: Shared, vars: Shared) -> ModelCall {
-        let (request, cancel) = (Mutex::new(Some(core.request().clone())), core.cancel_token().clone());
-        ModelCall { core: Mutex::new(Some(Arc::new(core))), request, cancel, function, vars, watch: Watch::default() }
+        let cancel = core.cancel_token().clone();
+        ModelCall { core: Mutex::new(Some(Arc::new(core))), cancel, function, vars, watch: Watch::default() }
     }
 
     fn core(&self) -> Option<Arc<CoreCall>> {
@@ -86,9 +85,9 @@ impl ModelCall {
         self.vars.clone_ref(py)
     }
 
-    /// The request, once.
-    fn take_request(&self) -> Option<ModelRequest> {
-        self.request.lock().unwrap_or_else(PoisonError::into_inner).take().map(ModelRequest)
+    /// The request; none once it is answered.
+    fn request(&self) -> Option<ModelRequest> {
+        self.core().map(|core| ModelRequest(core.request().clone()))
     }
 
     #[getter]

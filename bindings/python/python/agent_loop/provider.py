@@ -38,7 +38,7 @@ def provided(function: Callable[..., Any]) -> tuple[Callable[[ModelCall], Any], 
     with_context = takes_one_more("provider", function, 1)
 
     def called(call: ModelCall) -> Any:
-        request = call.take_request()
+        request = call.request()
         return function(request, ModelContext(call)) if with_context else function(request)
 
     plain = inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(getattr(function, "__call__", None))
