@@ -6,9 +6,12 @@
 
 mod agent;
 mod bridge;
+mod call;
 pub mod error;
 mod event;
+pub mod hook;
 mod message;
+mod model;
 mod run;
 mod runtime;
 mod tool;
