@@ -261,6 +261,11 @@ export function readEvent(text: string): AgentEvent {
   return EVENT.camel(JSON.parse(text)) as AgentEvent
 }
 
+/** @internal An event, or what was made of one, in canonical form. */
+export function canonicalEvent(event: unknown): unknown {
+  return EVENT.canonical(event)
+}
+
 /** @internal The events of a batch, as `event.rs` writes it. */
 export function readBatch(text: string, runId: string): AgentEvent[] {
   const events: unknown[] = []

@@ -4,7 +4,7 @@
 
 import { bridge, enter } from './bridge.js'
 import { Callbacks } from './callbacks.js'
-import { invalidArgument } from './errors.js'
+import { expectFunction, invalidArgument } from './errors.js'
 import { HOOKS, runHook } from './hook.js'
 import type { HookName, Hooks } from './hook.js'
 import { jsonOfArgument } from './json.js'
@@ -16,7 +16,7 @@ import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
-import { isObject, snakeCase } from './shape.js'
+import { snakeCase } from './shape.js'
 import { Tool, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
@@ -206,10 +206,4 @@ export function addMiddleware({ native, callbacks }: Halves, middleware: Middlew
   expectFunction(what, middleware)
   const number = callbacks.keep((call) => runMiddleware(middleware, call))
   enter(() => native.addMiddleware(number))
-}
-
-/** @internal */
-export function expectFunction(what: string, value: unknown): void {
-  if (typeof value === 'function') return
-  throw invalidArgument(`${what}: expected a function, got ${isObject(value) ? 'an object' : value === undefined ? 'nothing' : String(value)}`)
 }

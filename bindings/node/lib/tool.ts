@@ -3,7 +3,7 @@
  */
 
 import { enter } from './bridge.js'
-import { invalidArgument } from './errors.js'
+import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument, textOf } from './json.js'
 import { BLOCK } from './message.js'
 import type { ImageBlock, TextBlock } from './message.js'
@@ -68,13 +68,9 @@ export class Tool {
     const { execute, prepareArguments, ...described } = options
     const text = jsonOfArgument('tool', described)
     this.#native = enter(() => new native.Tool(text))
-    const expectFunction = (name: string, value: unknown): void => {
-      if (typeof value === 'function') return
-      const got = value === undefined ? 'nothing' : typeof value
-      throw invalidArgument(`tool ${JSON.stringify(options.name)}: ${name}: expected a function, got ${got}`)
-    }
-    expectFunction('execute', execute)
-    if (prepareArguments !== undefined) expectFunction('prepareArguments', prepareArguments)
+    const what = `tool ${JSON.stringify(options.name)}`
+    expectFunction(`${what}: execute`, execute)
+    if (prepareArguments !== undefined) expectFunction(`${what}: prepareArguments`, prepareArguments)
     this.name = this.#native.name
     this.label = this.#native.label
     this.description = this.#native.description

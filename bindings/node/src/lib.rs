@@ -14,6 +14,7 @@ mod message;
 mod model;
 mod run;
 mod runtime;
+pub mod testing;
 mod tool;
 
 use napi_derive::napi;
