@@ -83,7 +83,7 @@ export class Agent {
     const { native, callbacks } = this.#halves
     const signal = signalOf(options)
     const ticket = nextNumber()
-    enter(() => native.prompt(text, ticket, callbacks.isInside))
+    enter(() => native.prompt(text, ticket, callbacks.isInside, signal?.aborted ?? false))
     callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
@@ -95,7 +95,7 @@ export class Agent {
 
   #run(text: string | undefined, options: RunOptions | undefined): Run {
     const { native, callbacks } = this.#halves
-    const run = new Run(callbacks, signalOf(options), (ticket) => native.stream(text, ticket, callbacks.isInside))
+    const run = new Run(callbacks, signalOf(options), (ticket, aborted) => native.stream(text, ticket, callbacks.isInside, aborted))
     callbacks.begin()
     return run
   }

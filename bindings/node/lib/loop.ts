@@ -69,7 +69,7 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   const checked = checkedSignal(signal)
   const { native, callbacks } = makeAgent({ ...settings, tools })
   const list = messagesJson('context: messages', messages)
-  const started = new Run(callbacks, checked, (ticket) => native.runLoop(systemPrompt, list, text, ticket))
+  const started = new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))
   callbacks.begin()
   return started
 }

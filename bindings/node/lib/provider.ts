@@ -104,8 +104,11 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
     }
     for await (const piece of pieces) {
       const wanted = push(answer, piece) ?? (await hasRoom(answer))
-      // Leaving the loop closes the generator.
-      if (!wanted) break
+      if (!wanted) {
+        signal.abort()
+        // Leaving the loop closes the generator.
+        break
+      }
     }
     answer.finish()
   } catch (error) {

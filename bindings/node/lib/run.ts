@@ -76,9 +76,9 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   #result: Promise<RunResult> | undefined
 
   /** @internal */
-  constructor(callbacks: Callbacks, signal: AbortSignal | undefined, start: (ticket: number) => NativeRun) {
+  constructor(callbacks: Callbacks, signal: AbortSignal | undefined, start: (ticket: number, aborted: boolean) => NativeRun) {
     this.#ticket = nextNumber()
-    this.#native = enter(() => start(this.#ticket))
+    this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
     this.id = this.#native.id
     if (signal) {

@@ -46,6 +46,11 @@ export class LazySignal {
     return this.#controller.signal
   }
 
+  /** Somebody found out before the signal did. */
+  abort(): void {
+    this.#controller?.abort()
+  }
+
   /** The work is done: from now on the signal stays as it is. */
   end(): void {
     if (this.#ticket !== undefined) forget(this.#ticket)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Spelling, Subscription};
+use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling, Subscription};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value};
@@ -53,6 +53,13 @@ impl Agent {
         self.agent.set_options(options, Spelling::Camel, &own).map_err(|e| thrown(&e))
     }
 
+    /// What a run is to begin with, if it may begin here.
+    fn start_with(&self, prompt: Option<String>, inside: bool) -> Result<Option<Prompt>> {
+        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
+        check_outside(&self.agent, inside, "starting a run")?;
+        Ok(prompt)
+    }
+
     fn callback(&self, number: u32) -> Callback {
         Callback::new(&self.link, self.number, number)
     }
@@ -87,12 +94,12 @@ impl Agent {
         self.agent.add_middleware(tool::middleware(self.callback(number)));
     }
 
-    /// Starts a run without events, `resume` where there is no prompt; its result settles the ticket.
+    /// Starts a run without events, `resume` where there is no prompt; its result settles the ticket. `aborted`: before it began.
     #[napi(catch_unwind)]
-    pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool) -> Result<()> {
-        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
-        check_outside(&self.agent, inside, "starting a run")?;
+    pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
+        let prompt = self.start_with(prompt, inside)?;
         let run = match prompt {
+            prompt if aborted => self.agent.start_aborted(prompt, false),
             Some(prompt) => self.agent.start_quiet(prompt),
             None => self.agent.resume_quiet(),
         };
@@ -102,10 +109,10 @@ impl Agent {
     /// Starts a run, `resume` where there is no prompt. The ticket is settled each time that there are events again after there
     /// were none.
     #[napi(catch_unwind)]
-    pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool) -> Result<Run> {
-        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
-        check_outside(&self.agent, inside, "starting a run")?;
+    pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
+        let prompt = self.start_with(prompt, inside)?;
         let run = match prompt {
+            prompt if aborted => self.agent.start_aborted(prompt, true),
             Some(prompt) => self.agent.stream(prompt),
             None => self.agent.stream_resume(),
         };
@@ -115,11 +122,19 @@ impl Agent {
     /// Starts a run over a context, with this agent's tools and settings; its conversation stays as it is. `messages` is a JSON
     /// array. Without a prompt it goes on with the context as it stands.
     #[napi(catch_unwind)]
-    pub fn run_loop(&self, system_prompt: String, messages: String, prompt: Option<String>, ticket: u32) -> Result<Run> {
-        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
+    pub fn run_loop(
+        &self,
+        system_prompt: String,
+        messages: String,
+        prompt: Option<String>,
+        ticket: u32,
+        aborted: bool,
+    ) -> Result<Run> {
+        let prompt = self.start_with(prompt, false)?;
         let messages: Vec<Message> = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
         let context = Context { system_prompt, messages, tools: self.agent.tools() };
         let run = match prompt {
+            prompt if aborted => agent_loop::start_aborted(&context, prompt, &self.agent),
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
             None => agent_loop::resume(&context, &self.agent),
         };

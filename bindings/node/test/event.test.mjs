@@ -32,7 +32,7 @@ async function canonical(model, toolAnswers) {
     const agent = new native.Agent(bridge, 1, JSON.stringify({ model }), undefined)
     agent.setTools([tool], [3], [undefined])
     agent.subscribe(1)
-    agent.prompt('"What is 15 multiplied by 23?"', 2, false)
+    agent.prompt('"What is 15 multiplied by 23?"', 2, false, false)
     bridge.hold()
   })
   return texts
