@@ -265,8 +265,16 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn append_message(&self, message: Message) -> Result<(), Error> {
+        self.append_messages(vec![message])
+    }
+
+    /// Appends messages to the transcript.
+    ///
+    /// # Errors
+    /// `busy` during a run.
+    pub fn append_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
         let mut state = self.idle_state("the transcript cannot be changed")?;
-        Arc::make_mut(&mut state.messages).push(Arc::new(message));
+        Arc::make_mut(&mut state.messages).extend(messages.into_iter().map(Arc::new));
         Ok(())
     }
 
