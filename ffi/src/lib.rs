@@ -12,7 +12,10 @@ pub mod error;
 pub mod event;
 mod guard;
 pub mod handle;
+pub mod hook;
+pub mod looped;
 pub mod message;
+pub mod model;
 pub mod run;
 pub mod runtime;
 mod signal;
@@ -49,4 +52,6 @@ const _: () = {
     any_thread::<message::agent_messages_t>();
     any_thread::<run::agent_run_t>();
     any_thread::<event::agent_event_t>();
+    any_thread::<hook::agent_hook_call_t>();
+    any_thread::<model::agent_model_call_t>();
 };
