@@ -868,8 +868,8 @@ const agent_messages_t *agent_run_messages(const agent_run_t *run);
 const agent_error_t *agent_run_error(const agent_run_t *run);
 
 /**
- * All of it in JSON: {outcome, text, message, messages, usage, turns, error?, undelivered?}. undelivered
- * is of a run without an agent: {steering, follow_up}, the queued messages that it did not show.
+ * All of it in JSON: {outcome, text, message, messages, usage, turns, error?, undelivered?}. A run
+ * without an agent has undelivered: {steering, follow_up}, the queued messages that it did not show.
  */
 const char *agent_run_json(const agent_run_t *run, size_t *length);
 
@@ -1096,6 +1096,15 @@ agent_status_t agent_model_call_fail(agent_model_call_t *call, const char *messa
 
 /** Releases a call. An answer that has not ended fails. */
 void agent_model_call_free(agent_model_call_t *call);
+
+/* ================================================================================ testing ====== */
+
+/**
+ * Whether these are the events of one run, whole and in order: for tests of a model of your own, or of
+ * what shows events. events is a JSON array of them, or one after the other as agent_event_json()
+ * writes them. AGENT_INVALID_ARGUMENT names the first that does not fit, and says why.
+ */
+agent_status_t agent_check_events(const char *events, size_t length, agent_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@ pub mod model;
 pub mod run;
 pub mod runtime;
 mod signal;
+pub mod testing;
 pub mod text;
 pub mod tool;
 mod wait;
