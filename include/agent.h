@@ -1071,8 +1071,8 @@ bool agent_model_call_is_cancelled(const agent_model_call_t *call);
  *     "text"   {"text": "..."}   {"thinking": "..."}   {"tool_call": {"id", "name", "arguments"}}
  *     {"type": "text_start" | "text_delta" | "text_end" | "thinking_..." | "tool_call_...", ...}, with
  *         the fields of these events (docs/abi.md); content_index may be left out
- *     {"error": {"kind": "rate_limited", "message", "retryable"?, ...}}: a failure of any kind, after
- *         which nothing counts
+ *     {"error": {"kind": "rate_limited", "message", "retryable"?, ...}}: a failure of any kind, which
+ *         ends the answer
  *     {"diagnostic": {"code", "message", "data"}}
  */
 agent_status_t agent_model_call_push(agent_model_call_t *call, const char *json, size_t length,

@@ -34,10 +34,16 @@ impl agent_model_call_t {
 
     /// Gives a piece and waits while the run is behind.
     fn push(&self, piece: &Value) -> Result<(), Error> {
-        let call = self.call.read().unwrap_or_else(PoisonError::into_inner);
-        let call = call.as_ref().ok_or_else(over)?;
-        if !call.is_cancelled() {
-            call.push(piece)?;
+        let held = self.call.read().unwrap_or_else(PoisonError::into_inner);
+        let call = held.as_ref().ok_or_else(over)?;
+        if call.is_cancelled() {
+            return Err(self.unwanted());
+        }
+        call.push(piece)?;
+        if ["end", "error"].iter().any(|last| piece.get(last).is_some()) {
+            // The run takes no more of this answer, which is no reason to call it unwanted.
+            drop(held);
+            return self.take().map(drop);
         }
         if call.ready_blocking() { Ok(()) } else { Err(self.unwanted()) }
     }
@@ -149,8 +155,8 @@ pub unsafe extern "C" fn agent_model_call_finish(
             let call = borrow(call, "call")?;
             if let Some(end) = text::optional(end, length, "end")? {
                 let end = json!({ "end": text::parse(end, "end")? });
-                let call = call.call.read().unwrap_or_else(PoisonError::into_inner);
-                call.as_ref().ok_or_else(over)?.push(&end)?;
+                let held = call.call.read().unwrap_or_else(PoisonError::into_inner);
+                held.as_ref().ok_or_else(over)?.push(&end)?;
             }
             call.take()?.finish();
             Ok(AGENT_OK)
