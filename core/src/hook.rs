@@ -85,7 +85,7 @@ macro_rules! hooks {
         impl Hooks {
             /// Sets or takes out a hook of a host of another language.
             pub(crate) fn set_json(&mut self, kind: HookKind, hook: Option<JsonHook>) {
-                match kind { $(HookKind::$kind => self.$name = hook.map(|hook| through_json(kind, hook)),)+ }
+                match kind { $(HookKind::$kind => self.$name = hook.map(through_json),)+ }
             }
         }
 
@@ -287,10 +287,10 @@ pub struct RunTask {
     pub prompts: Vec<Arc<Message>>,
 }
 
-fn through_json<I: ToJson + 'static, O: FromJson + 'static>(kind: HookKind, hook: JsonHook) -> Hook<I, O> {
+fn through_json<I: ToJson + 'static, O: FromJson + 'static>(hook: JsonHook) -> Hook<I, O> {
     Arc::new(move |input, context| {
         let answer = hook(input.to_json(), context);
-        Box::pin(async move { O::from_json(answer.await?).map_err(|why| format!("{kind} cannot answer this: {why}")) })
+        Box::pin(async move { O::from_json(answer.await?).map_err(|why| format!("its answer cannot be used: {why}")) })
     })
 }
 

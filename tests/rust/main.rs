@@ -2,7 +2,10 @@
 
 mod abort;
 mod agent;
+mod calls;
 mod model;
+mod properties;
+mod rules;
 mod tools;
 mod turns;
 mod wire;
@@ -120,6 +123,8 @@ fn check(agent: &Agent, events: &[Event]) {
         assert_eq!(event.seq, i as u64);
         assert_eq!(event.run_id, events[0].run_id);
     }
+    let written: Vec<Value> = events.iter().map(|event| json!(event)).collect();
+    agent_loop::testing::check_events(&written).unwrap();
     assert_eq!(events[0].kind(), "agent_start");
     assert_eq!(events.iter().filter(|event| event.kind() == "agent_end").count(), 1);
     assert_eq!(events.last().unwrap().kind(), "agent_end");

@@ -54,7 +54,8 @@ impl ModelCall {
     }
 
     /// Gives a piece of the answer: text, `{"text"}`, `{"thinking"}`, `{"tool_call": {id, name, arguments}}`, or `{"type", …}` as
-    /// message updates have it; `{"end": {stop_reason, usage}}`, after which nothing may follow; `{"error": {kind, message}}`.
+    /// message updates have it; `{"end": {stop_reason, usage}}`, after which nothing may follow; `{"error": {kind, message}}`,
+    /// `{"usage": {input, output, …}}`.
     /// Does not wait: a fast provider calls [`ModelCall::ready`] after each.
     ///
     /// # Errors

@@ -51,7 +51,8 @@ impl Pieces {
         Pieces { provider: provider.to_owned(), next_key: 0, open: None, started: Vec::new(), any_call: false }
     }
 
-    /// Reads a piece: more of the message (see [`Pieces::delta`]), `{"end": …}`, `{"error": …}` or `{"diagnostic": …}`.
+    /// Reads a piece: more of the message (see [`Pieces::delta`]), `{"end": …}`, `{"error": …}`,
+    /// `{"usage": …}` (the tokens used so far) or `{"diagnostic": …}`.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -62,6 +63,9 @@ impl Pieces {
             Some(("error", value)) => Error::deserialize(value)
                 .map(|error| Piece::Fail(if error.provider().is_none() { error.with_provider(&self.provider) } else { error }))
                 .map_err(|e| format!("error: {e}")),
+            Some(("usage", value)) => Usage::deserialize(value)
+                .map(|used| Piece::Deltas(vec![Delta::Usage(Box::new(used))]))
+                .map_err(|e| format!("usage: {e}")),
             Some(("diagnostic", value)) => {
                 diagnostic(value).map(|delta| Piece::Deltas(vec![delta])).map_err(|why| format!("diagnostic: {why}"))
             }
@@ -136,7 +140,7 @@ impl Pieces {
                     }
                     _ => {
                         return Err(format!(
-                            "unknown {name:?}; known are text, thinking, tool_call, type, end, error, diagnostic"
+                            "unknown {name:?}; known are text, thinking, tool_call, type, end, error, usage, diagnostic"
                         ));
                     }
                 }

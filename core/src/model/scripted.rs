@@ -5,6 +5,7 @@
 //! - `{"delta": …}`: a piece of the message, in any of the forms of `pieces`.
 //! - `{"wait_ms": 100}`: the model is silent for a while.
 //! - `{"error": {"kind", "message", …}}`: the call fails with this error.
+//! - `{"usage": {"input", "output", …}}`: the tokens used so far.
 //! - `{"diagnostic": {"code", "message"?, "data"?}}`: an event of that type, at this moment.
 //! - `{"end": {"stop_reason", "usage"}}`: the answer is complete. Without it the stream is cut off.
 
@@ -116,7 +117,7 @@ impl Model for ScriptedModel {
 }
 
 fn read_step(pieces: &mut Pieces, step: &Value) -> Result<Step, String> {
-    const STEPS: &[&str] = &["delta", "wait_ms", "error", "diagnostic", "end"];
+    const STEPS: &[&str] = &["delta", "wait_ms", "error", "usage", "diagnostic", "end"];
     let map = step.as_object().filter(|map| map.len() == 1);
     let map = map.ok_or_else(|| format!("expected an object with one of {}, got {step}", STEPS.join(", ")))?;
     check_names("step", map, STEPS).map_err(|error| error.message().to_owned())?;

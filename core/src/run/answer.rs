@@ -46,7 +46,8 @@ impl Answer {
     }
 
     /// Nothing was shown of a failed try; another one begins.
-    fn begin_again(&mut self, turn: u32) {
+    fn begin_again(&mut self, turn: u32, now_ms: u64) {
+        self.head.timestamp = now_ms;
         self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices);
         self.held.clear();
     }
@@ -282,7 +283,7 @@ impl Driver {
                         () = clock.sleep(delay_ms) => {}
                     }
                     attempt += 1;
-                    answer.begin_again(self.turn);
+                    answer.begin_again(self.turn, self.clock.now_ms());
                 }
             }
         }

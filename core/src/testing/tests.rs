@@ -100,6 +100,9 @@ fn what_is_wrong_is_named() {
     assert_eq!(wrong(3, "run_id", json!("x")), "events[3] (message_end): run_id is \"x\", and must be \"r\"");
     assert_eq!(wrong(18, "delta", json!("don")), "events[19] (text_end): block: text is \"done\", and must be \"don\"");
     assert_eq!(wrong(2, "type", json!("odd")), "events[2] (odd): unknown type \"odd\"");
-    assert_eq!(wrong(22, "outcome", json!("error")), "events[22] (agent_end): there is an error exactly when the outcome is error or aborted");
+    assert_eq!(
+        wrong(22, "outcome", json!("error")),
+        "events[22] (agent_end): there is an error exactly when the outcome is error or aborted"
+    );
     assert_eq!(wrong(14, "tool_results", json!([])).split(" is ").next(), Some("events[14] (turn_end): tool_results"));
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::Target;
 use super::super::prepare::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
-use crate::model::ModelRequest;
+use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
 
 /// Sent when neither the caller nor the model says how much may be written: the API demands a number.
 const DEFAULT_MAX_TOKENS: u64 = 8192;
@@ -13,8 +13,8 @@ const DEFAULT_MAX_TOKENS: u64 = 8192;
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), target.spec.id.clone().into());
-    let max_tokens = request.options.max_tokens.or(target.spec.max_output_tokens).unwrap_or(DEFAULT_MAX_TOKENS);
-    body.insert("max_tokens".into(), max_tokens.into());
+    let thinking = Thinking::of(request, target);
+    body.insert("max_tokens".into(), thinking.max_tokens.into());
     if !request.system_prompt.is_empty() {
         body.insert("system".into(), request.system_prompt.clone().into());
     }
@@ -25,11 +25,86 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         );
         body.insert("tools".into(), tools.collect::<Vec<_>>().into());
     }
-    if let Some(temperature) = request.options.temperature {
+    if let Some(choice) = &request.options.tool_choice
+        && !request.tools.is_empty()
+    {
+        body.insert("tool_choice".into(), tool_choice(choice, thinking.is_on()));
+    }
+    if !request.options.stop_sequences.is_empty() {
+        body.insert("stop_sequences".into(), request.options.stop_sequences.clone().into());
+    }
+    // Refused beside thinking.
+    if let (Some(temperature), false) = (request.options.temperature, thinking.is_on()) {
         body.insert("temperature".into(), temperature.into());
     }
+    thinking.write(&mut body);
     body.insert("stream".into(), true.into());
     body
+}
+
+/// How much thinking is asked for, and the tokens that thinking and answer may have together.
+struct Thinking {
+    level: ThinkingLevel,
+    /// Newer models take an effort and choose the amount; older ones a number of tokens.
+    adaptive: bool,
+    budget: u64,
+    max_tokens: u64,
+}
+
+/// What is left for the answer at least, in tokens.
+const ANSWER_TOKENS: u64 = 1024;
+
+/// The smallest budget that is taken, in tokens.
+const LEAST_BUDGET: u64 = 1024;
+
+impl Thinking {
+    fn of(request: &ModelRequest, target: Target<'_>) -> Thinking {
+        let most = target.spec.max_output_tokens;
+        let asked = request.options.max_tokens.or(most).unwrap_or(DEFAULT_MAX_TOKENS);
+        let kind = target.spec.thinking.as_ref().map(|thinking| thinking.get("type").unwrap_or(thinking));
+        let adaptive = kind.is_some_and(|kind| kind == "adaptive");
+        let (level, mut budget, mut max_tokens) = (request.thinking_level, 0, asked);
+        if level != ThinkingLevel::Off && !adaptive {
+            // The budget is part of max_tokens, which is raised as far as the model goes; then the budget gives way.
+            budget = request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET);
+            max_tokens = asked.max(budget + ANSWER_TOKENS).min(most.unwrap_or(u64::MAX));
+            budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS)).max(LEAST_BUDGET);
+        }
+        Thinking { level, adaptive, budget, max_tokens }
+    }
+
+    fn is_on(&self) -> bool {
+        self.level != ThinkingLevel::Off
+    }
+
+    fn write(&self, body: &mut Map<String, Value>) {
+        if !self.is_on() {
+            return;
+        }
+        if self.adaptive {
+            let effort = match self.level {
+                ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
+                ThinkingLevel::Medium => "medium",
+                ThinkingLevel::High => "high",
+                ThinkingLevel::Xhigh => "max",
+            };
+            body.insert("thinking".into(), json!({ "type": "adaptive" }));
+            body.insert("output_config".into(), json!({ "effort": effort }));
+        } else {
+            body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
+        }
+    }
+}
+
+/// Forcing a tool is refused beside thinking: the model then chooses.
+fn tool_choice(choice: &ToolChoice, thinking: bool) -> Value {
+    match choice {
+        ToolChoice::None => json!({ "type": "none" }),
+        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) if thinking => json!({ "type": "auto" }),
+        ToolChoice::Auto => json!({ "type": "auto" }),
+        ToolChoice::Required => json!({ "type": "any" }),
+        ToolChoice::Tool(name) => json!({ "type": "tool", "name": name }),
+    }
 }
 
 /// The API takes only schemas that say `"type": "object"`.

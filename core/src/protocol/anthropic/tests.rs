@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::model::{BlockStart, Delta, ModelOptions, ToolDescription};
+use crate::model::{BlockStart, Delta, ModelOptions, ThinkingLevel, ToolDescription};
 use crate::protocol::prepare;
 use crate::provider::ModelSpec;
 use crate::transport::sse::Frame;
@@ -59,6 +59,56 @@ fn the_whole_request() {
         "temperature": 0.0, "stream": true,
     });
     assert_eq!(body.to_string(), expected.to_string(), "byte for byte, keys in order");
+}
+
+/// What a body says of thinking and of the options beside it.
+fn with_options(spec: Value, level: ThinkingLevel, options: Value) -> Value {
+    let tool = ToolDescription { name: "t".into(), description: String::new(), parameters: json!({}) };
+    let request = ModelRequest {
+        thinking_level: level,
+        options: serde_json::from_value(options).unwrap(),
+        tools: Arc::new(vec![tool]),
+        ..ModelRequest::default()
+    };
+    let spec = ModelSpec::from_json(spec).unwrap();
+    let mut body = Anthropic.encode(&request, Target { spec: &spec, own_address: true });
+    for field in ["model", "messages", "tools", "stream"] {
+        body.remove(field);
+    }
+    Value::Object(body)
+}
+
+#[test]
+fn thinking_has_a_budget_and_leaves_room_for_the_answer() {
+    let plain = || json!("anthropic/m");
+    let body =
+        with_options(plain(), ThinkingLevel::Low, json!({ "temperature": 1, "max_tokens": 1000, "stop_sequences": ["END"] }));
+    let thinking = json!({ "type": "enabled", "budget_tokens": 2048 });
+    assert_eq!(body, json!({ "max_tokens": 3072, "stop_sequences": ["END"], "thinking": thinking }), "raised; no temperature");
+    let body = with_options(plain(), ThinkingLevel::Medium, json!({ "thinking_budgets": { "medium": 4000 } }));
+    assert_eq!(body, json!({ "max_tokens": 8192, "thinking": { "type": "enabled", "budget_tokens": 4000 } }));
+    let small = json!({ "provider": "anthropic", "id": "m", "max_output_tokens": 4096 });
+    let body = with_options(small, ThinkingLevel::High, json!({}));
+    assert_eq!(body, json!({ "max_tokens": 4096, "thinking": { "type": "enabled", "budget_tokens": 3072 } }), "the model's most");
+    let adaptive = json!({ "provider": "anthropic", "id": "m", "thinking": { "type": "adaptive" } });
+    let body = with_options(adaptive, ThinkingLevel::Xhigh, json!({}));
+    assert_eq!(body, json!({ "max_tokens": 8192, "thinking": { "type": "adaptive" }, "output_config": { "effort": "max" } }));
+}
+
+#[test]
+fn tool_choices() {
+    let choice =
+        |level, choice: Value| with_options(json!("anthropic/m"), level, json!({ "tool_choice": choice }))["tool_choice"].clone();
+    let off = ThinkingLevel::Off;
+    assert_eq!(choice(off, json!("auto")), json!({ "type": "auto" }));
+    assert_eq!(choice(off, json!("none")), json!({ "type": "none" }));
+    assert_eq!(choice(off, json!("required")), json!({ "type": "any" }));
+    assert_eq!(choice(off, json!({ "tool": "t" })), json!({ "type": "tool", "name": "t" }));
+    assert_eq!(
+        choice(ThinkingLevel::Low, json!("required")),
+        json!({ "type": "auto" }),
+        "a tool cannot be forced beside thinking"
+    );
 }
 
 #[test]

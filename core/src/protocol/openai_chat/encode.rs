@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::Target;
 use super::super::prepare::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, UserMessage};
-use crate::model::ModelRequest;
+use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let mut body = Map::new();
@@ -26,12 +26,36 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         let new_name = target.own_address && target.spec.provider == "openai";
         body.insert(if new_name { "max_completion_tokens" } else { "max_tokens" }.into(), max_tokens.into());
     }
+    if let Some(choice) = &request.options.tool_choice
+        && !request.tools.is_empty()
+    {
+        body.insert("tool_choice".into(), tool_choice(choice));
+    }
+    if !request.options.stop_sequences.is_empty() {
+        body.insert("stop".into(), request.options.stop_sequences.clone().into());
+    }
+    if request.thinking_level != ThinkingLevel::Off {
+        body.insert("reasoning_effort".into(), request.thinking_level.as_str().into());
+    }
+    // Other servers refuse fields they do not know; 64 characters are what the API takes.
+    if let (Some(id), true) = (&request.options.session_id, target.own_address && target.spec.provider == "openai") {
+        body.insert("prompt_cache_key".into(), id.chars().take(64).collect::<String>().into());
+    }
     if let Some(temperature) = request.options.temperature {
         body.insert("temperature".into(), temperature.into());
     }
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({ "include_usage": true }));
     body
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Tool(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
 }
 
 /// Results are messages of their own right behind the call; images in them follow in a user message once all results are said.

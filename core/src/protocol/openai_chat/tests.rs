@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::model::{BlockStart, Delta, ModelOptions, ToolDescription};
+use crate::model::{BlockStart, Delta, ModelOptions, ThinkingLevel, ToolDescription};
 use crate::protocol::prepare;
 use crate::provider::ModelSpec;
 use crate::transport::sse::Frame;
@@ -89,6 +89,24 @@ fn the_whole_request() {
     assert_eq!(body.to_string(), expected.to_string(), "byte for byte, keys in order");
     let options = ModelOptions { max_tokens: Some(9), ..ModelOptions::default() };
     assert_eq!(encoded(json!([]), options, Vec::new(), false)["max_tokens"], 9, "another server knows the older name");
+}
+
+#[test]
+fn options_are_passed_on() {
+    let options = json!({ "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "session_id": "s".repeat(70) });
+    let options: ModelOptions = serde_json::from_value(options).unwrap();
+    let tool = || ToolDescription { name: "t".into(), description: String::new(), parameters: json!({}) };
+    let own = encoded(json!([]), options.clone(), vec![tool()], true);
+    assert_eq!(own["stop"], json!(["END"]));
+    assert_eq!(own["tool_choice"], json!({ "type": "function", "function": { "name": "t" } }));
+    assert_eq!(own["prompt_cache_key"], json!("s".repeat(64)), "as many characters as the API takes");
+    let other = encoded(json!([]), options.clone(), vec![tool()], false);
+    assert_eq!(other.get("prompt_cache_key"), None, "other servers refuse what they do not know");
+    assert_eq!(encoded(json!([]), options, Vec::new(), true).get("tool_choice"), None, "nothing to choose from");
+    let request = ModelRequest { thinking_level: ThinkingLevel::High, ..ModelRequest::default() };
+    let spec = ModelSpec::parse("openai/m").unwrap();
+    let body = OpenaiChat.encode(&request, Target { spec: &spec, own_address: true });
+    assert_eq!(body["reasoning_effort"], json!("high"));
 }
 
 #[test]

@@ -1,0 +1,242 @@
+//! Model calls: tried again, limited in time, seen by hooks, answered by a provider of one's own.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use agent_loop::{Agent, Error, ErrorKind, ModelCall, Outcome, ResponseHead, Spelling};
+use agent_mock::{Answer, Chunk, Frame, Mock, Script};
+
+use super::*;
+
+fn chat(text: &str) -> Answer {
+    Answer::frames([
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": text } }] })),
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] })),
+        Frame::data("[DONE]"),
+    ])
+}
+
+fn agent(mock: &Mock, options: Value) -> Agent {
+    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("sk-secret");
+    agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    agent
+}
+
+#[tokio::test]
+async fn the_same_bytes_are_sent_again_and_the_servers_pause_is_kept() {
+    let busy = || Answer::json(json!({ "error": { "message": "busy" } })).status(503).header("retry-after-ms", "20");
+    let mock = Mock::start(Script::new().answer(busy().times(2)).answer(chat("done")));
+    let heads: Arc<Mutex<Vec<ResponseHead>>> = Arc::default();
+    let (told, payloads) = (Arc::clone(&heads), Arc::new(Mutex::new(0)));
+    let counted = Arc::clone(&payloads);
+    let agent = agent(&mock, json!({}))
+        .on_response(move |head, _| {
+            told.lock().unwrap().push(head);
+            async { Ok::<_, String>(()) }
+        })
+        .on_payload(move |payload, _| {
+            *counted.lock().unwrap() += 1;
+            let mut body = payload.payload;
+            body.insert("user".into(), "me".into());
+            async { Ok::<_, String>(Some(body)) }
+        });
+    let (events, result) = play(&agent).await;
+    check(&agent, &events);
+    assert_eq!(result.text, "done");
+    let delays: Vec<u64> = events
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::Retry { delay_ms, .. } => Some(*delay_ms),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(delays, [20, 20]);
+    let requests = mock.requests();
+    assert_eq!(requests.len(), 3);
+    let bodies: Vec<String> = requests.iter().map(|request| request.body.to_string()).collect();
+    assert_eq!([&bodies[1], &bodies[2]], [&bodies[0], &bodies[0]], "the same bytes");
+    assert_eq!(requests[0].body["user"], "me", "as the hook made it");
+    assert_eq!(*payloads.lock().unwrap(), 1, "no hook but on_response runs again");
+    let heads = heads.lock().unwrap();
+    assert_eq!(heads.iter().map(|head| head.status).collect::<Vec<_>>(), [503, 503, 200]);
+    assert_eq!(heads[0].headers["retry-after-ms"], "20");
+    assert_eq!(heads[0].provider, "openai");
+}
+
+#[tokio::test]
+async fn a_demand_above_the_cap_fails_at_once() {
+    let mock = Mock::start(
+        Script::new().answer(Answer::json(json!({ "error": "slow down" })).status(429).header("retry-after", "3600")),
+    );
+    let error = agent(&mock, json!({})).prompt("go").await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after_ms()), (ErrorKind::RateLimited, Some(3_600_000)));
+    assert!(error.message().contains("3600000 ms, more than max_retry_delay_ms, 60000"), "{error}");
+    assert_eq!(mock.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn an_overload_inside_a_good_stream_is_tried_again() {
+    let overloaded = json!({ "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let mock = Mock::start(Script::new().answer(Answer::frames([Frame::data(overloaded)])).answer(chat("done")));
+    let result = agent(&mock, json!({ "retry_base_ms": 1 })).prompt("go").await.unwrap();
+    assert_eq!(result.text, "done");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer() {
+    let mock = Mock::start(Script::new().answer(chat("late").delay_ms(30_000)));
+    let options = json!({ "first_byte_timeout_ms": 50, "max_retries": 0 });
+    let error = agent(&mock, options).prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "timeout: openai: nothing came within first_byte_timeout_ms (50)");
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent() {
+    let half = Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": "half" } }] }));
+    let mock = Mock::start(Script::new().answer(Answer::frames([half]).stall()));
+    let agent = agent(&mock, json!({ "idle_timeout_ms": 50 }));
+    let (_, result) = play(&agent).await;
+    assert_eq!((result.outcome, result.text.as_str()), (Outcome::Error, "half"));
+    assert_eq!(result.error.unwrap().message(), "openai: nothing more came within idle_timeout_ms (50)");
+}
+
+#[tokio::test]
+async fn keep_alive_comments_are_signs_of_life() {
+    let last = json!({ "choices": [{ "index": 0, "delta": { "content": "done" }, "finish_reason": "stop" }] });
+    let body = format!("{}data: {last}\n\ndata: [DONE]\n\n", ": ping\n\n".repeat(6));
+    let answer = Answer::text(body).header("content-type", "text/event-stream").chunk(Chunk::Frame).frame_delay_ms(40);
+    let mock = Mock::start(Script::new().answer(answer));
+    let options = json!({ "idle_timeout_ms": 150, "max_retries": 0 });
+    assert_eq!(agent(&mock, options).prompt("go").await.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_reached_in_time() {
+    // An address set aside for documentation: nothing answers there, not even with a refusal.
+    let agent = Agent::new("openai/tiny").unwrap().base_url("http://192.0.2.1:81").api_key("k");
+    let options = json!({ "connect_timeout_ms": 50, "max_retries": 0 });
+    agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    let error = agent.prompt("go").await.unwrap_err();
+    if error.kind() == ErrorKind::Connection {
+        println!("skipped: this network refuses the address at once");
+        return;
+    }
+    assert_eq!(error.message(), "http://192.0.2.1:81/v1/chat/completions: no connection within connect_timeout_ms (50)");
+}
+
+fn answering(function: impl Fn(ModelCall) + Send + Sync + 'static) -> Agent {
+    Agent::new("acme/large").unwrap().provider(function)
+}
+
+#[tokio::test]
+async fn a_provider_of_ones_own_answers_piece_by_piece() {
+    let agent = answering(|call| {
+        let asked = call.request().messages.len();
+        call.push(&json!({ "thinking": "hm" })).unwrap();
+        call.push(&json!("one ")).unwrap();
+        call.push(&json!({ "type": "text_delta", "delta": "two" })).unwrap();
+        if asked == 1 {
+            call.push(&json!({ "tool_call": { "id": "c", "name": "t", "arguments": { "n": 1 } } })).unwrap();
+            call.finish();
+        } else {
+            call.push(&json!({ "end": { "stop_reason": "stop", "usage": { "input": 1, "output": 2 } } })).unwrap();
+        }
+    });
+    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
+    let (events, result) = play(&agent).await;
+    check(&agent, &events);
+    assert_eq!((result.text.as_str(), result.turns, result.usage.output), ("one two", 2, 2));
+    let message = result.message.unwrap();
+    let message = message.as_assistant().unwrap();
+    assert_eq!((message.provider.as_str(), message.model.as_str(), message.protocol.as_str()), ("acme", "large", "acme"));
+}
+
+#[tokio::test]
+async fn it_wins_over_the_known_providers() {
+    let agent = Agent::new("anthropic/claude").unwrap().provider(|call| call.push(&json!({ "text": "mine" })).unwrap());
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "provider: the provider anthropic dropped the request without ending its answer");
+    assert_eq!(error.result().unwrap().text, "mine");
+}
+
+#[tokio::test]
+async fn it_may_fail_in_its_own_words_and_is_tried_again() {
+    let tries = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&tries);
+    let agent = answering(move |call| {
+        *counted.lock().unwrap() += 1;
+        if *counted.lock().unwrap() == 1 {
+            call.fail(Error::new(ErrorKind::Overloaded, "come back later"));
+        } else {
+            let wrong = call.push(&json!({ "tekst": "x" })).unwrap_err();
+            assert_eq!(
+                wrong.message(),
+                "piece: unknown \"tekst\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic"
+            );
+            call.push(&json!("done")).unwrap();
+            call.finish();
+        }
+    });
+    agent.set_options(json!({ "retry_base_ms": 1 }).as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "done");
+    assert_eq!(*tries.lock().unwrap(), 2);
+}
+
+#[tokio::test]
+async fn it_is_told_when_nobody_waits_any_more() {
+    let cancelled = Arc::new(tokio::sync::Notify::new());
+    let heard = Arc::clone(&cancelled);
+    let agent = answering(move |call| {
+        call.push(&json!("one")).unwrap();
+        let heard = Arc::clone(&heard);
+        tokio::spawn(async move {
+            call.cancel_token().cancelled().await;
+            assert!(!call.ready().await);
+            heard.notify_one();
+        });
+    });
+    let _subscription = {
+        let agent = agent.clone();
+        agent.clone().subscribe(move |event| {
+            if event.kind() == "text_delta" {
+                agent.abort();
+            }
+        })
+    };
+    let (_, result) = play(&agent).await;
+    assert_eq!((result.outcome, result.text.as_str()), (Outcome::Aborted, "one"));
+    cancelled.notified().await;
+}
+
+#[tokio::test]
+async fn a_fast_provider_waits_for_a_slow_reader() {
+    let pushed = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&pushed);
+    let agent = answering(move |call| {
+        let counted = Arc::clone(&counted);
+        tokio::spawn(async move {
+            for _ in 0..20_000 {
+                call.push(&json!("x")).unwrap();
+                *counted.lock().unwrap() += 1;
+                if !call.ready().await {
+                    return;
+                }
+            }
+            call.finish();
+        });
+    });
+    let mut run = agent.stream("go").unwrap();
+    // Read nothing until it stands still.
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = *pushed.lock().unwrap();
+        if now > 0 && now == before {
+            break;
+        }
+        before = now;
+    }
+    assert!(before < 3000, "{before} pieces were taken though nobody read");
+    while run.next().await.is_some() {}
+    assert_eq!(run.outcome().await.unwrap().text.len(), 20_000);
+}

@@ -1,0 +1,96 @@
+//! Each statement of the loop's contract has a story that shows it, or a test that is named here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// What needs more than the scripted model: the file and the test.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("1.7", "core/src/protocol/anthropic/tests.rs", "signed_blocks_go_back_only_to_the_model_that_made_them"),
+    ("1.8", "tests/rust/wire.rs", "error_bodies_of_every_shape"),
+    ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn json(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Rule by rule, the stories that show it.
+fn shown() -> BTreeMap<String, Vec<String>> {
+    let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in std::fs::read_dir(root().join("tests/scenarios")).unwrap().map(Result::unwrap) {
+        let path = entry.path().join("scenario.json");
+        if path.exists() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let rules = json(&path)["rules"].as_array().cloned().unwrap_or_default();
+            assert!(!rules.is_empty(), "{name} names no rule");
+            for rule in rules {
+                shown.entry(rule.as_str().unwrap().to_owned()).or_default().push(name.clone());
+            }
+        }
+    }
+    shown
+}
+
+#[test]
+fn each_rule_has_a_story() {
+    let rules = json(&root().join("tests/scenarios/rules.json"));
+    let rules: BTreeSet<&String> = rules.as_object().unwrap().keys().collect();
+    let shown = shown();
+    let stories: usize = shown.values().map(Vec::len).sum();
+    assert!(stories >= 80, "{stories}");
+    let unknown: Vec<&String> = shown.keys().filter(|rule| !rules.contains(rule)).collect();
+    assert!(unknown.is_empty(), "stories name rules that are not in rules.json: {unknown:?}");
+    for (rule, file, test) in ELSEWHERE {
+        assert!(rules.contains(&(*rule).to_owned()), "{rule} is no rule");
+        let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(text.contains(&format!("fn {test}(")), "{file} has no test {test}");
+    }
+    let is_elsewhere = |rule: &str| ELSEWHERE.iter().any(|(elsewhere, ..)| *elsewhere == rule);
+    let gaps: Vec<&&String> = rules.iter().filter(|rule| !shown.contains_key(**rule) && !is_elsewhere(rule)).collect();
+    assert!(gaps.is_empty(), "rules without a story: {gaps:?}");
+}
+
+/// The rules are numbered as the contract is: section, then the number of its item or bullet.
+#[test]
+fn each_statement_of_the_contract_has_a_rule() {
+    let path = root().join("../shared/loop-contract.md");
+    let Ok(contract) = std::fs::read_to_string(&path) else {
+        println!("skipped: there is no contract beside this repository");
+        return;
+    };
+    let rules = json(&root().join("tests/scenarios/rules.json"));
+    let numbers: BTreeSet<String> = rules
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(|rule| rule.trim_end_matches(|c: char| c.is_ascii_lowercase()).to_owned())
+        .collect();
+    for section in contract.split("\n## ").skip(1) {
+        let number: u32 = section.split('.').next().unwrap().parse().unwrap();
+        let bullets = section.lines().filter(|line| line.starts_with("- ")).count();
+        let items =
+            section.lines().skip(1).filter(|line| line.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok())).count();
+        // The first section and the last are prose; before the second's bullets stand its grammar and its table.
+        let statements = match number {
+            1 | 8 => 1,
+            2 => bullets + 2,
+            3 => items,
+            _ => bullets,
+        };
+        assert!(statements > 0, "section {number} of the contract has no statements");
+        for statement in 1..=statements {
+            assert!(numbers.contains(&format!("{number}.{statement}")), "the contract's {number}.{statement} has no rule");
+        }
+        if !matches!(number, 1 | 8) {
+            let beyond = format!("{number}.{}", statements + 1);
+            assert!(!numbers.contains(&beyond), "{beyond} is in rules.json and not in the contract");
+        }
+    }
+}
