@@ -220,8 +220,8 @@ test('what a hook throws is its failure', async () => {
 test('an answer that is none fails the hook, with a word for it', async () => {
   for (const [answer, text] of [
     [10n, 'what transformContext gave is not JSON: the BigInt 10n is not JSON'],
-    [5, 'transform_context cannot answer this: expected an array of messages or null, got 5'],
-    [[{ role: 'user' }], 'transform_context cannot answer this: [0]: user message: missing field `content`'],
+    [5, 'its answer cannot be used: expected an array of messages or null, got 5'],
+    [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: missing field `content`'],
   ]) {
     const agent = scripted([says('x')], { transformContext: () => answer })
     await assert.rejects(agent.prompt('go'), { kind: 'callback', message: `the hook transform_context failed: ${text}` })
