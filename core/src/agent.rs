@@ -1,9 +1,11 @@
 //! The agent: model, system prompt, tools, limits and the conversation so far, with at most one active run.
 //!
-//! Here are its runs and listeners; what it is set to is in `setup`, its state in `state`.
+//! Here are its runs and listeners; how it is made is in `making`, what it is set to in `setting`, its state in `state`, the loop without
+//! an agent in `looped`.
 
 mod looped;
-mod setup;
+mod making;
+mod setting;
 mod state;
 
 use std::hash::{BuildHasher, RandomState};

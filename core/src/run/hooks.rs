@@ -14,6 +14,9 @@ use crate::message::Message;
 use crate::result::RunResult;
 use crate::tool::catch_panic;
 
+/// A hook that changes what the model sees.
+type MessagesHook = Hook<Vec<Arc<Message>>, Option<Vec<Arc<Message>>>>;
+
 /// Why a hook gave no answer.
 #[derive(Debug)]
 pub(super) enum Unanswered {
@@ -188,7 +191,7 @@ impl Driver {
     pub(super) async fn change_messages(
         &mut self,
         kind: HookKind,
-        hook: Option<Hook<Vec<Arc<Message>>, Option<Vec<Arc<Message>>>>>,
+        hook: Option<MessagesHook>,
         messages: Vec<Arc<Message>>,
     ) -> Result<Vec<Arc<Message>>, Unanswered> {
         match hook {

@@ -94,12 +94,11 @@ impl Inbox {
 
     /// Puts a hook's messages, marked, behind what the same poll found in the queue.
     pub(crate) fn insert_marked(&mut self, which: Which, messages: Vec<Message>) {
-        let mut place = self.queue(which).iter().take_while(|queued| queued.state != State::Waiting).count();
-        for message in messages {
+        let place = self.queue(which).iter().take_while(|queued| queued.state != State::Waiting).count();
+        for (place, message) in (place..).zip(messages) {
             self.next += 1;
             let queued = Queued { number: self.next, message: Arc::new(message), state: State::Marked };
             self.queue(which).insert(place, queued);
-            place += 1;
         }
     }
 
