@@ -296,6 +296,9 @@ async function use(): Promise<void> {
   check<Equal<ReturnType<typeof agent.hasQueuedMessages>, boolean>>()
   check<Equal<typeof agent.thinkingLevel, ThinkingLevel>>()
   agent.thinkingLevel = 'xhigh'
+  agent.setOptions({ temperature: 0, maxTurns: 3, systemPrompt: 'x' })
+  // @ts-expect-error a hook has a way of its own
+  agent.setOptions({ beforeRun: () => {} })
   agent.appendMessage({ role: 'note', text: 'x' })
   agent.appendMessages(agent.messages)
   agent.replaceMessages([...agent.messages].reverse())
