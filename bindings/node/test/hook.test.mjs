@@ -302,6 +302,35 @@ test('a run inside a hook of its own agent is refused, steering is not', async (
   assert.deepEqual(refused, [true, true, true])
 })
 
+test('what was replaced is forgotten', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const agent = scripted([calls(['a', 't']), says('x')])
+  const made = (make) => {
+    const value = make()
+    return [value, new WeakRef(value)]
+  }
+  const refs = []
+  const replace = () => {
+    const [one, toolRef] = made(() => does('t', () => 'it', { prepareArguments: () => null }))
+    const [hook, hookRef] = made(() => () => null)
+    agent.tools = [one]
+    agent.setHook('transformContext', hook)
+    refs.push(toolRef, hookRef)
+  }
+  for (let i = 0; i < 10; i++) replace()
+  await agent.prompt('go')
+  agent.tools = []
+  agent.setHook('transformContext', null)
+  const alive = () => refs.filter((ref) => ref.deref() !== undefined).length
+  for (let i = 0; i < 100 && alive() > 0; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    gc()
+  }
+  assert.equal(alive(), 0)
+})
+
 test('a hook that is never answered and forgotten fails', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
