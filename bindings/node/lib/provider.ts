@@ -100,7 +100,8 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
   try {
     const pieces: unknown = await provider(REQUEST.camel(JSON.parse(answer.request)) as ModelRequest, context)
     if (!isIterable(pieces)) {
-      throw new TypeError(`the provider gave ${pieces === null ? 'null' : typeof pieces}; expected a generator, or another iterable of pieces`)
+      const got = pieces === null ? 'null' : typeof pieces
+      throw new TypeError(`the provider gave ${got}; expected a generator, or another iterable of pieces`)
     }
     for await (const piece of pieces) {
       const wanted = push(answer, piece) ?? (await hasRoom(answer))
