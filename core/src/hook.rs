@@ -13,22 +13,24 @@
 //! # }
 //! ```
 
+mod json;
+
 use std::future::Future;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::error::Error;
 use crate::host::HostWork;
-use crate::message::{ContentBlock, Message, Prompt};
+use crate::message::{ContentBlock, Message};
 use crate::model::{BoxFuture, ThinkingLevel};
-use crate::names::{Spelling, check_names};
 use crate::provider::ModelSpec;
 use crate::result::RunResult;
 use crate::tool::ToolOutput;
+use json::through_json;
 
 /// What a hook may use while it works: a cancel token and the engine's time. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -285,191 +287,4 @@ pub struct Failure {
 pub struct RunTask {
     /// The messages it begins with; empty for `resume`.
     pub prompts: Vec<Arc<Message>>,
-}
-
-fn through_json<I: ToJson + 'static, O: FromJson + 'static>(hook: JsonHook) -> Hook<I, O> {
-    Arc::new(move |input, context| {
-        let answer = hook(input.to_json(), context);
-        Box::pin(async move { O::from_json(answer.await?).map_err(|why| format!("its answer cannot be used: {why}")) })
-    })
-}
-
-trait ToJson {
-    fn to_json(self) -> Value;
-}
-
-macro_rules! objects {
-    ($($input:ty),+) => { $(impl ToJson for $input {
-        fn to_json(self) -> Value { json!(self) }
-    })+ };
-}
-
-objects!(BeforeToolCall, AfterToolCall, TurnSummary, Payload, ResponseHead, Failure, RunTask, RunResult);
-
-impl ToJson for () {
-    fn to_json(self) -> Value {
-        json!({})
-    }
-}
-
-impl ToJson for Vec<Arc<Message>> {
-    fn to_json(self) -> Value {
-        json!({ "messages": self })
-    }
-}
-
-impl ToJson for String {
-    fn to_json(self) -> Value {
-        json!({ "provider": self })
-    }
-}
-
-trait FromJson: Sized {
-    fn from_json(value: Value) -> Result<Self, String>;
-}
-
-/// The object's fields, all of them known; null is an empty one.
-fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
-    match value {
-        Value::Null => Ok(Map::new()),
-        Value::Object(map) => match check_names("field", &map, known) {
-            Ok(()) => Ok(map),
-            Err(error) => Err(error.message().to_owned()),
-        },
-        other => Err(format!("expected null or an object of {}, got {other}", known.join(", "))),
-    }
-}
-
-fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
-    match map.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
-    }
-}
-
-impl FromJson for () {
-    fn from_json(_: Value) -> Result<(), String> {
-        Ok(())
-    }
-}
-
-impl FromJson for bool {
-    fn from_json(value: Value) -> Result<bool, String> {
-        match value {
-            Value::Null => Ok(false),
-            Value::Bool(answer) => Ok(answer),
-            other => Err(format!("expected true or false, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Option<String> {
-    fn from_json(value: Value) -> Result<Option<String>, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::String(text) => Ok(Some(text)),
-            // Not shown: it may be a key in a wrapping.
-            _ => Err("expected a text or null".to_owned()),
-        }
-    }
-}
-
-impl FromJson for Option<Map<String, Value>> {
-    fn from_json(value: Value) -> Result<Self, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::Object(map) => Ok(Some(map)),
-            other => Err(format!("expected an object or null, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Option<Vec<Arc<Message>>> {
-    fn from_json(value: Value) -> Result<Self, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::Array(list) => messages(list).map(Some),
-            other => Err(format!("expected an array of messages or null, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Vec<Message> {
-    fn from_json(value: Value) -> Result<Vec<Message>, String> {
-        match value {
-            Value::Null => Ok(Vec::new()),
-            Value::Array(list) if list.is_empty() => Ok(Vec::new()),
-            // Several texts are several messages, which a prompt has no form for.
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                Ok(list.iter().filter_map(Value::as_str).map(|text| Message::user(text, 0)).collect())
-            }
-            other => Prompt::from_json(other).map(|prompt| prompt.0).map_err(|error| error.message().to_owned()),
-        }
-    }
-}
-
-impl FromJson for ToolDecision {
-    fn from_json(value: Value) -> Result<ToolDecision, String> {
-        let mut map = fields(value, &["block", "reason", "arguments"])?;
-        if field(&mut map, "block", "true or false")?.unwrap_or(false) {
-            let reason: Option<String> = field(&mut map, "reason", "a text")?;
-            return Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) });
-        }
-        Ok(match field(&mut map, "arguments", "an object")? {
-            Some(arguments) => ToolDecision::Replace { arguments },
-            None => ToolDecision::Allow,
-        })
-    }
-}
-
-impl FromJson for ToolOverride {
-    fn from_json(value: Value) -> Result<ToolOverride, String> {
-        let mut map = fields(value, &["content", "details", "is_error", "terminate"])?;
-        let content = match map.remove("content") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(vec![ContentBlock::text(text)]),
-            Some(value) => {
-                let blocks: Vec<ContentBlock> = serde_json::from_value(value).map_err(|e| format!("content: {e}"))?;
-                let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
-                if !blocks.iter().all(fits) {
-                    return Err("content: a tool's result has text and image blocks only".to_owned());
-                }
-                Some(blocks)
-            }
-        };
-        // Null is a value here.
-        let details = map.remove("details");
-        let is_error = field(&mut map, "is_error", "true or false")?;
-        Ok(ToolOverride { content, details, is_error, terminate: field(&mut map, "terminate", "true or false")? })
-    }
-}
-
-impl FromJson for TurnChange {
-    fn from_json(value: Value) -> Result<TurnChange, String> {
-        let mut map = fields(value, &["context", "model", "thinking_level"])?;
-        let mut context = fields(map.remove("context").unwrap_or_default(), &["system_prompt", "messages", "tools"])?;
-        let model = match map.remove("model") {
-            None | Some(Value::Null) => None,
-            Some(model) => {
-                Some(ModelSpec::from_json_spelled(model, Spelling::Camel).map_err(|error| error.message().to_owned())?)
-            }
-        };
-        let list = match context.remove("messages") {
-            None | Some(Value::Null) => None,
-            Some(Value::Array(list)) => Some(messages(list)?),
-            Some(other) => return Err(format!("context: messages: expected an array, got {other}")),
-        };
-        Ok(TurnChange {
-            system_prompt: field(&mut context, "system_prompt", "a text")?,
-            messages: list,
-            tools: field(&mut context, "tools", "an array of names")?,
-            model,
-            thinking_level: field(&mut map, "thinking_level", ThinkingLevel::WANTED)?,
-        })
-    }
-}
-
-fn messages(list: Vec<Value>) -> Result<Vec<Arc<Message>>, String> {
-    let read = |(i, value): (usize, Value)| serde_json::from_value(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
-    list.into_iter().enumerate().map(read).collect()
 }

@@ -2,24 +2,22 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{Agent as CoreAgent, ModelSpec, Prompt, Runtime, Scope, Spelling, ToolSet};
+use agent_loop::{
+    Agent as CoreAgent, Context, HookKind, Message as CoreMessage, ModelSpec, Run as CoreRun, Runtime, Scope, Spelling, ToolSet,
+};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::error::raised;
 use crate::host::{Caller, Host, Shared};
 use crate::listener::{Subscription, listener};
-use crate::mailbox::Mailbox;
-use crate::message::{message, messages};
+use crate::message::{from_py, message, messages, one_from_py};
 use crate::pending::{Output, Pending};
-use crate::run::Run;
+use crate::run::{Run, prompt};
 use crate::tool::HostTool;
-use crate::{error, json, runtime};
-
-/// Options that Python handles itself; they appear in the hint for an unknown name.
-const OWN: &[&str] = &["tools"];
+use crate::{error, hook, json, middleware, model, runtime};
 
 /// An agent without its Python conveniences.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -38,6 +36,28 @@ impl Agent {
         (self.host.is_inside(markers) && self.core.is_streaming()).then(|| self.core.scope())
     }
 
+    /// Starts a run for somebody.
+    fn begin(
+        &self,
+        py: Python<'_>,
+        caller: &Caller,
+        start: impl FnOnce() -> Result<CoreRun, agent_loop::Error>,
+    ) -> PyResult<Run> {
+        self.place().map_err(|error| raised(py, error))?;
+        let scope = self.inside(&caller.inside);
+        // Under the lock: the run's first tool may be called before we are through here.
+        let mut host = self.host.lock();
+        let started = match &scope {
+            Some(scope) => scope.run(start),
+            None => start(),
+        };
+        let before = if started.is_ok() { host.caller.replace(caller.clone()) } else { None };
+        drop(host);
+        drop(before);
+        let core = started.map_err(|error| raised(py, error))?;
+        Ok(Run::new(core, &self.host, caller.marker))
+    }
+
     fn place(&self) -> Result<(), agent_loop::Error> {
         let runtime = runtime::runtime()?;
         let mut place = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,11 +71,21 @@ impl Agent {
 
 #[pymethods]
 impl Agent {
+    /// `provider` is a function that answers for its models, with whether it gets a thread.
     #[new]
-    fn new(py: Python<'_>, model: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Agent> {
+    #[pyo3(signature = (model, options, provider=None))]
+    fn new(
+        py: Python<'_>,
+        model: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+        provider: Option<(Py<PyAny>, bool)>,
+    ) -> PyResult<Agent> {
         let spec = ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(py, error))?;
         let core = CoreAgent::with_spec(spec.clone());
         let agent = Agent { core, host: Arc::default(), model: Mutex::new(spec), runtime: Mutex::default() };
+        if let Some((function, blocking)) = provider {
+            model::set(&agent.core, &agent.host, function, blocking);
+        }
         agent.set_options(py, options)?;
         agent.core.check().map_err(|error| raised(py, error))?;
         Ok(agent)
@@ -66,10 +96,31 @@ impl Agent {
         let mut named = Map::new();
         for (name, value) in options {
             let name: String = name.extract()?;
-            let value = json::from_py(&value, &format!("option {name:?}"))?;
-            named.insert(name, value);
+            match json::from_py(&value, &format!("option {name:?}")) {
+                Ok(value) => drop(named.insert(name, value)),
+                // A wrong name is the likelier mistake: said first, by an agent that nobody uses.
+                Err(wrong) => {
+                    let names = Map::from_iter([(name, Value::Null)]);
+                    let spec = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    return Err(match CoreAgent::with_spec(spec).set_options(&names, Spelling::Snake, &own()) {
+                        Err(error) => raised(py, error),
+                        Ok(()) => wrong,
+                    });
+                }
+            }
         }
-        self.core.set_options(&named, Spelling::Snake, OWN).map_err(|error| raised(py, error))
+        self.core.set_options(&named, Spelling::Snake, &own()).map_err(|error| raised(py, error))
+    }
+
+    /// Sets or, with None, takes out a hook: a function that is called with an `Asking`.
+    fn set_hook(&self, py: Python<'_>, name: &str, function: Option<Py<PyAny>>) -> PyResult<()> {
+        hook::set(&self.core, &self.host, hook::kind(py, name)?, function);
+        Ok(())
+    }
+
+    /// Adds a middleware: a function that is called with a `Passing`.
+    fn add_middleware(&self, function: Py<PyAny>) {
+        middleware::add(&self.core, &self.host, function);
     }
 
     /// Replaces the model, if the new one can be used.
@@ -102,35 +153,81 @@ impl Agent {
         Ok(())
     }
 
-    /// Starts a run. `vars` is the context its tools and listeners run in, in which `marker` marks them; `inside` are the
-    /// markers of the code that asks.
-    #[allow(clippy::too_many_arguments)] // what a run is asked with, where, and by whom
-    fn start(
+    /// Starts a run; a quiet one has no queue of events.
+    fn start(&self, py: Python<'_>, prompt: &Bound<'_, PyAny>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+        let prompt = crate::run::prompt(prompt, "prompt")?;
+        self.begin(py, caller.get(), || if quiet { self.core.start_quiet(prompt) } else { self.core.stream(prompt) })
+    }
+
+    /// Goes on from the transcript as it stands.
+    fn resume(&self, py: Python<'_>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+        self.begin(py, caller.get(), || if quiet { self.core.resume_quiet() } else { self.core.stream_resume() })
+    }
+
+    /// Starts a run without an agent, with this one's tools and settings: with a prompt, or with None from the messages as they
+    /// stand.
+    fn start_alone(
         &self,
         py: Python<'_>,
-        prompt: &Bound<'_, PyAny>,
-        quiet: bool,
-        mailbox: &Bound<'_, Mailbox>,
-        vars: Py<PyAny>,
-        marker: u64,
-        inside: Vec<u64>,
+        system_prompt: String,
+        messages: &Bound<'_, PyAny>,
+        prompt: Option<&Bound<'_, PyAny>>,
+        caller: &Bound<'_, Caller>,
     ) -> PyResult<Run> {
-        let prompt = Prompt::from_json(json::from_py(prompt, "prompt")?).map_err(|error| raised(py, error))?;
-        self.place().map_err(|error| raised(py, error))?;
-        let scope = self.inside(&inside);
-        let caller = Caller { post: Arc::clone(mailbox.get().post()), vars: Arc::new(vars), marker };
-        let start = || if quiet { self.core.start_quiet(prompt) } else { self.core.stream(prompt) };
-        // Under the lock: the run's first tool may be called before we are through here.
-        let mut host = self.host.lock();
-        let started = match &scope {
-            Some(scope) => scope.run(start),
-            None => start(),
-        };
-        let before = if started.is_ok() { host.caller.replace(caller) } else { None };
-        drop(host);
-        drop(before);
-        let core = started.map_err(|error| raised(py, error))?;
-        Ok(Run::new(core, self.core.scope(), &self.host, marker))
+        let messages = owned(messages, "context: messages")?;
+        let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
+        let context = Context { system_prompt, messages, tools: self.core.tools() };
+        self.begin(py, caller.get(), || match prompt {
+            Some(prompt) => agent_loop::run(&context, prompt, &self.core),
+            None => agent_loop::resume(&context, &self.core),
+        })
+    }
+
+    fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.steer(prompt(message, "message")?);
+        Ok(())
+    }
+
+    fn follow_up(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.follow_up(prompt(message, "message")?);
+        Ok(())
+    }
+
+    fn clear_steering_queue(&self) {
+        self.core.clear_steering_queue();
+    }
+
+    fn clear_follow_up_queue(&self) {
+        self.core.clear_follow_up_queue();
+    }
+
+    fn clear_all_queues(&self) {
+        self.core.clear_all_queues();
+    }
+
+    fn has_queued_messages(&self) -> bool {
+        self.core.has_queued_messages()
+    }
+
+    fn append_message(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = (*one_from_py(message, "message")?).clone();
+        self.core.append_message(message).map_err(|error| raised(py, error))
+    }
+
+    fn append_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.append_messages(owned(messages, "messages")?).map_err(|error| raised(py, error))
+    }
+
+    fn replace_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.replace_messages(owned(messages, "messages")?).map_err(|error| raised(py, error))
+    }
+
+    fn clear_messages(&self, py: Python<'_>) -> PyResult<()> {
+        self.core.clear_messages().map_err(|error| raised(py, error))
+    }
+
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.core.reset().map_err(|error| raised(py, error))
     }
 
     fn abort(&self) {
@@ -160,6 +257,11 @@ impl Agent {
     #[getter]
     fn model(&self) -> String {
         self.core.model_name()
+    }
+
+    #[getter]
+    fn thinking_level(&self) -> &'static str {
+        self.core.current_thinking_level().as_str()
     }
 
     #[getter]
@@ -204,6 +306,19 @@ impl Agent {
 
     fn __clear__(&self) {
         self.core.set_tools(ToolSet::default());
+        HookKind::ALL.iter().for_each(|kind| self.core.set_json_hook(*kind, None));
+        self.core.set_provider(None);
         self.host.clear();
     }
+}
+
+/// The options that Python handles itself; they appear in the hint for an unknown name.
+fn own() -> Vec<&'static str> {
+    let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
+    ["tools", "middleware", "provider"].into_iter().chain(hooks).collect()
+}
+
+/// Messages of our own.
+fn owned(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<CoreMessage>> {
+    Ok(from_py(list, what)?.iter().map(|message| (**message).clone()).collect())
 }

@@ -1,9 +1,11 @@
 //! Core errors as Python exceptions. The classes are written in Python (`errors.py`): the stable ABI cannot give built-in
 //! exceptions fields.
 
-use agent_loop::ErrorKind;
+use agent_loop::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The class for a kind, in `agent_loop.errors`.
 fn class_name(kind: ErrorKind) -> &'static str {
@@ -53,4 +55,23 @@ pub(crate) fn raised(py: Python<'_>, error: agent_loop::Error) -> PyErr {
         Ok(exception) => PyErr::from_value(exception),
         Err(broken) => broken,
     }
+}
+
+/// An exception in one line: `Type: message`.
+pub(crate) fn text(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    Ok(format!("{}: {}", error.get_type(py).name()?, error.value(py).str()?))
+}
+
+/// The error that an exception's `to_dict` says; of kind `provider` where its kind is none of ours.
+pub(crate) fn from_fields(fields: &Value) -> Error {
+    Error::deserialize(fields).unwrap_or_else(|_| {
+        let text = fields.get("message").and_then(Value::as_str).unwrap_or_default();
+        Error::new(ErrorKind::Provider, text)
+    })
+}
+
+/// Whether an error of this kind may be tried again where nobody says so; false for a word that is none of the kinds.
+#[pyfunction]
+pub(crate) fn is_retryable(kind: &str) -> bool {
+    Error::deserialize(json!({ "kind": kind, "message": "" })).is_ok_and(|error| error.retryable())
 }

@@ -16,6 +16,12 @@ use crate::{error, json};
 #[pyclass(frozen, subclass, module = "agent_loop")]
 pub(crate) struct Event(CoreEvent);
 
+impl Event {
+    pub(crate) fn core(&self) -> &CoreEvent {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Event {
     #[getter(r#type)]
@@ -287,7 +293,7 @@ event_class! {
 event_class! {
     /// Something was repaired, dropped, late or odd.
     Diagnostic of Event ["code", "message"] {
-        code: |py, EventData::Diagnostic { code, .. }| *code,
+        code: |py, EventData::Diagnostic { code, .. }| &**code,
         message: |py, EventData::Diagnostic { message, .. }| message,
         data: |py, EventData::Diagnostic { data, .. }| json::to_py(py, data)?,
     }

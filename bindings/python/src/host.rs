@@ -1,6 +1,6 @@
-//! What an agent's tools and listeners need of Python: the event loop and the context of the run they work for.
+//! What an agent's tools, hooks and listeners need of Python: the event loop and the context of the run they work for.
 //!
-//! The Python objects behind tools and listeners are held in `Arc`s, each of which owns one reference: threads of the runtime
+//! The Python objects behind them are held in `Arc`s, each of which owns one reference: threads of the runtime
 //! can pass them on without Python, and the garbage collector sees each reference once, through the agent.
 
 use std::collections::BTreeMap;
@@ -10,17 +10,28 @@ use agent_loop::Subscription;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-use crate::mailbox::Post;
+use crate::mailbox::{Mailbox, Post};
 
 /// A Python object that threads without Python may pass on.
 pub(crate) type Shared = Arc<Py<PyAny>>;
 
-/// The loop that started the latest run, the caller's context variables, and the number that marks code inside the run.
+/// Who starts a run: its event loop, its context variables, the number that marks code inside the run, and the markers of the
+/// code that asks.
+#[pyclass(frozen, module = "agent_loop._native")]
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) post: Arc<Post>,
     pub(crate) vars: Shared,
     pub(crate) marker: u64,
+    pub(crate) inside: Arc<[u64]>,
+}
+
+#[pymethods]
+impl Caller {
+    #[new]
+    fn new(mailbox: &Bound<'_, Mailbox>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
+        Caller { post: Arc::clone(mailbox.get().post()), vars: Arc::new(vars), marker, inside: inside.into() }
+    }
 }
 
 /// The Python side of one agent.
@@ -31,6 +42,10 @@ pub(crate) struct Host(Mutex<State>);
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
     pub(crate) tools: Vec<Shared>,
+    /// By their canonical words.
+    pub(crate) hooks: BTreeMap<&'static str, Shared>,
+    pub(crate) middleware: Vec<Shared>,
+    pub(crate) provider: Option<Shared>,
     /// In this order: the engine lets go of a function first, under a lock of its own, and we as the last.
     pub(crate) listeners: BTreeMap<u64, (Subscription, Shared)>,
     pub(crate) next_listener: u64,
@@ -68,7 +83,8 @@ impl Host {
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
         let vars = state.caller.iter().map(|caller| &caller.vars);
-        state.tools.iter().chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
+        let callbacks = state.hooks.values().chain(&state.middleware).chain(&state.provider);
+        state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 
     /// Lets go of everything.

@@ -12,8 +12,11 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::hook::Asking;
 use crate::host::Shared;
 use crate::listener::Telling;
+use crate::middleware::Passing;
+use crate::model::ModelCall;
 use crate::runtime;
 use crate::tool::Call;
 
@@ -26,6 +29,12 @@ pub(crate) enum Job {
     Wake(u64),
     /// A tool is called.
     Call(Call),
+    /// A hook, or a tool's `prepare_arguments`, is asked.
+    Ask(Asking),
+    /// A call passes a middleware.
+    Pass(Passing),
+    /// A provider of one's own is asked.
+    Model(ModelCall),
     /// A listener is told an event.
     Tell(Telling),
 }
@@ -36,6 +45,9 @@ impl Job {
         match self {
             Job::Wake(_) => {}
             Job::Call(call) => call.refuse(),
+            Job::Ask(asking) => asking.refuse(),
+            Job::Pass(passing) => passing.refuse(),
+            Job::Model(call) => call.refuse(),
             Job::Tell(telling) => telling.refuse(),
         }
     }
@@ -179,11 +191,14 @@ impl Mailbox {
         }
     }
 
-    /// All jobs that wait: a number to be woken, a `Call` or a `Telling`.
+    /// All jobs that wait: a number to be woken, or an object that asks for something.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let made = |job| match job {
             Job::Wake(token) => token.into_bound_py_any(py),
             Job::Call(call) => call.into_bound_py_any(py),
+            Job::Ask(asking) => asking.into_bound_py_any(py),
+            Job::Pass(passing) => passing.into_bound_py_any(py),
+            Job::Model(call) => call.into_bound_py_any(py),
             Job::Tell(telling) => telling.into_bound_py_any(py),
         };
         PyList::new(py, self.0.take().into_iter().map(made).collect::<PyResult<Vec<_>>>()?)

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use agent_loop::{ContentBlock as CoreBlock, Message as CoreMessage};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
+use serde::Deserialize;
 
 use crate::block::{block, blocks, match_args};
 use crate::usage::Usage;
@@ -64,6 +66,25 @@ pub(crate) fn message<'py>(py: Python<'py>, core: &Arc<CoreMessage>) -> PyResult
 pub(crate) fn messages<'py>(py: Python<'py>, core: &[Arc<CoreMessage>]) -> PyResult<Bound<'py, PyTuple>> {
     let all = core.iter().map(|one| message(py, one)).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, all)
+}
+
+/// Messages from Python: our own as they are, shared, and others as JSON. `what` names the list in errors.
+pub(crate) fn from_py(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Arc<CoreMessage>>> {
+    if !list.is_instance_of::<PyList>() && !list.is_instance_of::<PyTuple>() {
+        let kind = list.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{what}: expected a list of messages, got {kind}")));
+    }
+    let read = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| one_from_py(&item?, &format!("{what}[{i}]"));
+    list.try_iter()?.enumerate().map(read).collect()
+}
+
+/// A message from Python.
+pub(crate) fn one_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Arc<CoreMessage>> {
+    if let Ok(message) = value.cast::<Message>() {
+        return Ok(Arc::clone(&message.get().core));
+    }
+    let wrong = |why| error::raised(value.py(), agent_loop::Error::invalid_argument(format!("{what}: {why}")));
+    CoreMessage::deserialize(&json::from_py(value, what)?).map(Arc::new).map_err(|e| wrong(e.to_string()))
 }
 
 /// A class of messages with a getter for each of its fields.

@@ -6,17 +6,19 @@ use std::task::{Context, Poll};
 use agent_loop::{BoxFuture, Error, RunResult as CoreResult, Scope};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use serde_json::Value;
 
 use crate::error::raised;
 use crate::mailbox::Mailbox;
 use crate::run::RunResult;
-use crate::runtime;
+use crate::{json, runtime};
 
 /// What a wait comes to.
 pub(crate) enum Output {
     Nothing,
     Flag(bool),
     Result(CoreResult),
+    Json(Value),
 }
 
 /// A future of the engine.
@@ -63,6 +65,7 @@ impl Pending {
         let value = match output {
             Output::Nothing => py.None().into_bound(py),
             Output::Flag(flag) => flag.into_bound_py_any(py)?,
+            Output::Json(value) => json::to_py(py, &value)?,
             Output::Result(result) => RunResult::new(result).into_bound_py_any(py)?,
         };
         Ok(Some((value,)))

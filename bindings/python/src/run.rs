@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use agent_loop::{Run as CoreRun, RunResult as CoreResult, Scope};
+use agent_loop::{Prompt, Run as CoreRun, RunResult as CoreResult, Scope};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -27,7 +27,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(core: CoreRun, scope: Scope, host: &Arc<Host>, marker: u64) -> Run {
+    pub(crate) fn new(core: CoreRun, host: &Arc<Host>, marker: u64) -> Run {
+        let scope = core.agent().scope();
         Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker }
     }
 }
@@ -46,6 +47,14 @@ impl Run {
     #[getter]
     fn id(&self) -> &str {
         self.core.id()
+    }
+
+    fn steer(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.steer(prompt(message, "message")?).map_err(|error| error::raised(py, error))
+    }
+
+    fn follow_up(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.follow_up(prompt(message, "message")?).map_err(|error| error::raised(py, error))
     }
 
     fn abort(&self) {
@@ -75,6 +84,11 @@ impl Run {
         let run = Arc::clone(&self.core);
         Pending::new(inside.then(|| self.scope.clone()), async move { run.outcome().await.map(Output::Result) })
     }
+}
+
+/// Text, a message, messages, or content blocks.
+pub(crate) fn prompt(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Prompt> {
+    Prompt::from_json(json::from_py(value, what)?).map_err(|error| error::raised(value.py(), error))
 }
 
 /// What a run came to.
@@ -124,6 +138,11 @@ impl RunResult {
         self.0.error.as_ref().map(|core| error::object(py, core)).transpose()
     }
 
+    #[getter]
+    fn undelivered(&self) -> Option<Undelivered> {
+        self.0.undelivered.clone().map(Undelivered)
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &self.0)
     }
@@ -139,5 +158,34 @@ impl RunResult {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         // The messages would fill the screen.
         json::repr(py, "RunResult", &self.0, &["message", "messages"])
+    }
+}
+
+/// Queued messages that a run without an agent gives back.
+#[pyclass(frozen, module = "agent_loop")]
+pub(crate) struct Undelivered(agent_loop::Undelivered);
+
+#[pymethods]
+impl Undelivered {
+    #[getter]
+    fn steering<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        messages(py, &self.0.steering)
+    }
+
+    #[getter]
+    fn follow_up<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        messages(py, &self.0.follow_up)
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Undelivered>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        json::repr(py, "Undelivered", &self.0, &[])
     }
 }

@@ -1,20 +1,22 @@
 //! Tools: what Python functions offer to models, and the calls they answer.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::task::{Context, Poll};
 
-use agent_loop::{PendingCall, Tool, ToolContext, ToolSpec as CoreSpec};
+use agent_loop::{HookContext, PendingCall, PreparedArguments, Spelling, Tool, ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Map, Value};
 
 use crate::block::blocks;
 use crate::error::raised;
+use crate::hook::Asker;
 use crate::host::{Host, Shared};
+use crate::input::Input;
 use crate::mailbox::{CLOSED, Job, Mailbox};
 use crate::pending::{Output, Pending};
-use crate::{json, runtime};
+use crate::watch::Watch;
+use crate::{error, json, runtime};
 
 /// What a model is told about a tool, checked when it is made.
 #[pyclass(frozen, module = "agent_loop._native")]
@@ -25,7 +27,8 @@ impl ToolSpec {
     #[new]
     fn new(py: Python<'_>, fields: &Bound<'_, PyDict>) -> PyResult<ToolSpec> {
         let fields = json::from_py(fields, "tool")?;
-        CoreSpec::from_json(fields).map(|spec| ToolSpec(Arc::new(spec))).map_err(|error| raised(py, error))
+        let spec = CoreSpec::from_json_spelled(fields, Spelling::Snake, &["execute", "prepare_arguments"]);
+        spec.map(|spec| ToolSpec(Arc::new(spec))).map_err(|error| raised(py, error))
     }
 
     #[getter]
@@ -55,6 +58,11 @@ impl ToolSpec {
             agent_loop::ExecutionMode::Sequential => "sequential",
         })
     }
+
+    #[getter]
+    fn timeout_ms(&self) -> u64 {
+        self.0.timeout_ms
+    }
 }
 
 /// The engine's side of a tool.
@@ -63,6 +71,8 @@ pub(crate) struct HostTool {
     tool: Shared,
     /// Whether it is a plain function, which gets a thread.
     blocking: bool,
+    /// Whether it puts arguments right before they are checked.
+    prepares: bool,
     host: Weak<Host>,
 }
 
@@ -71,13 +81,29 @@ impl HostTool {
     pub(crate) fn new(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host>) -> PyResult<HostTool> {
         let spec = tool.getattr("spec")?.cast::<ToolSpec>()?.get().0.clone();
         let blocking = !tool.getattr("is_async")?.is_truthy()?;
-        Ok(HostTool { spec, tool: Arc::clone(shared), blocking, host: Arc::downgrade(host) })
+        let prepares = !tool.getattr("prepare_arguments")?.is_none();
+        Ok(HostTool { spec, tool: Arc::clone(shared), blocking, prepares, host: Arc::downgrade(host) })
     }
 }
 
 impl Tool for HostTool {
     fn spec(&self) -> &CoreSpec {
         &self.spec
+    }
+
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        if !self.prepares {
+            return None;
+        }
+        // The tool itself, of which the collector knows, and not its function.
+        let asker = Asker { host: self.host.clone(), function: Arc::clone(&self.tool), method: Some("_prepare") };
+        let (arguments, context) = (arguments.clone(), context.clone());
+        Some(Box::pin(async move {
+            match asker.json(Input::Value(Value::Object(arguments)), context).await? {
+                Value::Object(arguments) => Ok(arguments),
+                other => Err(format!("expected a dict of arguments, got {other}")),
+            }
+        }))
     }
 
     fn start(&self, call: PendingCall) {
@@ -109,35 +135,24 @@ pub(crate) struct Call {
     context: ToolContext,
     tool: Shared,
     vars: Shared,
-    over: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    watch: Watch,
 }
 
 impl Call {
     fn new(pending: PendingCall, tool: Shared, vars: Shared) -> Call {
         let context = pending.context().clone();
-        Call { pending: Mutex::new(Some(pending)), context, tool, vars, over: Mutex::default() }
+        Call { pending: Mutex::new(Some(pending)), context, tool, vars, watch: Watch::default() }
     }
 
     /// The call, to be answered; nobody needs to know any more when it is over.
     fn take(&self) -> Option<PendingCall> {
-        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(over);
+        self.watch.end();
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 #[pymethods]
 impl Call {
-    #[getter]
-    fn id(&self) -> &str {
-        self.context.id()
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        self.context.name()
-    }
-
     /// The `agent_loop.Tool`.
     #[getter]
     fn tool(&self, py: Python<'_>) -> Py<PyAny> {
@@ -150,11 +165,16 @@ impl Call {
         self.vars.clone_ref(py)
     }
 
+    #[getter]
+    fn context(&self) -> CallContext {
+        CallContext(self.context.clone())
+    }
+
     /// The arguments, checked; none once the call is answered.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arguments = match &*self.pending.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(pending) => pending.arguments().clone(),
-            None => serde_json::Map::new(),
+            None => Map::new(),
         };
         json::map_to_py(py, &arguments)
     }
@@ -167,7 +187,7 @@ impl Call {
         };
         match answer {
             Ok(answer) => pending.respond(answer),
-            Err(error) => pending.fail(format!("{}: {}", error.get_type(py).name()?, error.value(py).str()?)),
+            Err(error) => pending.fail(error::text(py, &error)?),
         }
         Ok(())
     }
@@ -184,18 +204,40 @@ impl Call {
         self.fail(CLOSED);
     }
 
+    /// Has the mailbox get the number when the run no longer waits for the answer; true when that is so already.
+    fn watch(&self, mailbox: &Bound<'_, Mailbox>, number: u64) -> bool {
+        self.watch.begin(self.context.over_token(), mailbox, number)
+    }
+}
+
+/// What a call's function may use beside the arguments.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct CallContext(pub(crate) ToolContext);
+
+#[pymethods]
+impl CallContext {
+    #[getter]
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
     fn update(&self, partial: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.context.update(json::from_py(partial, "the update")?);
+        self.0.update(json::from_py(partial, "the update")?);
         Ok(())
     }
 
     #[getter]
-    fn cancelled(&self) -> bool {
-        self.context.is_cancelled()
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 
     fn wait_cancelled(&self) -> Pending {
-        let cancelled = self.context.cancel_token().clone().cancelled_owned();
+        let cancelled = self.0.cancel_token().clone().cancelled_owned();
         Pending::new(None, async move {
             cancelled.await;
             Ok(Output::Nothing)
@@ -203,28 +245,17 @@ impl Call {
     }
 
     fn sleep(&self, ms: f64) -> PyResult<Pending> {
-        let (context, ms) = (self.context.clone(), millis(ms)?);
+        let (context, ms) = (self.0.clone(), millis(ms)?);
         Ok(Pending::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
     }
 
     fn sleep_sync(&self, py: Python<'_>, ms: f64) -> PyResult<bool> {
         let ms = millis(ms)?;
-        Ok(py.detach(|| self.context.sleep_blocking(ms)))
-    }
-
-    /// Has the mailbox get the token when the run no longer waits for the answer; true when that is so already.
-    fn watch(&self, mailbox: &Bound<'_, Mailbox>, token: u64) -> bool {
-        let mut over = Box::pin(self.context.over_token().clone().cancelled_owned());
-        let waker = mailbox.get().waker(token);
-        let polled = over.as_mut().poll(&mut Context::from_waker(&waker));
-        if polled == Poll::Pending {
-            *self.over.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
-        }
-        polled.is_ready()
+        Ok(py.detach(|| self.0.sleep_blocking(ms)))
     }
 }
 
-fn millis(ms: f64) -> PyResult<u64> {
+pub(crate) fn millis(ms: f64) -> PyResult<u64> {
     if ms.is_nan() || ms < 0.0 {
         return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {ms}")));
     }

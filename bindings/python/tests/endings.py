@@ -34,7 +34,7 @@ async def stuck():
 def working(context: ToolContext):
     """Works until it is cancelled."""
     in_flight()
-    while not context.cancelled:
+    while not context.is_cancelled:
         time.sleep(0.001)
 
 
@@ -51,8 +51,8 @@ async def listening(event):
         await asyncio.Event().wait()
 
 
-def start(what, url=None):
-    """A run, and what must be kept so that it goes on."""
+def make(what, url=None):
+    """An agent, of whose next run the thing is in flight."""
     if what in ("async", "plain"):
         made = {"async": stuck, "plain": working}[what]
         call = {"delta": {"tool_call": {"name": made.name, "arguments": {}}}}
@@ -63,6 +63,12 @@ def start(what, url=None):
             agent.subscribe(listening)
         elif what == "stream":
             agent.subscribe(lambda event: in_flight() if event.type == "text_delta" else None)
+    return agent
+
+
+def start(what, url=None):
+    """A run, and what must be kept so that it goes on."""
+    agent = make(what, url)
     return agent, agent.stream("go")
 
 
@@ -105,6 +111,8 @@ def main(how, *what):
     elif how == "daemon":  # a loop that runs until the very end
         threading.Thread(target=asyncio.run, args=(stay(*what),), daemon=True).start()
         ready.wait()
+    elif how == "sync":
+        make(*what).prompt_sync("go")
     else:  # until somebody presses Ctrl-C
         asyncio.run(stay(*what))
 

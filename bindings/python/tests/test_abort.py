@@ -66,7 +66,7 @@ async def test_a_tool_that_answers_in_time_keeps_its_answer():
         """Works until it is cancelled."""
         context.update("at work")
         await context.wait_cancelled()
-        return ["cancelled", context.cancelled]
+        return ["cancelled", context.is_cancelled]
 
     @tool
     async def nap(context: ToolContext):
@@ -85,13 +85,13 @@ async def test_a_plain_tool_sees_the_abort_too():
     def work(context: ToolContext):
         """Sleeps on its thread until it is cancelled."""
         context.update("at work")
-        return [context.sleep_sync(1_000_000), context.cancelled]
+        return [context.sleep_sync(1_000_000), context.is_cancelled]
 
     @tool
     def poll(context: ToolContext):
         """Looks again and again."""
         context.update("at work")
-        while not context.cancelled:
+        while not context.is_cancelled:
             pass
         return "seen"
 
@@ -219,7 +219,7 @@ async def test_abort_from_inside_the_tool(how):
     async def work(context: ToolContext):
         """Aborts its own run."""
         (runs[0] if how == "run" else story).abort()
-        return context.cancelled
+        return context.is_cancelled
 
     story = agent(calls("work"), tools=[work])
     runs = [story.stream("hi")]

@@ -97,7 +97,7 @@ def test_state_of_a_new_agent():
     story = Agent("openai/tiny", system_prompt="Be brief.", tools=[noop], base_url="http://127.0.0.1:1")
     assert (story.model, story.system_prompt, story.tools, story.messages) == ("openai/tiny", "Be brief.", (noop,), ())
     assert (story.is_streaming, story.streaming_message, story.pending_tool_calls) == (False, None, ())
-    assert (story.error, story.listener_errors) == (None, 0)
+    assert (story.error, story.listener_errors, story.thinking_level) == (None, 0, "off")
     assert repr(story) == "<Agent openai/tiny: tools [noop], 0 messages>"
 
 
@@ -118,6 +118,25 @@ async def test_all_options_are_taken():
         max_result_bytes=10,
         abort_grace_ms=5,
         raw_events=True,
+        thinking_level="low",
+        thinking_budgets={"low": 100},
+        stop_sequences=["END"],
+        tool_choice="auto",
+        session_id="s1",
+        steering_mode="all",
+        follow_up_mode="all",
+        steering_policy="after_batch",
+        connect_timeout_ms=1,
+        first_byte_timeout_ms=0,
+        idle_timeout_ms=0,
+        request_timeout_ms=0,
+        tool_timeout_ms=0,
+        run_timeout_ms=0,
+        max_retries=0,
+        retry_base_ms=1,
+        max_retry_delay_ms=1,
+        middleware=[],
+        transform_context=None,
         messages=[{"role": "user", "content": "before"}],
     )
     await story.prompt("hi")
@@ -132,6 +151,8 @@ async def test_setters():
     assert story.model == "anthropic/claude"
     story.model = scripted(says("two"))
     assert story.model == "scripted/story"
+    story.thinking_level = "high"
+    assert story.thinking_level == "high"
     story.tools = [noop]
     assert story.tools == (noop,)
     story.tools = ()
@@ -147,6 +168,8 @@ def test_a_setter_that_fails_changes_nothing():
         story.system_prompt = 5
     with pytest.raises(InvalidArgumentError, match='there are two tools named "noop"; give each its own name'):
         story.tools = [noop, noop]
+    with pytest.raises(InvalidArgumentError, match='option "thinking_level": expected "off", "minimal", .*, got "much"'):
+        story.thinking_level = "much"
     with pytest.raises(TypeError, match="expected a Tool"):
         story.tools = [5]
     with pytest.raises(AttributeError):
@@ -313,8 +336,23 @@ async def test_a_busy_agent_stays_with_its_loop():
 async def test_an_agent_its_tools_know_is_collected():
     class Assistant:
         def __init__(self):
-            self.agent = agent(calls("remember"), says("ok"), tools=[Tool(name="remember", execute=self.remember)])
+            made = Tool(name="remember", execute=self.remember, prepare_arguments=self.prepare)
+            hooks = {"transform_context": self.hook, "before_tool_call": self.hook, "after_run": self.hook}
+            self.agent = Agent("own/m", provider=self.provider, tools=[made], middleware=[self.link], **hooks)
             self.agent.subscribe(self.listen)
+
+        def hook(self, given):
+            pass
+
+        def prepare(self, arguments):
+            return arguments
+
+        async def link(self, call, next):
+            return await next()
+
+        async def provider(self, request):
+            answered = request.messages[-1].role == "tool_result"
+            yield "ok" if answered else {"tool_call": {"id": "c", "name": "remember", "arguments": {}}}
 
         async def remember(self, arguments, context):
             return "yes"

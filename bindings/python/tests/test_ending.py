@@ -63,7 +63,8 @@ def is_quiet(errors):
 
 
 @pytest.mark.parametrize("what", WHAT)
-def test_ctrl_c_with_a_run_in_flight(what, url):
-    for code, errors in often([("stay", what, url)] * TIMES, interrupt=True):
+@pytest.mark.parametrize("how", ["stay", "sync"])
+def test_ctrl_c_with_a_run_in_flight(how, what, url):
+    for code, errors in often([(how, what, url)] * TIMES, interrupt=True):
         assert code == -signal.SIGINT, errors
         assert errors.rstrip().endswith("KeyboardInterrupt"), errors

@@ -40,7 +40,7 @@ async def test_each_kind_has_its_class(kind):
     error_class = getattr(agent_loop, KINDS[kind])
     assert issubclass(error_class, AgentError) and error_class.kind == kind
     with pytest.raises(error_class) as caught:
-        await agent(fails(kind, "said so")).prompt("hi")
+        await agent(fails(kind, "said so"), max_retries=0).prompt("hi")
     error = caught.value
     assert type(error) is error_class
     assert (error.kind, error.message, str(error), error.provider) == (kind, "said so", "said so", "scripted")
@@ -73,7 +73,7 @@ async def test_all_that_is_known_of_an_error_is_there():
         **{"request_id": "r1", "retryable": True, "retry_after_ms": 1500},
     }
     with pytest.raises(RateLimitedError) as caught:
-        await agent([{"error": step}]).prompt("hi")
+        await agent([{"error": step}], max_retries=0).prompt("hi")
     error = caught.value
     assert (error.provider, error.http_status, error.request_id) == ("p", 429, "r1")
     assert (error.retryable, error.retry_after_ms) == (True, 1500)

@@ -288,7 +288,14 @@ def test_the_stubs_say_what_the_module_has():
 TYPED = '''
 import asyncio
 from typing import assert_type
-from agent_loop import Agent, AssistantMessage, RunResult, TextDelta, Tool, ToolContext, ToolExecutionStart, tool
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+import agent_loop
+from agent_loop import (
+    Agent, AssistantMessage, BeforeToolCall, HookContext, Message, MiddlewareCall, ModelRequest, RunResult, TextDelta, Tool,
+    ToolContext, ToolExecutionStart, tool,
+)
+from agent_loop.testing import check_events
 
 @tool
 async def add(a: float, b: float, context: ToolContext) -> dict[str, float]:
@@ -316,6 +323,33 @@ async def main() -> None:
     assert_type(result, RunResult)
     assert_type(result.message, AssistantMessage | None)
     print(result.usage.input + 1, result.messages[0].role)
+    await hooked()
+
+def allow(call: BeforeToolCall) -> dict[str, Any] | None:
+    return {"block": True} if call.tool_name == "rm" else None
+
+async def shorten(messages: list[Message], context: HookContext) -> list[Message]:
+    await context.sleep(5)
+    return messages[-2:]
+
+async def link(call: MiddlewareCall, next: Callable[..., Awaitable[dict[str, Any]]]) -> Any:
+    result = await next({**call.arguments})
+    return result["content"]
+
+async def provider(request: ModelRequest) -> AsyncIterator[str]:
+    yield request.system_prompt
+
+async def hooked() -> None:
+    agent = Agent(
+        "acme/m", before_tool_call=allow, transform_context=shorten, middleware=[link], provider=provider, thinking_level="low",
+        get_steering_messages=lambda: ["text"],
+    )
+    agent.set_hook("before_tool_call", None)
+    agent.steer("x")
+    run = agent_loop.run({"messages": []}, "x", model="acme/m", provider=provider, should_stop_after_turn=lambda turn: True)
+    check_events([event async for event in run])
+    result = await run.result()
+    assert result.undelivered is not None and result.undelivered.steering == ()
 '''
 
 
@@ -325,10 +359,11 @@ def test_user_code_type_checks(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text(
         'from agent_loop import Agent\nAgent("openai/tiny", temprature=0)\nAgent("openai/tiny", tool_execution="both")\n'
+        'import agent_loop\nagent_loop.run({}, "x", model="a/b", tools=[])\n'
     )
     for program, code in [(good, 0), (bad, 1)]:
         done = subprocess.run(
             [sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path, timeout=300
         )
         assert done.returncode == code, done.stdout + done.stderr
-    assert "Found 2 errors" in done.stdout, done.stdout
+    assert "Found 3 errors" in done.stdout, done.stdout

@@ -28,6 +28,7 @@ def test_a_tool_is_named_and_described_by_its_function():
 
     assert isinstance(weather, Tool)
     assert (weather.name, weather.label, weather.execution_mode) == ("weather", "weather", None)
+    assert (weather.timeout_ms, weather.prepare_arguments) == (0, None)
     assert weather.description == "The weather forecast for a city."
     assert weather.parameters == {
         "type": "object",
@@ -197,7 +198,7 @@ async def test_the_context_knows_the_call():
     @tool
     async def look(context: ToolContext, word: str = "none"):
         """Looks."""
-        return [context.id, context.name, context.cancelled, word, repr(context)]
+        return [context.id, context.name, context.is_cancelled, word, repr(context)]
 
     assert look.parameters["properties"].keys() == {"word"}
     text, _ = await answer_of(look, word="w")
@@ -292,3 +293,72 @@ async def test_sleep_wants_milliseconds():
         await context.sleep(-1)
 
     assert await answer_of(nap) == ("ValueError: ms: expected milliseconds, got -1", True)
+
+
+# ---- time limits, and arguments put right -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_a_call_that_takes_too_long_is_cancelled(kind):
+    over = threading.Event()
+
+    @tool(timeout_ms=50)
+    async def slow(context: ToolContext):
+        """Sleeps."""
+        try:
+            await context.sleep(1_000_000)
+        finally:
+            assert context.is_cancelled
+            over.set()
+
+    @tool(name="slow", timeout_ms=50)
+    def slow_plain(context: ToolContext):
+        """Sleeps on a thread."""
+        assert context.sleep_sync(1_000_000) is False
+        assert context.is_cancelled
+        over.set()
+
+    made = slow if kind == "async" else slow_plain
+    assert made.timeout_ms == 50
+    text = "the tool slow did not answer within its timeout_ms (50); the call was cancelled"
+    assert await answer_of(made) == (text, True)
+    assert await asyncio.to_thread(over.wait, 30)
+
+
+async def test_arguments_are_put_right_before_they_are_checked():
+    def prepare(arguments):
+        assert arguments == {"number": "4"}
+        return {"n": arguments["number"]}
+
+    async def prepare_later(arguments, context):
+        assert not context.is_cancelled
+        await asyncio.sleep(0)
+        return prepare(arguments)
+
+    for function in (prepare, prepare_later):
+
+        @tool(prepare_arguments=function)
+        async def double(n: int):
+            """Doubles."""
+            return n * 2
+
+        assert double.prepare_arguments is function
+        assert await answer_of(double, number="4") == ("8", False)
+
+
+async def test_what_goes_wrong_in_it_is_the_calls_error():
+    def broken(arguments):
+        raise ValueError("no")
+
+    for function, text in [
+        (broken, "prepare_arguments of noop failed: ValueError: no"),
+        (lambda arguments: None, "prepare_arguments of noop failed: expected a dict of arguments, got null"),
+    ]:
+
+        @tool(prepare_arguments=function)
+        async def noop():
+            """Does nothing."""
+
+        assert await answer_of(noop) == (text, True)
+    with pytest.raises(TypeError, match="tool 'x': prepare_arguments: expected a function, got int"):
+        Tool(name="x", execute=print, prepare_arguments=5)

@@ -2,23 +2,19 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-
-use serde_json::{Map, Value, json};
+use std::task::Poll;
 
 use super::Interruption;
 use super::driver::Driver;
 use super::hooks::Unanswered;
 use super::telling::may_block;
-use crate::clock::Clock;
+use super::watch::Watch;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::EventData;
-use crate::hook::{HookKind, Payload, ResponseHead};
+use crate::hook::{HookKind, ResponseHead};
 use crate::listener::ListenerKind;
 use crate::message::{AssistantMessage, Message};
-use crate::model::{BoxFuture, Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
-use crate::protocol::prepare;
-use crate::settings::Limits;
+use crate::model::{Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
 use crate::tool::catch_panic;
 use crate::transport::retry::Jitter;
 use crate::usage::{Prices, StopReason, Usage};
@@ -64,81 +60,6 @@ impl Answer {
     }
 }
 
-/// The time limits of one try.
-struct Watch<'a> {
-    clock: Clock,
-    provider: &'a str,
-    limits: Limits,
-    whole: Option<Limit>,
-    silence: Option<Limit>,
-    /// Whether the model has given any sign of life, when the last one came, and how many were not deltas.
-    alive: bool,
-    last_ms: u64,
-    signs: u64,
-}
-
-type Limit = BoxFuture<'static, ()>;
-
-impl<'a> Watch<'a> {
-    fn new(clock: Clock, limits: &Limits, provider: &'a str) -> Watch<'a> {
-        let limit = |ms| (ms > 0).then(|| Box::pin(clock.limit(ms)) as Limit);
-        Watch {
-            whole: limit(limits.request_timeout_ms),
-            silence: limit(limits.first_byte_timeout_ms),
-            clock,
-            provider,
-            limits: *limits,
-            alive: false,
-            last_ms: 0,
-            signs: 0,
-        }
-    }
-
-    /// Ready with an error when a limit has passed.
-    fn poll(&mut self, deltas: bool, signs: u64, cx: &mut Context<'_>) -> Poll<Error> {
-        if deltas || signs > self.signs {
-            self.signs = signs;
-            self.last_ms = self.clock.now_ms();
-            if !self.alive {
-                self.alive = true;
-                self.silence = self.limit(self.limits.idle_timeout_ms);
-            }
-        }
-        if let Some(whole) = &mut self.whole
-            && whole.as_mut().poll(cx).is_ready()
-        {
-            return Poll::Ready(self.error("the answer was not complete", "request_timeout_ms", self.limits.request_timeout_ms));
-        }
-        while let Some(silence) = &mut self.silence
-            && silence.as_mut().poll(cx).is_ready()
-        {
-            let idle_ms = self.limits.idle_timeout_ms;
-            // Set when the first sign came; later ones only leave their time, so that a delta costs no timer.
-            let quiet_ms = self.clock.now_ms().saturating_sub(self.last_ms);
-            match self.alive {
-                false => {
-                    let limit_ms = self.limits.first_byte_timeout_ms;
-                    return Poll::Ready(self.error("nothing came", "first_byte_timeout_ms", limit_ms));
-                }
-                true if quiet_ms >= idle_ms => {
-                    return Poll::Ready(self.error("nothing more came", "idle_timeout_ms", idle_ms));
-                }
-                true => self.silence = self.limit(idle_ms - quiet_ms),
-            }
-        }
-        Poll::Pending
-    }
-
-    fn limit(&self, ms: u64) -> Option<Limit> {
-        (ms > 0).then(|| Box::pin(self.clock.limit(ms)) as Limit)
-    }
-
-    fn error(&self, what: &str, name: &str, ms: u64) -> Error {
-        let text = format!("{}: {what} within {name} ({ms})", self.provider);
-        Error::new(ErrorKind::Timeout, text).with_provider(self.provider)
-    }
-}
-
 impl Driver {
     /// Asks the model; gives its message, which may have failed.
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
@@ -174,60 +95,6 @@ impl Driver {
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
         self.emit(EventData::MessageEnd { message: Arc::clone(&message) }).await;
         message
-    }
-
-    /// What is asked, and whom: the transcript through the hooks, repaired for the model; the key; the body.
-    async fn prepare_request(&mut self) -> Result<(Arc<dyn Model>, ModelRequest), Unanswered> {
-        let hooks = Arc::clone(&self.offered.hooks);
-        let model = self.offered.model.clone().map_err(Unanswered::Failed)?;
-        let max_result_bytes = self.offered.settings.max_result_bytes;
-        let changed = self.changes.messages.clone();
-        let messages = if hooks.transform_context.is_none() && hooks.convert_to_llm.is_none() {
-            match &changed {
-                Some(messages) => prepare(messages, max_result_bytes),
-                None => prepare(&self.agent.messages(), max_result_bytes),
-            }
-        } else {
-            let messages = changed.unwrap_or_else(|| self.agent.messages().to_vec());
-            let messages = self.change_messages(HookKind::TransformContext, hooks.transform_context.clone(), messages).await?;
-            let messages = self.change_messages(HookKind::ConvertToLlm, hooks.convert_to_llm.clone(), messages).await?;
-            prepare(&messages, max_result_bytes)
-        };
-        let provider = model.info().provider.to_owned();
-        let mut api_key = self.offered.api_key.clone();
-        if let Some(hook) = &hooks.get_api_key {
-            api_key = self.ask(HookKind::GetApiKey, hook, provider.clone()).await?.or(api_key);
-        }
-        let settings = &self.offered.settings;
-        let mut request = ModelRequest {
-            model: format!("{provider}/{}", model.info().id),
-            system_prompt: settings.system_prompt.clone(),
-            messages,
-            tools: self.agent.descriptions(&self.offered.tools, self.changes.tools.is_some()),
-            thinking_level: settings.thinking_level,
-            options: settings.model.clone(),
-            api_key,
-            raw_events: settings.raw_events,
-            wants_response: hooks.on_response.is_some(),
-            connect_timeout_ms: settings.limits.connect_timeout_ms,
-            payload: None,
-        };
-        request.payload = model.payload(&request).map_err(Unanswered::Failed)?.map(Arc::new);
-        if let Some(hook) = &hooks.on_payload {
-            let payload = match &request.payload {
-                Some(payload) => Map::clone(payload),
-                // A model that writes no request of its own is shown what it is asked.
-                None => match json!(request) {
-                    Value::Object(asked) => asked,
-                    _ => Map::new(),
-                },
-            };
-            let shown = Payload { provider, model: model.info().id.to_owned(), payload };
-            if let Some(replaced) = self.ask(HookKind::OnPayload, hook, shown).await? {
-                request.payload = Some(Arc::new(replaced));
-            }
-        }
-        Ok((model, request))
     }
 
     fn new_answer(&self) -> Answer {

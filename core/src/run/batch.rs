@@ -11,27 +11,26 @@ use super::driver::Driver;
 use super::hooks::Unanswered;
 use super::inbox::SteeringPolicy;
 use crate::event::{EventData, PartialResult};
-use crate::hook::{AfterToolCall, BeforeToolCall, HookContext, HookKind, ToolDecision, ToolOverride};
-use crate::host::HostWork;
+use crate::hook::{AfterToolCall, HookKind, ToolOverride};
 use crate::message::{Message, ToolCall, ToolResultMessage};
 use crate::model::BoxFuture;
-use crate::tool::{ExecutionMode, Reply, Tool, ToolContext, ToolOutput, call, catch_panic, middleware};
+use crate::tool::{ExecutionMode, Reply, Tool, ToolContext, ToolOutput, call, middleware};
 
 /// One call on its way.
-struct Call {
-    id: Arc<str>,
-    name: Arc<str>,
+pub(super) struct Call {
+    pub(super) id: Arc<str>,
+    pub(super) name: Arc<str>,
     /// The model's own.
-    arguments: Arc<Map<String, Value>>,
-    raw_arguments: Option<String>,
-    started_ms: u64,
+    pub(super) arguments: Arc<Map<String, Value>>,
+    pub(super) raw_arguments: Option<String>,
+    pub(super) started_ms: u64,
     answer: Option<(ToolOutput, bool)>,
     /// The tool's side of it, once it runs.
     context: Option<ToolContext>,
 }
 
 /// A call that may run: the tool and the arguments it gets.
-type Prepared = (Arc<dyn Tool>, Map<String, Value>);
+pub(super) type Prepared = (Arc<dyn Tool>, Map<String, Value>);
 
 /// A call that runs.
 struct Running<'a> {
@@ -51,9 +50,9 @@ enum Happening {
     GraceOver,
 }
 
-const CUT: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
-const SKIPPED: &str = "skipped because of a queued user message, which comes next";
-const ABORTED: &str = "aborted";
+pub(super) const CUT: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
+pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
+pub(super) const ABORTED: &str = "aborted";
 
 impl Driver {
     /// Answers all calls of a message. Gives the result messages in call order, and whether all of them ask for the end.
@@ -109,100 +108,6 @@ impl Driver {
         let mode = |call: &ToolCall| self.offered.tools.get(&call.name).and_then(|tool| tool.spec().execution_mode);
         self.offered.settings.tool_execution == ExecutionMode::Sequential
             || calls.iter().any(|call| mode(call) == Some(ExecutionMode::Sequential))
-    }
-
-    /// The start of a call, and all that can keep it from running. Gives what to run, or ends the call.
-    async fn take_up(&mut self, call: &mut Call, message: &Arc<Message>, execute: bool) -> Option<Prepared> {
-        call.started_ms = self.clock.now_ms();
-        self.emit(EventData::ToolExecutionStart {
-            tool_call_id: Arc::clone(&call.id),
-            tool_name: Arc::clone(&call.name),
-            arguments: Arc::clone(&call.arguments),
-        })
-        .await;
-        let prepared = if self.is_aborted() {
-            Err(ABORTED.to_owned())
-        } else if !execute {
-            Err(CUT.to_owned())
-        } else if self.steered {
-            Err(SKIPPED.to_owned())
-        } else {
-            self.prepare(call, message).await
-        };
-        match prepared {
-            Ok(prepared) => Some(prepared),
-            Err(why) => {
-                self.end(call, ToolOutput::error(why), true).await;
-                None
-            }
-        }
-    }
-
-    /// Finds the tool, checks the arguments and asks whether the call may run; the error is for the model.
-    async fn prepare(&mut self, call: &Call, message: &Arc<Message>) -> Result<Prepared, String> {
-        let tools = &self.offered.tools;
-        let tool = tools.get(&call.name).map(Arc::clone);
-        let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, tools.names()))?;
-        if let Some(text) = &call.raw_arguments {
-            return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
-        }
-        let validation = self.offered.settings.validation;
-        let check = |arguments: &Map<String, Value>| {
-            let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", call.name);
-            tool.spec().check(arguments, validation).map_err(misfit)
-        };
-        let arguments = match self.prepare_arguments(&tool, &call.arguments).await? {
-            Some(arguments) => check(&arguments)?,
-            None => check(&call.arguments)?,
-        };
-        let Some(hook) = self.offered.hooks.before_tool_call.clone() else {
-            return Ok((Arc::clone(&tool), arguments));
-        };
-        let asked = BeforeToolCall {
-            tool_call_id: call.id.to_string(),
-            tool_name: call.name.to_string(),
-            arguments: arguments.clone(),
-            message: Arc::clone(message),
-        };
-        match self.ask(HookKind::BeforeToolCall, &hook, asked).await {
-            Ok(ToolDecision::Allow) => Ok((Arc::clone(&tool), arguments)),
-            Ok(ToolDecision::Block { reason }) => Err(reason),
-            Ok(ToolDecision::Replace { arguments }) => Ok((Arc::clone(&tool), check(&arguments)?)),
-            Err(unanswered) => Err(because(&unanswered)),
-        }
-    }
-
-    /// The arguments as the tool itself puts them right, if it does.
-    async fn prepare_arguments(
-        &mut self,
-        tool: &Arc<dyn Tool>,
-        arguments: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, String> {
-        let failed = |why: &str| format!("prepare_arguments of {} failed: {why}", tool.spec().name);
-        let work = HostWork::new(self.run.abort.child_token(), self.clock.clone());
-        let context = HookContext(work.clone());
-        let begun = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            self.scope.run(|| tool.prepare_arguments(arguments, &context))
-        }));
-        let prepared = match begun {
-            Ok(None) => None,
-            Ok(Some(prepared)) => {
-                self.flush().await;
-                let abort = self.run.abort.clone();
-                tokio::select! {
-                    biased;
-                    () = abort.cancelled() => return Err(ABORTED.to_owned()),
-                    prepared = self.scope.clone().enter(catch_panic(prepared)) => Some(prepared),
-                }
-            }
-            Err(payload) => Some(Err(payload)),
-        };
-        work.finish();
-        match prepared {
-            None => Ok(None),
-            Some(Ok(prepared)) => prepared.map(Some).map_err(|why| failed(&why)),
-            Some(Err(payload)) => Err(failed(&format!("it panicked: {}", crate::error::panic_message(&*payload)))),
-        }
     }
 
     /// Runs prepared calls, as many at once as allowed, until each has its end. An abort gives those that run the grace time;
@@ -362,7 +267,7 @@ impl Driver {
         .await;
     }
 
-    async fn end(&mut self, call: &mut Call, output: ToolOutput, is_error: bool) {
+    pub(super) async fn end(&mut self, call: &mut Call, output: ToolOutput, is_error: bool) {
         if let Some(context) = call.context.take() {
             context.close();
         }
@@ -390,13 +295,5 @@ impl Driver {
         }));
         self.show_message(Arc::clone(&message)).await;
         message
-    }
-}
-
-/// Why a call does not run, for the model.
-fn because(unanswered: &Unanswered) -> String {
-    match unanswered {
-        Unanswered::Aborted => ABORTED.to_owned(),
-        Unanswered::Failed(error) => error.message().to_owned(),
     }
 }

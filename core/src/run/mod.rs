@@ -1,5 +1,5 @@
-//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `answer`, `batch`, `hooks` and
-//! `telling`), its queue of events, and the queues of messages for it (`inbox`).
+//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `request` and `answer`,
+//! `taking_up` and `batch`, `hooks` and `telling`), its queue of events, and the queues of messages for it (`inbox`).
 
 mod answer;
 mod batch;
@@ -8,7 +8,10 @@ mod hooks;
 pub(crate) mod inbox;
 mod machine;
 pub(crate) mod queue;
+mod request;
+mod taking_up;
 mod telling;
+mod watch;
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};

@@ -14,14 +14,21 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from ._native import Call, Mailbox, Telling
-from .errors import InvalidStateError
-from .run import INSIDE
+from ._native import Call, Mailbox, ModelCall, Telling
+from .errors import CallbackError, InvalidStateError
+from .runs import INSIDE
 from .tools import ToolContext
 
 if TYPE_CHECKING:
-    from ._native import Pending
-    from .run import Run
+    from collections.abc import Callable, Coroutine
+
+    from typing_extensions import TypeAlias
+
+    from ._native import Asking, Passing, Pending
+    from .runs import Run
+
+    _Job: TypeAlias = Call | Asking | Passing | ModelCall | Telling
+    """What the engine asks of Python."""
 
 T = TypeVar("T")
 
@@ -62,7 +69,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[Run] = WeakSet()
         self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._tasks: dict[int, tuple[asyncio.Task[None], Call | Telling]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], _Job]] = {}
         self.mailbox = Mailbox()
         self._fd = self.mailbox.fileno()
         try:
@@ -119,15 +126,19 @@ class Bridge:
     def _look(self) -> None:
         self._do_all(iter(self.mailbox.take()))
 
-    def _do_all(self, jobs: Iterator[int | Call | Telling]) -> None:
+    def _do_all(self, jobs: Iterator[int | _Job]) -> None:
         try:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
-                elif isinstance(job, Call):
-                    self._answer(job)
-                else:
+                elif isinstance(job, Telling):
                     self._tell(job)
+                elif isinstance(job, Call):
+                    self._take_up(job, answer(job))
+                elif isinstance(job, ModelCall):
+                    self._provide(job)
+                else:
+                    self._ask(job)
         except BaseException:
             # Ctrl-C may come anywhere; what was not reached is not lost.
             asyncio.get_running_loop().call_soon(self._do_all, jobs)
@@ -138,13 +149,36 @@ class Bridge:
             if not future.done():
                 future.set_result(None)
         elif number in self._tasks:
-            # The run gave the call up: nobody wants the answer any more.
+            # The run gave it up: nobody wants the answer any more.
             self._tasks[number][0].cancel()
 
-    def _answer(self, call: Call) -> None:
-        number = self._begin(call, answer(call))
-        if call.watch(self.mailbox, number):
+    def _take_up(self, job: Call | Asking | Passing | ModelCall, work: Any) -> None:
+        """Does the work until nobody waits for it any more."""
+        number = self._begin(job, work)
+        if job.watch(self.mailbox, number):
             self._wake(number)
+
+    def _provide(self, call: ModelCall) -> None:
+        from . import provider
+
+        self._take_up(call, provider.answer(call))
+
+    def _ask(self, asking: Asking | Passing) -> None:
+        """Asks a hook or a middleware."""
+        if asking.is_over:
+            return
+        try:
+            function: Callable[[Any], Any] = asking.function
+            answer = asking.vars.copy().run(function, asking)
+        except BaseException as error:
+            asking.fail(said(error))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            if inspect.isawaitable(answer):
+                self._take_up(asking, respond(asking, answer))
+            else:
+                asking.respond(answer)
 
     def _tell(self, telling: Telling) -> None:
         try:
@@ -159,7 +193,7 @@ class Bridge:
             else:
                 telling.done()
 
-    def _begin(self, job: Call | Telling, work: Any) -> int:
+    def _begin(self, job: _Job, work: Any) -> int:
         """A task for the work, in the context of the run's caller."""
         task = job.vars.run(asyncio.get_running_loop().create_task, work)
         number = next(numbers)
@@ -171,7 +205,7 @@ class Bridge:
 async def answer(call: Call) -> None:
     """Answers a call with an async tool."""
     try:
-        value = await call.tool.execute(call.arguments(), ToolContext(call))
+        value = await call.tool.execute(call.arguments(), ToolContext(call.context))
     except BaseException as error:
         call.fail(said(error))
         if not isinstance(error, Exception):
@@ -183,10 +217,12 @@ async def answer(call: Call) -> None:
 def answer_in_thread(call: Call) -> None:
     """Answers a call with a plain function, on a thread that may block."""
     try:
-        value = call.vars.copy().run(call.tool.execute, call.arguments(), ToolContext(call))
+        value = call.vars.copy().run(call.tool.execute, call.arguments(), ToolContext(call.context))
         if inspect.iscoroutine(value):
             value.close()
-            raise TypeError(f"the tool {call.name} is a plain function that returned a coroutine; make it an async function")
+            raise TypeError(
+                f"the tool {call.context.name} is a plain function that returned a coroutine; make it an async function"
+            )
     except BaseException as error:
         call.fail(said(error))
     else:
@@ -205,6 +241,29 @@ async def listen(telling: Telling, heard: Awaitable[object]) -> None:
         telling.done()
 
 
+async def respond(asking: Asking | Passing, answer: Awaitable[Any]) -> None:
+    """Waits for an async hook or middleware."""
+    try:
+        value = await answer
+    except BaseException as error:
+        asking.fail(said(error))
+        if not isinstance(error, Exception):
+            raise
+    else:
+        asking.respond(value)
+
+
 def said(error: BaseException) -> str:
-    """An exception in one line: `Type: message`."""
+    """An exception in one line: `Type: message`; of what a callback says with `CallbackError`, the message alone."""
+    if isinstance(error, CallbackError) and error.message:
+        return error.message
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def run_sync(what: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Waits for a run of an agent on an event loop of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(start())
+    raise InvalidStateError(f"{what}_sync would block the event loop that runs here; use `await agent.{what}(…)`")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ._native import is_retryable
+
 if TYPE_CHECKING:
     from ._native import RunResult
 
@@ -53,7 +55,7 @@ class AgentError(Exception):
     request_id: str | None
     """The provider's name for the failed request, to be given to its support."""
     retryable: bool
-    """Whether the same request may work when it is sent again."""
+    """Whether the same request may work when it is sent again; where it is not said, the kind says it."""
     retry_after_ms: int | None
     """How long the provider asks to wait before that."""
     result: RunResult | None
@@ -66,7 +68,7 @@ class AgentError(Exception):
         provider: str | None = None,
         http_status: int | None = None,
         request_id: str | None = None,
-        retryable: bool = False,
+        retryable: bool | None = None,
         retry_after_ms: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -74,7 +76,7 @@ class AgentError(Exception):
         self.provider = provider
         self.http_status = http_status
         self.request_id = request_id
-        self.retryable = retryable
+        self.retryable = is_retryable(self.kind) if retryable is None else retryable
         self.retry_after_ms = retry_after_ms
         self.result = None
 
@@ -185,7 +187,7 @@ class ProviderError(AgentError):
 
 
 class CallbackError(AgentError):
-    """A hook failed."""
+    """A hook failed; in middleware, the tool did. Of one that a tool or a hook raises, the message alone is told."""
 
     kind = "callback"
 

@@ -11,56 +11,62 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal
 
-    from typing_extensions import Never
+    from typing_extensions import Never, TypeAlias
 
-    _ExecutionMode = Literal["parallel", "sequential"]
+    from .options import _Hook
+
+    _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
+    _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
 
 
 class ToolContext:
     """What a running tool may use beside its arguments. A parameter annotated with this class receives it."""
 
-    __slots__ = ("_call",)
+    __slots__ = ("_native",)
 
-    def __init__(self, call: _native.Call) -> None:
-        self._call = call
+    def __init__(self, native: _native.CallContext) -> None:
+        self._native = native
 
     @property
     def id(self) -> str:
         """The call's id."""
-        return self._call.id
+        return self._native.id
 
     @property
     def name(self) -> str:
         """The tool's name."""
-        return self._call.name
+        return self._native.name
 
     @property
-    def cancelled(self) -> bool:
-        """Whether the run was aborted. The tool has the grace time left to answer; what it then answers still counts."""
-        return self._call.cancelled
+    def is_cancelled(self) -> bool:
+        """Whether the run was aborted or the call's time limit passed.
+
+        After an abort the tool has the grace time left to answer; what it then answers still counts.
+        """
+        return self._native.is_cancelled
 
     async def wait_cancelled(self) -> None:
-        """Waits until the run is aborted."""
+        """Waits until that is so."""
         from .bridge import wait
 
-        await wait(self._call.wait_cancelled())
+        await wait(self._native.wait_cancelled())
 
     def update(self, partial: Any) -> None:
         """Tells how far the tool is; `partial` is read like an answer. From any thread."""
-        self._call.update(partial)
+        self._native.update(partial)
 
     async def sleep(self, ms: float) -> bool:
-        """Waits in the engine's time (virtual with a scripted model). False when the run was aborted meanwhile."""
+        """Waits in the engine's time (virtual with a scripted model). False when the call was cancelled meanwhile."""
         from .bridge import wait
 
-        return await wait(self._call.sleep(ms))
+        return await wait(self._native.sleep(ms))
 
     def sleep_sync(self, ms: float) -> bool:
         """The same for plain functions: blocks the thread."""
-        return self._call.sleep_sync(ms)
+        return self._native.sleep_sync(ms)
 
     def __repr__(self) -> str:
-        return f"<ToolContext of {self.name}, {self.id}{': cancelled' if self.cancelled else ''}>"
+        return f"<ToolContext of {self.name}, {self.id}{': cancelled' if self.is_cancelled else ''}>"
 
 
 class Tool:
@@ -74,6 +80,9 @@ class Tool:
     - `parameters`: the JSON Schema of the arguments, an object
     - `label`: for people; the name unless given
     - `execution_mode`: `sequential` if it may not run beside others
+    - `timeout_ms`: the longest a call may run, where that is less than the agent's `tool_timeout_ms`; 0 for no limit
+    - `prepare_arguments`: `f(arguments)` or `f(arguments, context)`, plain or async, called on the event loop: puts the model's
+      arguments right, and returns them, before they are checked
     """
 
     def __init__(
@@ -85,6 +94,8 @@ class Tool:
         parameters: Mapping[str, Any] | None = None,
         label: str | None = None,
         execution_mode: _ExecutionMode | None = None,
+        timeout_ms: int | None = None,
+        prepare_arguments: _Prepare | None = None,
         **unknown: Never,
     ) -> None:
         if not callable(execute):
@@ -95,12 +106,18 @@ class Tool:
             "parameters": parameters,
             "label": label,
             "execution_mode": execution_mode,
+            "timeout_ms": timeout_ms,
         }
         # The engine knows which names there are, and which is nearest to a wrong one.
         self.spec = _native.ToolSpec(fields | unknown)
         self.execute = execute
         self.is_async = is_async(execute)
         self._function: Callable[..., Any] = execute
+        self.prepare_arguments = prepare_arguments
+        if prepare_arguments is not None:
+            from .hooks import asked
+
+            self._prepare = asked(f"tool {name!r}: prepare_arguments", prepare_arguments, 1)
 
     @property
     def name(self) -> str:
@@ -122,6 +139,11 @@ class Tool:
     @property
     def execution_mode(self) -> _ExecutionMode | None:
         return self.spec.execution_mode
+
+    @property
+    def timeout_ms(self) -> int:
+        """The longest a call may run, in milliseconds; 0 for no limit of its own."""
+        return self.spec.timeout_ms
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function as it was written, without an agent."""
@@ -145,6 +167,8 @@ def tool(
     parameters: Mapping[str, Any] | None = None,
     label: str | None = None,
     execution_mode: _ExecutionMode | None = None,
+    timeout_ms: int | None = None,
+    prepare_arguments: _Prepare | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -157,6 +181,8 @@ def tool(
     parameters: Mapping[str, Any] | None = None,
     label: str | None = None,
     execution_mode: _ExecutionMode | None = None,
+    timeout_ms: int | None = None,
+    prepare_arguments: _Prepare | None = None,
     **unknown: Never,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Makes a tool of a function, async or plain.
@@ -180,6 +206,8 @@ def tool(
             parameters=parameters,
             label=label,
             execution_mode=execution_mode,
+            timeout_ms=timeout_ms,
+            prepare_arguments=prepare_arguments,
             **unknown,
         )
     if not callable(function):
@@ -196,6 +224,8 @@ def tool(
         parameters=signature.schema if parameters is None else parameters,
         label=label,
         execution_mode=execution_mode,
+        timeout_ms=timeout_ms,
+        prepare_arguments=prepare_arguments,
         **unknown,
     )
     functools.update_wrapper(made, function)

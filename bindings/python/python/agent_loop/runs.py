@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from . import _native
     from ._native import Event, RunResult
     from .agent import Agent
+    from .options import _Prompt
 
 INSIDE: ContextVar[tuple[int, ...]] = ContextVar("agent_loop_inside", default=())
-"""The runs inside whose tools or listeners this code is."""
+"""The runs inside whose tools, hooks or listeners this code is."""
 
 
 class Run:
@@ -49,6 +50,17 @@ class Run:
     def id(self) -> str:
         """The id that all its events have."""
         return self._native.id
+
+    def steer(self, message: _Prompt) -> None:
+        """Queues a message that joins the run as soon as it can; see `Agent.steer`. From any thread and any callback.
+
+        After the run's end it waits in the agent's queue; a run without an agent then has none (`InvalidStateError`).
+        """
+        self._native.steer(message)
+
+    def follow_up(self, message: _Prompt) -> None:
+        """Queues a message for when the run would have ended; after its end as `steer`."""
+        self._native.follow_up(message)
 
     def abort(self) -> None:
         """Aborts the run. From any thread, any number of times; returns at once."""

@@ -1,0 +1,108 @@
+"""The options of agents and runs, for type checkers. What they mean stands with `Agent`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
+    from ._native import (
+        AfterToolCall,
+        BeforeToolCall,
+        ContentBlock,
+        Failure,
+        Message,
+        ModelRequest,
+        Payload,
+        ResponseHead,
+        RunResult,
+        TurnSummary,
+    )
+    from .hooks import HookContext
+    from .middleware import MiddlewareCall
+    from .provider import ModelContext
+    from .tools import Tool
+
+    _I = TypeVar("_I")
+    _O = TypeVar("_O")
+
+    _ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+    _QueueMode: TypeAlias = Literal["one_at_a_time", "all"]
+    _JsonObject: TypeAlias = Mapping[str, Any]
+    _Prompt: TypeAlias = str | _JsonObject | Message | Sequence[_JsonObject | Message | ContentBlock]
+    _Messages: TypeAlias = Sequence[Message | _JsonObject]
+    _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
+    _Poll: TypeAlias = (
+        Callable[[], _Prompt | Sequence[str] | None | Awaitable[_Prompt | Sequence[str] | None]]
+        | Callable[[HookContext], _Prompt | Sequence[str] | None | Awaitable[_Prompt | Sequence[str] | None]]
+    )
+    _Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
+    _Middleware: TypeAlias = Callable[[MiddlewareCall, _Next], Any]
+    _Pieces: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
+    _Provider: TypeAlias = (
+        Callable[[ModelRequest], _Pieces | Awaitable[_Pieces]]
+        | Callable[[ModelRequest, ModelContext], _Pieces | Awaitable[_Pieces]]
+    )
+
+
+class RunOptions(TypedDict, total=False):
+    """What an agent and a run without one can be told."""
+
+    base_url: str | None
+    api_key: str | None
+    headers: Mapping[str, str] | None
+    thinking_level: _ThinkingLevel | None
+    thinking_budgets: Mapping[str, int] | None
+    temperature: float | None
+    max_tokens: int | None
+    stop_sequences: Sequence[str] | None
+    tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
+    session_id: str | None
+    provider: _Provider | None
+
+    max_turns: int | None
+    tool_execution: Literal["parallel", "sequential"] | None
+    max_parallel_tools: int | None
+    validation: Literal["coerce", "strict", "off"] | None
+    max_result_bytes: int | None
+    steering_mode: _QueueMode | None
+    follow_up_mode: _QueueMode | None
+    steering_policy: Literal["skip_remaining", "after_batch"] | None
+    raw_events: bool | None
+
+    abort_grace_ms: int | None
+    connect_timeout_ms: int | None
+    first_byte_timeout_ms: int | None
+    idle_timeout_ms: int | None
+    request_timeout_ms: int | None
+    tool_timeout_ms: int | None
+    run_timeout_ms: int | None
+    max_retries: int | None
+    retry_base_ms: int | None
+    max_retry_delay_ms: int | None
+
+    middleware: Iterable[_Middleware] | None
+    transform_context: _Hook[list[Message], _Messages | None] | None
+    convert_to_llm: _Hook[list[Message], _Messages | None] | None
+    get_api_key: _Hook[str, str | None] | None
+    before_tool_call: _Hook[BeforeToolCall, _JsonObject | None] | None
+    after_tool_call: _Hook[AfterToolCall, _JsonObject | None] | None
+    prepare_next_turn: _Hook[TurnSummary, _JsonObject | None] | None
+    should_stop_after_turn: _Hook[TurnSummary, bool | None] | None
+    get_steering_messages: _Poll | None
+    get_follow_up_messages: _Poll | None
+    on_payload: _Hook[Payload, _JsonObject | None] | None
+    on_response: _Hook[ResponseHead, object] | None
+    on_error: _Hook[Failure, object] | None
+    before_run: _Hook[list[Message], object] | None
+    after_run: _Hook[RunResult, object] | None
+
+
+class AgentOptions(RunOptions, total=False):
+    """What an agent can be told."""
+
+    system_prompt: str | None
+    tools: Iterable[Tool] | None
+    messages: _Messages | None

@@ -1,0 +1,19 @@
+//! For tests of one's own: whether events are such as a run tells.
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::error::raised;
+use crate::event::Event;
+use crate::json;
+
+/// Checks the events of one run: `Event`s, or dicts as their `to_dict` gives them.
+#[pyfunction]
+pub(crate) fn check_events(py: Python<'_>, events: &Bound<'_, PyList>) -> PyResult<()> {
+    let read = |(i, event): (usize, Bound<'_, PyAny>)| match event.cast::<Event>() {
+        Ok(event) => json::to_value(event.get().core()),
+        Err(_) => json::from_py(&event, &format!("events[{i}]")),
+    };
+    let events = events.iter().enumerate().map(read).collect::<PyResult<Vec<_>>>()?;
+    agent_loop::testing::check_events(&events).map_err(|error| raised(py, error))
+}

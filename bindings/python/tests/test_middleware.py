@@ -1,0 +1,156 @@
+"""Middleware: around the execution of tools."""
+
+import asyncio
+
+import pytest
+from agent_loop import CallbackError, MiddlewareCall, ToolContext, tool
+from stories import agent, calls, results, says
+
+
+@tool
+async def double(n: int):
+    """Doubles."""
+    return n * 2
+
+
+@tool
+def plain(n: int):
+    """Doubles on a thread."""
+    if n == 13:
+        raise ValueError("unlucky")
+    return n * 2
+
+
+async def text_of(*middleware, made=double, n=2):
+    """The result's text when a tool is called through a chain."""
+    story = agent(calls(made.name, n=n), says("done"), tools=[made], middleware=middleware)
+    (text,) = results(await story.prompt("go"))
+    return text
+
+
+async def test_the_chain_is_in_order_and_the_first_is_outermost():
+    order = []
+
+    def link(name):
+        async def f(call, next):
+            order.append(f"{name} in")
+            result = await next()
+            order.append(f"{name} out")
+            return result
+
+        return f
+
+    story = agent(calls("double", n=2), says("done"), tools=[double], middleware=[link("a"), link("b")])
+    story.add_middleware(link("c"))
+    assert results(await story.prompt("go")) == ["4"]
+    assert order == ["a in", "b in", "c in", "c out", "b out", "a out"]
+
+
+async def test_what_a_link_gets():
+    seen = []
+
+    async def look(call, next):
+        assert isinstance(call, MiddlewareCall) and isinstance(call.context, ToolContext)
+        seen.append((call.id, call.name, call.arguments, call.context.is_cancelled, repr(call)))
+        call.context.update("half")
+        assert await call.context.sleep(1000)
+        result = await next()
+        seen.append(result)
+        return result
+
+    assert await text_of(look) == "4"
+    assert seen[0] == ("call_0", "double", {"n": 2}, False, "<MiddlewareCall of double, call_0>")
+    assert seen[1] == {"content": [{"type": "text", "text": "4"}], "details": None, "is_error": False, "terminate": False}
+
+
+@pytest.mark.parametrize("made", [double, plain])
+async def test_arguments_results_short_cuts_and_second_tries(made):
+    async def other_arguments(call, next):
+        return await next({"n": call.arguments["n"] + 1})
+
+    async def other_result(call, next):
+        return {**await next(), "content": [{"type": "text", "text": "hidden"}]}
+
+    async def short_cut(call, next):
+        return "cached"
+
+    async def twice(call, next):
+        first, second = await next(), await next({"n": 5})
+        return [first["content"][0]["text"], second["content"][0]["text"]]
+
+    def not_async(call, next):
+        return next()
+
+    assert await text_of(other_arguments, made=made) == "6"
+    assert await text_of(other_result, made=made) == "hidden"
+    assert await text_of(short_cut, made=made) == "cached"
+    assert await text_of(twice, made=made) == '["4","10"]'
+    assert await text_of(not_async, made=made) == "4"
+    assert await text_of(lambda call, next: "at once", made=made) == "at once"
+
+
+async def test_a_tools_failure_is_raised_and_told_as_it_was():
+    caught = []
+
+    async def look(call, next):
+        try:
+            return await next()
+        except CallbackError as error:
+            caught.append(error.message)
+            raise
+
+    assert await text_of(look, made=plain, n=13) == "ValueError: unlucky"
+    assert caught == ["ValueError: unlucky"]
+
+    async def mend(call, next):
+        try:
+            return await next()
+        except CallbackError:
+            return "mended"
+
+    assert await text_of(mend, look, made=plain, n=13) == "mended"
+
+
+async def test_a_links_own_failure_is_the_calls():
+    async def broken(call, next):
+        await next()
+        raise RuntimeError("broken")
+
+    async def odd(call, next):
+        return object()
+
+    assert await text_of(broken) == "RuntimeError: broken"
+    assert (await text_of(odd)).startswith("TypeError: the answer: a value of type object is not JSON")
+    assert (await text_of(lambda call, next: next([1]))).startswith("TypeError: ")
+
+
+async def test_an_abort_is_seen_by_a_link_and_gives_it_up():
+    seen = []
+
+    async def stuck(call, next):
+        story.abort()
+        await call.context.wait_cancelled()
+        seen.append(call.context.is_cancelled)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append("over")
+
+    story = agent(calls("double", n=2), tools=[double], middleware=[stuck], abort_grace_ms=5)
+    result = await story.prompt("go")
+    assert (result.outcome, results(result)) == ("aborted", ["aborted"])
+    await asyncio.sleep(0.01)
+    assert seen == [True, "over"]
+
+
+@pytest.mark.parametrize(
+    ("link", "text"),
+    [
+        ("x", "middleware: expected a function of (call, next), got str"),
+        (lambda call: None, "middleware: expected a function that is called as f(call, next): too many positional arguments"),
+    ],
+)
+def test_what_cannot_be_middleware(link, text):
+    with pytest.raises(TypeError) as caught:
+        agent(middleware=[link])
+    assert str(caught.value) == text

@@ -1,0 +1,37 @@
+"""The checker of event streams."""
+
+import pytest
+from agent_loop import Agent, InvalidArgumentError, tool
+from agent_loop.testing import check_events
+from stories import agent, calls, events_of, says
+
+
+@tool
+async def noop():
+    """Does nothing."""
+
+
+async def test_what_the_loop_gives_is_right():
+    story = agent(calls("noop", {}, {}), says("a", "b"), says("c"), tools=[noop])
+    story.follow_up("more")
+    events = await events_of(story.stream("go"))
+    check_events(events)
+    check_events(event.to_dict() for event in events)
+
+
+async def test_a_provider_of_ones_own_is_checked():
+    async def provider(request):
+        yield {"thinking": "Hm."}
+        yield "a"
+
+    check_events(await events_of(Agent("own/m", provider=provider).stream("go")))
+
+
+async def test_what_is_wrong_is_named():
+    events = await events_of(agent(says("a")).stream("go"))
+    with pytest.raises(InvalidArgumentError, match="the stream ends without agent_end"):
+        check_events(events[:-1])
+    with pytest.raises(InvalidArgumentError, match=r"events\[1\]"):
+        check_events([events[0], events[2]])
+    with pytest.raises(TypeError, match=r"events\[0\]: a value of type object is not JSON"):
+        check_events([object()])
