@@ -48,14 +48,14 @@
  *
  *     agent_start
  *       turn_start                                a turn: one answer of the model, and its tools
- *         message_start message_end               the prompt
+ *         message_start message_end               the prompt; later, what was steered
  *         message_start                           the answer begins
  *           text_start text_delta... text_end     a piece of it; also thinking_..., tool_call_...
  *         message_end                             the answer, whole
  *         tool_execution_start ..._update ..._end a tool at work, for each call
  *         message_start message_end               its result
  *       turn_end
- *       turn_start ...                            as long as there are results to answer
+ *       turn_start ...                            as long as there are results to answer, or messages
  *     agent_end                                   exactly once, and nothing after it
  *
  * They come either way, and both at once if you like:
@@ -66,6 +66,10 @@
  *   pushed  agent_subscribe() has a function of yours called with each event, in order, one at a
  *           time. The run waits for it.
  *
+ * You can reach into a run while it goes on: agent_steer() queues a message that joins it as soon as
+ * it can, agent_follow_up() one for when it would have ended, agent_abort() ends it. Hooks
+ * (agent_set_hook()) are functions of yours that it asks on its way and waits for.
+ *
  * What the world does (a refused key, a cut connection, a broken tool) is told in events and in the
  * run's outcome. What the caller does wrong (a NULL, bad JSON, a second run at the same time) is
  * returned by the call. The kinds of failure are the same in both: AGENT_AUTHENTICATION to AGENT_PANIC.
@@ -74,15 +78,22 @@
  * THREADS
  *
  * Threads and connections belong to a runtime that you make; nothing here is global. Everything on an
- * agent_t, and aborting a run, may be done from any thread at any time. Pulling the events of one run,
- * and using the event that it lends, is for one thread at a time. Every handle may be used on
- * another thread than the one that made it.
+ * agent_t, and steering or aborting a run, may be done from any thread at any time. Pulling the events
+ * of one run, and using the event that it lends, is for one thread at a time. Every handle may be used
+ * on another thread than the one that made it.
  *
  * Callbacks come on threads of the library: the events of one run one at a time, its tools side by
- * side, each on a thread where it may block as long as it likes. Inside a callback you may call any
- * function but those that would wait for what is waiting for you: agent_prompt(), agent_run_next(),
- * agent_run_wait() and agent_wait_for_idle() of the same agent, and agent_runtime_shutdown(), give
- * AGENT_INVALID_STATE there. No C++ exception may leave a callback.
+ * side, and tools, middleware, hooks and models each on a thread where it may block as long as it
+ * likes. Inside a callback you may call any function but those that would wait for what is waiting for
+ * you: agent_prompt(), agent_resume(), agent_run_next(), agent_run_wait() and agent_wait_for_idle() of
+ * the same agent, and agent_runtime_shutdown(), give AGENT_INVALID_STATE there. No C++ exception may
+ * leave a callback.
+ *
+ * A destroy function may come on any thread: on yours, inside the call that lets go of the callback,
+ * or on one that runs go on, which stand still meanwhile. So it may call whatever returns at once
+ * (every ..._free(), what sets, steers, aborts, answers) but nothing that waits: no agent_run_next()
+ * with a time, no agent_run_wait(), agent_wait_for_idle(), ..._sleep(), agent_model_call_push() or
+ * agent_runtime_shutdown(). No lock of the library is held while it is called.
  *
  * After fork() a runtime is of no use in the child; make a new one there.
  *
@@ -98,7 +109,7 @@
  *
  * A callback is given as function, userdata and destroy. userdata is the first argument of each call.
  * destroy (NULL if there is nothing to do) is called with it exactly once, when the function will not
- * be called any more: also if the call that was given it failed. It may come on any thread.
+ * be called any more: also if the call that was given it failed. THREADS says what it may do.
  *
  *
  * RESULTS
@@ -176,7 +187,7 @@ enum {
     AGENT_STREAM_TRUNCATED = -13, /**< the answer ended before its closing event */
     AGENT_PROTOCOL = -14,        /**< the answer is not what its protocol allows */
     AGENT_PROVIDER = -15,        /**< a model of one's own failed */
-    AGENT_CALLBACK = -16,        /**< a hook failed */
+    AGENT_CALLBACK = -16,        /**< a hook failed; the message names it */
     AGENT_LIMIT = -17,           /**< a size bound was passed */
 
     /* From the caller. */
@@ -217,7 +228,7 @@ enum {
 enum {
     AGENT_OUTCOME_NONE = 0,      /**< it has not ended */
     AGENT_OUTCOME_COMPLETED = 1, /**< the model had nothing more to do */
-    AGENT_OUTCOME_STOPPED = 2,   /**< the tools asked for the end */
+    AGENT_OUTCOME_STOPPED = 2,   /**< the tools or a hook asked for the end */
     AGENT_OUTCOME_MAX_TURNS = 3, /**< the last allowed turn left work to do */
     AGENT_OUTCOME_ABORTED = 4,
     AGENT_OUTCOME_ERROR = 5
@@ -231,6 +242,24 @@ enum {
     AGENT_USAGE_CACHE_WRITE = 4, /**< tokens written to it */
     AGENT_USAGE_REASONING = 5,   /**< the part of the output that was thinking */
     AGENT_USAGE_TOTAL = 6
+};
+
+/** Which hook; see agent_set_hook(), which has their inputs and answers. */
+enum {
+    AGENT_HOOK_TRANSFORM_CONTEXT = 1,     /**< before a model call: the messages it is to see */
+    AGENT_HOOK_CONVERT_TO_LLM = 2,        /**< then: messages of roles that models know */
+    AGENT_HOOK_GET_API_KEY = 3,           /**< then: the key */
+    AGENT_HOOK_BEFORE_TOOL_CALL = 4,      /**< allow a call, block it, or replace its arguments */
+    AGENT_HOOK_AFTER_TOOL_CALL = 5,       /**< change what a tool answered */
+    AGENT_HOOK_PREPARE_NEXT_TURN = 6,     /**< other context, model or thinking for the next turns */
+    AGENT_HOOK_SHOULD_STOP_AFTER_TURN = 7, /**< whether the run shall end here */
+    AGENT_HOOK_GET_STEERING_MESSAGES = 8, /**< with each look into the steering queue: more */
+    AGENT_HOOK_GET_FOLLOW_UP_MESSAGES = 9, /**< with each look into the follow-up queue: more */
+    AGENT_HOOK_ON_PAYLOAD = 10,           /**< see or replace a request's body */
+    AGENT_HOOK_ON_RESPONSE = 11,          /**< see an answer's status and headers */
+    AGENT_HOOK_ON_ERROR = 12,             /**< see what failed */
+    AGENT_HOOK_BEFORE_RUN = 13,           /**< see what a run begins with */
+    AGENT_HOOK_AFTER_RUN = 14             /**< see what it came to */
 };
 
 /** Why a call failed. Owned; release with agent_error_free(). Any thread may read it. */
@@ -248,6 +277,15 @@ typedef struct agent_tool_t agent_tool_t;
 /** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may answer it. */
 typedef struct agent_tool_call_t agent_tool_call_t;
 
+/** One question to a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. */
+typedef struct agent_hook_call_t agent_hook_call_t;
+
+/**
+ * One request to a model of one's own. Owned; release with agent_model_call_free(). Any thread may
+ * answer it, piece by piece; pieces pushed from several threads at once come in any order.
+ */
+typedef struct agent_model_call_t agent_model_call_t;
+
 /** Model, tools, a conversation. Owned; release with agent_free(). Any thread may use it. */
 typedef struct agent_t agent_t;
 
@@ -255,8 +293,8 @@ typedef struct agent_t agent_t;
 typedef struct agent_messages_t agent_messages_t;
 
 /**
- * One run of an agent. Owned; release with agent_run_free(). Pull from one thread at a time; abort
- * from any.
+ * One run. Owned; release with agent_run_free(). Pull from one thread at a time; steer, follow_up and
+ * abort from any.
  */
 typedef struct agent_run_t agent_run_t;
 
@@ -269,8 +307,22 @@ typedef struct agent_event_t agent_event_t;
 /** Called once with the userdata of a callback that will not be called any more. */
 typedef void (*agent_destroy_fn_t)(void *userdata);
 
-/** A tool's function. The call is yours: answer it now or later, and free it. */
+/** A tool's function, or a middleware's. The call is yours: answer it now or later, and free it. */
 typedef void (*agent_tool_fn_t)(void *userdata, agent_tool_call_t *call);
+
+/**
+ * Told what the rest of a chain of middleware came to: the text is the full result in JSON, {content,
+ * details, is_error, terminate}, or, where is_error, why it failed. Lent until this returns, with a NUL
+ * behind it.
+ */
+typedef void (*agent_tool_next_fn_t)(void *userdata, bool is_error, const char *text,
+                                     size_t length);
+
+/** A hook's function. The call is yours: answer it now or later, and free it. */
+typedef void (*agent_hook_fn_t)(void *userdata, agent_hook_call_t *call);
+
+/** A model's function. The call is yours: answer it now or later, and free it. */
+typedef void (*agent_model_fn_t)(void *userdata, agent_model_call_t *call);
 
 /** A listener. The event is lent until it returns; agent_event_clone() keeps it. */
 typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
@@ -356,7 +408,8 @@ void agent_runtime_free(agent_runtime_t *runtime);
  *         "required": ["place"]
  *       },
  *       "label": "Weather",                         optional: for people
- *       "execution_mode": "sequential"              optional: never beside another tool
+ *       "execution_mode": "sequential",             optional: never beside another tool
+ *       "timeout_ms": 5000                          optional: the longest a call may run
  *     }
  *
  * The function is called with arguments that fit the schema, each time on a thread where it may
@@ -373,6 +426,17 @@ agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t f
  */
 agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length,
                                    agent_error_t **error);
+
+/**
+ * Has a function put the model's arguments right before they are checked: for models that get a shape
+ * wrong. NULL for none. Agents that have the tool already keep it as it was.
+ *
+ * The call's input is the arguments, a JSON object; the answer the arguments as they shall be, or null
+ * for no change. If it fails, so does the tool's call. Called like a hook; see agent_set_hook().
+ */
+agent_status_t agent_tool_set_prepare_arguments(agent_tool_t *tool, agent_hook_fn_t function,
+                                                void *userdata, agent_destroy_fn_t destroy,
+                                                agent_error_t **error);
 
 /** Releases a tool. */
 void agent_tool_free(agent_tool_t *tool);
@@ -405,7 +469,10 @@ agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const c
 agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name,
                                         size_t length, bool *value, agent_error_t **error);
 
-/** Whether the answer is no longer wanted: the run was aborted. To be asked now and then. */
+/**
+ * Whether the answer is no longer wanted: the run was aborted, or a time limit passed. To be asked now
+ * and then.
+ */
 bool agent_tool_call_is_cancelled(const agent_tool_call_t *call);
 
 /**
@@ -437,6 +504,36 @@ agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char 
 /** Answers that the call failed. The model reads the message, and the run goes on. */
 agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message, size_t length,
                                     agent_error_t **error);
+
+/**
+ * Of a call that a middleware got: runs the rest of the chain, at its end the tool, and has a function
+ * called with what that came to. Returns at once.
+ *
+ * With arguments, a JSON object, instead of the call's own (NULL); they are not checked again. The
+ * function is called once, on a thread where it may block; when the run gives the call up, it is told
+ * "aborted". Only a runtime that is shut down meanwhile lets go of it uncalled, so release what is
+ * userdata's in destroy:
+ *
+ *     static void after(void *call, bool is_error, const char *text, size_t length)
+ *     {
+ *         if (is_error)
+ *             agent_tool_call_fail(call, text, length, NULL);
+ *         else
+ *             agent_tool_call_respond_json(call, text, length, NULL);
+ *     }
+ *
+ *     static void done(void *call) { agent_tool_call_free(call); }
+ *
+ *     static void middleware(void *userdata, agent_tool_call_t *call)
+ *     {
+ *         agent_tool_call_next(call, NULL, 0, after, call, done, NULL);
+ *     }
+ *
+ * May be called again, to try again. AGENT_INVALID_STATE after the answer, and for a tool's own call.
+ */
+agent_status_t agent_tool_call_next(agent_tool_call_t *call, const char *arguments, size_t length,
+                                    agent_tool_next_fn_t function, void *userdata,
+                                    agent_destroy_fn_t destroy, agent_error_t **error);
 
 /** Releases a call. One that has not been answered fails. */
 void agent_tool_call_free(agent_tool_call_t *call);
@@ -477,17 +574,43 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  * Sets options by name, from a JSON object: all of them, or after an error none. null is the default.
  *
  *     model, system_prompt, base_url, api_key     as above
- *     headers              an object of texts, for each request
+ *     messages             the conversation so far; AGENT_BUSY during a run
+ *
+ *   for the model
+ *     thinking_level       "off" (as without it), "minimal", "low", "medium", "high", "xhigh"
+ *     thinking_budgets     tokens by level, {"low": 2048, ...}, where the provider counts them
  *     temperature          a number; 0 is sent as 0
  *     max_tokens           the most the model may write per message
+ *     stop_sequences       texts that end the answer when the model writes them
+ *     tool_choice          "auto", "none", "required" or {"tool": name}
+ *     session_id           names the conversation to providers that keep caches or route by it
+ *     headers              an object of texts, for each request
+ *     raw_events           true for AGENT_EVENT_RAW
+ *
+ *   for the loop
  *     max_turns            the most turns of one run (10; 0 for no limit)
- *     tool_execution       "parallel" or "sequential"
+ *     steering_mode        how many messages one look into the queue takes: "one_at_a_time" (as
+ *     follow_up_mode         without it) or "all"
+ *     steering_policy      what steering does to tool calls that do not run yet: "skip_remaining" (as
+ *                            without it), or "after_batch", when they run first
+ *
+ *   for tools
+ *     tool_execution       "parallel" (as without it) or "sequential"
  *     max_parallel_tools   how many tools run at once (8)
  *     validation           of arguments: "coerce" ("5" becomes 5 where the schema asks), "strict", "off"
  *     max_result_bytes     the most of a tool's text that the model reads (50000)
  *     abort_grace_ms       how long an aborted run waits for its tools (1000)
- *     raw_events           true for AGENT_EVENT_RAW
- *     messages             the conversation so far; AGENT_BUSY during a run
+ *
+ *   time limits in milliseconds, 0 for none; and retries of a model call
+ *     connect_timeout_ms   setting up a connection (10000)
+ *     first_byte_timeout_ms  until the answer begins (120000)
+ *     idle_timeout_ms      between two signs of life (120000)
+ *     request_timeout_ms   one try of a model call (600000)
+ *     tool_timeout_ms      one tool call (0)
+ *     run_timeout_ms       a run (0)
+ *     max_retries          how often a failed call is tried again (2)
+ *     retry_base_ms        the first pause at most; it doubles (500)
+ *     max_retry_delay_ms   the longest pause, also of those a provider asks for (60000)
  */
 agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length,
                               agent_error_t **error);
@@ -498,6 +621,18 @@ agent_status_t agent_add_tool(agent_t *agent, const agent_tool_t *tool, agent_er
 /** Takes out the tool of this name. AGENT_NOT_FOUND when there is none. */
 agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length,
                                  agent_error_t **error);
+
+/**
+ * Adds a link to the chain around tool execution, inside of those added before. It cannot be taken out.
+ *
+ * The function is called instead of the tool, with a call like a tool's and on a thread where it may
+ * block. It may have the rest of the chain run, with agent_tool_call_next(), and answers the call: with
+ * the result it was told, with another, or without having run the tool at all.
+ */
+agent_status_t agent_add_middleware(agent_t *agent, agent_tool_fn_t function, void *userdata,
+                                    agent_destroy_fn_t destroy, agent_error_t **error);
+
+/* ---- runs ------------------------------------------------------------------------------------- */
 
 /**
  * Starts a run with a user message, and gives it.
@@ -511,6 +646,15 @@ agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length, age
 agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
                                      agent_run_t **run, agent_error_t **error);
 
+/**
+ * Goes on from the conversation as it stands, adding no message; where it ends with an answer, with
+ * what waits in the steering queue, else in the follow-up queue. After a failed run this tries again.
+ *
+ * AGENT_INVALID_STATE when the conversation is empty, or ends with an answer while both queues are
+ * empty. Else as agent_prompt().
+ */
+agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_error_t **error);
+
 /** Aborts the active run, if there is one. Returns at once; the run ends with its events as usual. */
 agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
 
@@ -519,6 +663,41 @@ agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
  * (timeout_ms < 0: without limit).
  */
 agent_status_t agent_wait_for_idle(agent_t *agent, int64_t timeout_ms, agent_error_t **error);
+
+/* ---- messages for a run: from any thread and any callback ------------------------------------- */
+
+/**
+ * Queues what a user says, for the active run or the next one, as soon as it can be said: before the
+ * first answer, after a turn, or among the tool calls of a turn, of which those that do not run yet are
+ * skipped (option steering_policy). Nothing queued is lost: what a run did not show waits for the next.
+ */
+agent_status_t agent_steer(agent_t *agent, const char *text, size_t length, agent_error_t **error);
+
+/** The same with messages. The list stays yours, and unchanged. */
+agent_status_t agent_steer_messages(agent_t *agent, const agent_messages_t *messages,
+                                    agent_error_t **error);
+
+/** Queues what a user says, for when a run would have ended. */
+agent_status_t agent_follow_up(agent_t *agent, const char *text, size_t length,
+                               agent_error_t **error);
+
+/** The same with messages. The list stays yours, and unchanged. */
+agent_status_t agent_follow_up_messages(agent_t *agent, const agent_messages_t *messages,
+                                        agent_error_t **error);
+
+/** Takes out of the steering queue all that no turn has begun with. */
+agent_status_t agent_clear_steering_queue(agent_t *agent, agent_error_t **error);
+
+/** Takes out of the follow-up queue all that no turn has begun with. */
+agent_status_t agent_clear_follow_up_queue(agent_t *agent, agent_error_t **error);
+
+/** Both. */
+agent_status_t agent_clear_all_queues(agent_t *agent, agent_error_t **error);
+
+/** Whether a message waits in either queue, or is about to be shown. */
+bool agent_has_queued_messages(const agent_t *agent);
+
+/* ---- listeners -------------------------------------------------------------------------------- */
 
 /**
  * Has a function called with each event of this agent's runs. They wait for it.
@@ -533,6 +712,8 @@ agent_status_t agent_subscribe(agent_t *agent, agent_event_fn_t function, void *
 /** Removes a listener. It is not called again, though a call may still be under way on another thread. */
 agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription, agent_error_t **error);
 
+/* ---- the conversation ------------------------------------------------------------------------- */
+
 /**
  * The state in JSON: {system_prompt, model, thinking_level, tools, messages, is_streaming,
  * streaming_message, pending_tool_calls, error, listener_errors}. Does not wait for a run.
@@ -542,6 +723,22 @@ agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state, agen
 /** The conversation: what message_end events have shown. Later messages do not appear in the list. */
 agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages,
                               agent_error_t **error);
+
+/* The following are AGENT_BUSY during a run. */
+
+/** Replaces the conversation. The list stays yours. */
+agent_status_t agent_set_messages(agent_t *agent, const agent_messages_t *messages,
+                                  agent_error_t **error);
+
+/** Appends to the conversation. The list stays yours. */
+agent_status_t agent_append_messages(agent_t *agent, const agent_messages_t *messages,
+                                     agent_error_t **error);
+
+/** Empties the conversation. */
+agent_status_t agent_clear_messages(agent_t *agent, agent_error_t **error);
+
+/** Empties the conversation and both queues, and forgets the last error. */
+agent_status_t agent_reset(agent_t *agent, agent_error_t **error);
 
 /** Releases an agent. A run that is active goes on. */
 void agent_free(agent_t *agent);
@@ -624,6 +821,26 @@ agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_t function
  */
 agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
 
+/**
+ * Queues what a user says, as agent_steer(). After the run's end it waits in the agent's queue; after
+ * the end of a run without an agent, AGENT_INVALID_STATE. From any thread and any callback.
+ */
+agent_status_t agent_run_steer(const agent_run_t *run, const char *text, size_t length,
+                               agent_error_t **error);
+
+/** The same with messages. The list stays yours, and unchanged. */
+agent_status_t agent_run_steer_messages(const agent_run_t *run, const agent_messages_t *messages,
+                                        agent_error_t **error);
+
+/** Queues what a user says, as agent_follow_up(). Fails as agent_run_steer(). */
+agent_status_t agent_run_follow_up(const agent_run_t *run, const char *text, size_t length,
+                                   agent_error_t **error);
+
+/** The same with messages. The list stays yours, and unchanged. */
+agent_status_t agent_run_follow_up_messages(const agent_run_t *run,
+                                            const agent_messages_t *messages,
+                                            agent_error_t **error);
+
 /** Aborts the run. From any thread, any number of times; returns at once. */
 agent_status_t agent_run_abort(const agent_run_t *run, agent_error_t **error);
 
@@ -650,11 +867,40 @@ const agent_messages_t *agent_run_messages(const agent_run_t *run);
 /** Why it failed: there exactly when the outcome is AGENT_OUTCOME_ERROR or AGENT_OUTCOME_ABORTED. */
 const agent_error_t *agent_run_error(const agent_run_t *run);
 
-/** All of it in JSON: {outcome, text, message, messages, usage, turns, error?}. */
+/**
+ * All of it in JSON: {outcome, text, message, messages, usage, turns, error?, undelivered?}. A run
+ * without an agent has undelivered: {steering, follow_up}, the queued messages that it did not show.
+ */
 const char *agent_run_json(const agent_run_t *run, size_t *length);
 
 /** Releases a run. One that is still active is aborted. */
 void agent_run_free(agent_run_t *run);
+
+/* ================================================================================ loop ========= */
+
+/*
+ * A run without an agent, over a conversation that you keep and that is never changed.
+ *
+ * settings is an agent that is only read: its model, key, address, tools, hooks, middleware, limits and
+ * other options hold for the run; its conversation, queues and listeners have no part in it, and it may
+ * have runs of its own meanwhile. Any number of runs may share it.
+ *
+ * context is a JSON object {"system_prompt"?: text, "messages"?: [the conversation so far], "tools"?:
+ * [names of the settings' tools]}; NULL for an empty one. The settings' own prompt, and all their tools,
+ * where it does not say. What the run adds is in agent_run_messages().
+ */
+
+/** Runs prompts over a context. Fails as agent_prompt(), but is never AGENT_BUSY. */
+agent_status_t agent_loop_run(const agent_t *settings, const char *context, size_t length,
+                              const agent_messages_t *prompts, agent_run_t **run,
+                              agent_error_t **error);
+
+/**
+ * Goes on with a context as it stands, adding no message. AGENT_INVALID_STATE when it has none, or ends
+ * with an answer.
+ */
+agent_status_t agent_loop_resume(const agent_t *settings, const char *context, size_t length,
+                                 agent_run_t **run, agent_error_t **error);
 
 /* ================================================================================ event ======== */
 
@@ -718,6 +964,147 @@ agent_event_t *agent_event_clone(const agent_event_t *event);
 
 /** Releases a clone. Events that were only lent are not yours to free. */
 void agent_event_free(agent_event_t *event);
+
+/* ================================================================================ hook ========= */
+
+/**
+ * Sets the function that is asked at a point of each run; AGENT_HOOK_... says at which. It replaces the
+ * one set before; NULL for none. Holds from the next turn on, also during a run.
+ *
+ * The function is called on a thread where it may block, inside the agent's callbacks (see THREADS),
+ * and the run waits for its answer; an abort ends the wait. Input and answer are JSON, and null as the
+ * answer changes nothing:
+ *
+ *     TRANSFORM_CONTEXT        {messages}; an array of messages, for this model call only
+ *     CONVERT_TO_LLM           {messages}; an array of user, assistant and tool_result messages
+ *     GET_API_KEY              {provider}; a text
+ *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {"block": true, "reason"}
+ *                              or {"arguments"}, which are checked again
+ *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result {content, details,
+ *                              terminate}, is_error}; any of {"content", "details", "is_error",
+ *                              "terminate"}
+ *     PREPARE_NEXT_TURN        {turn, message, tool_results}; any of {"context" {"system_prompt",
+ *                              "messages", "tools" (names)}, "model", "thinking_level"}, for the rest of
+ *                              the run
+ *     SHOULD_STOP_AFTER_TURN   {turn, message, tool_results}; true or false
+ *     GET_STEERING_MESSAGES    {}; a text, a message, or an array of them
+ *     GET_FOLLOW_UP_MESSAGES   {}; a text, a message, or an array of them
+ *     ON_PAYLOAD               {provider, model, payload}; the payload to be sent instead
+ *     ON_RESPONSE              {provider, status, headers}
+ *     ON_ERROR                 {error, attempt, will_retry}
+ *     BEFORE_RUN               {prompts}
+ *     AFTER_RUN                the run's result, as agent_run_json()
+ *
+ * A hook that fails: around a tool call, that call fails; before a model call, or BEFORE_RUN, the
+ * answer fails with AGENT_CALLBACK; after a turn, the run does; ON_RESPONSE and ON_ERROR are told in a
+ * diagnostic; AFTER_RUN is only logged.
+ */
+agent_status_t agent_set_hook(agent_t *agent, int32_t hook, agent_hook_fn_t function, void *userdata,
+                              agent_destroy_fn_t destroy, agent_error_t **error);
+
+/* ---- a question to a hook: answered once, from any thread ------------------------------------- */
+
+/** What the hook is asked, in JSON. Lent as long as the call. */
+const char *agent_hook_call_input(const agent_hook_call_t *call, size_t *length);
+
+/** Whether the answer is no longer wanted: the run was aborted, or its time limit passed. */
+bool agent_hook_call_is_cancelled(const agent_hook_call_t *call);
+
+/**
+ * Waits, in the engine's time. AGENT_OK when all of the time has passed, AGENT_ABORTED at once when the
+ * answer is no longer wanted.
+ */
+agent_status_t agent_hook_call_sleep(const agent_hook_call_t *call, uint64_t ms,
+                                     agent_error_t **error);
+
+/**
+ * Answers with JSON; "null" for no change. AGENT_INVALID_STATE when there was an answer already. An
+ * answer that the hook cannot give is the hook's failure.
+ */
+agent_status_t agent_hook_call_respond_json(agent_hook_call_t *call, const char *json,
+                                            size_t length, agent_error_t **error);
+
+/** Answers that the hook failed. */
+agent_status_t agent_hook_call_fail(agent_hook_call_t *call, const char *message, size_t length,
+                                    agent_error_t **error);
+
+/** Releases a call. One that has not been answered has failed. */
+void agent_hook_call_free(agent_hook_call_t *call);
+
+/* ================================================================================ model ======== */
+
+/**
+ * Has a function answer instead of a provider, for any model's name ("acme/my-model"). It wins over the
+ * known providers; NULL to take it out. Holds from the next turn on, also during a run.
+ *
+ * The function is called for each request, on a thread where it may block, and gives the answer
+ * through its call, piece by piece:
+ *
+ *     static void parrot(void *userdata, agent_model_call_t *call)
+ *     {
+ *         (void)userdata;
+ *         if (agent_model_call_push_text(call, "Polly ", AGENT_NTS, NULL) == AGENT_OK
+ *             && agent_model_call_push_text(call, "wants a cracker.", AGENT_NTS, NULL) == AGENT_OK)
+ *             agent_model_call_finish(call, NULL, 0, NULL);
+ *         agent_model_call_free(call);
+ *     }
+ */
+agent_status_t agent_set_model_callback(agent_t *agent, agent_model_fn_t function, void *userdata,
+                                        agent_destroy_fn_t destroy, agent_error_t **error);
+
+/* ---- a request to a model of one's own -------------------------------------------------------- */
+
+/**
+ * What is asked, in JSON: {model, system_prompt, messages, tools, thinking_level, options}. Lent as long
+ * as the call.
+ */
+const char *agent_model_call_request(const agent_model_call_t *call, size_t *length);
+
+/** Whether the answer is no longer wanted: the run was aborted, or the request took too long. */
+bool agent_model_call_is_cancelled(const agent_model_call_t *call);
+
+/**
+ * Gives a piece of the answer, in JSON, and waits while the run is behind. AGENT_ABORTED when the
+ * answer is no longer wanted: free the call then. AGENT_INVALID_ARGUMENT for what is no piece; the
+ * answer goes on. A piece is one of
+ *
+ *     "text"   {"text": "..."}   {"thinking": "..."}   {"tool_call": {"id", "name", "arguments"}}
+ *     {"type": "text_start" | "text_delta" | "text_end" | "thinking_..." | "tool_call_...", ...}, with
+ *         the fields of these events (docs/abi.md); content_index may be left out
+ *     {"error": {"kind": "rate_limited", "message", "retryable"?, ...}}: a failure of any kind, which
+ *         ends the answer
+ *     {"diagnostic": {"code", "message", "data"}}
+ */
+agent_status_t agent_model_call_push(agent_model_call_t *call, const char *json, size_t length,
+                                     agent_error_t **error);
+
+/** The same with a piece of the answer's text. */
+agent_status_t agent_model_call_push_text(agent_model_call_t *call, const char *text, size_t length,
+                                          agent_error_t **error);
+
+/**
+ * Says that the answer is complete. end is NULL, or a JSON object {"stop_reason"?, "raw_stop_reason"?,
+ * "response_id"?, "usage"?}; stop_reason is "tool_use" where there are calls, else "stop", unless
+ * given. AGENT_INVALID_STATE when the answer has ended already.
+ */
+agent_status_t agent_model_call_finish(agent_model_call_t *call, const char *end, size_t length,
+                                       agent_error_t **error);
+
+/** Says that there will be no answer, or no more of it: AGENT_PROVIDER with this message. */
+agent_status_t agent_model_call_fail(agent_model_call_t *call, const char *message, size_t length,
+                                     agent_error_t **error);
+
+/** Releases a call. An answer that has not ended fails. */
+void agent_model_call_free(agent_model_call_t *call);
+
+/* ================================================================================ testing ====== */
+
+/**
+ * Whether these are the events of one run, whole and in order: for tests of a model of your own, or of
+ * what shows events. events is a JSON array of them, or one after the other as agent_event_json()
+ * writes them. AGENT_INVALID_ARGUMENT names the first that does not fit, and says why.
+ */
+agent_status_t agent_check_events(const char *events, size_t length, agent_error_t **error);
 
 #ifdef __cplusplus
 }

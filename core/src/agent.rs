@@ -28,7 +28,7 @@ use crate::runtime::Runtime;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::tool::ToolSet;
-pub use looped::{Context, resume, run};
+pub use looped::{Context, resume, run, start_aborted};
 pub(crate) use state::Offered;
 use state::{Source, State};
 
@@ -120,7 +120,7 @@ impl Agent {
     /// `busy` while a run is active; `invalid_argument` for an unusable model; `invalid_state` inside a callback of this agent,
     /// without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is `error`.
     pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<RunResult, Error> {
-        self.start(Some(prompt.into()), false)?.result().await
+        self.start(Some(prompt.into()), false, false)?.result().await
     }
 
     /// Starts a run and gives its events as they come.
@@ -128,7 +128,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::prompt`], but for the run's own.
     pub fn stream(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(Some(prompt.into()), true)
+        self.start(Some(prompt.into()), true, false)
     }
 
     /// Starts a run without a queue of events, for listeners alone.
@@ -136,7 +136,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::stream`].
     pub fn start_quiet(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(Some(prompt.into()), false)
+        self.start(Some(prompt.into()), false, false)
     }
 
     /// Goes on from the transcript as it stands, adding no message; after an answer, with what waits in the steering queue, else
@@ -146,7 +146,7 @@ impl Agent {
     /// `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty; else as
     /// [`Agent::prompt`].
     pub async fn resume(&self) -> Result<RunResult, Error> {
-        self.start(None, false)?.result().await
+        self.start(None, false, false)?.result().await
     }
 
     /// As [`Agent::resume`], and gives the events as they come.
@@ -154,7 +154,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::resume`], but for the run's own.
     pub fn stream_resume(&self) -> Result<Run, Error> {
-        self.start(None, true)
+        self.start(None, true, false)
     }
 
     /// As [`Agent::resume`], without a queue of events.
@@ -162,10 +162,19 @@ impl Agent {
     /// # Errors
     /// As [`Agent::stream_resume`].
     pub fn resume_quiet(&self) -> Result<Run, Error> {
-        self.start(None, false)
+        self.start(None, false, false)
     }
 
-    fn start(&self, prompt: Option<Prompt>, with_queue: bool) -> Result<Run, Error> {
+    /// Starts a run (`resume` where there is no prompt) that was aborted before it began: it shows what it begins with, and ends. For
+    /// hosts whose callers may cancel before they ask.
+    ///
+    /// # Errors
+    /// As [`Agent::stream`] and [`Agent::stream_resume`].
+    pub fn start_aborted(&self, prompt: Option<Prompt>, with_queue: bool) -> Result<Run, Error> {
+        self.start(prompt, with_queue, true)
+    }
+
+    fn start(&self, prompt: Option<Prompt>, with_queue: bool, aborted: bool) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
         if prompt.as_ref().is_some_and(|prompt| prompt.0.is_empty()) {
             return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
@@ -187,6 +196,9 @@ impl Agent {
             None => state.resumed(self.0.is_loop)?,
         };
         let run = Arc::new(RunShared::new(run_id(), with_queue, runtime.token()));
+        if aborted {
+            run.abort();
+        }
         state.active = Some(Arc::clone(&run));
         state.error = None;
         drop(state);

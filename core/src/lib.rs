@@ -54,7 +54,7 @@ mod tool;
 mod transport;
 mod usage;
 
-pub use agent::{Agent, Context, resume, run};
+pub use agent::{Agent, Context, resume, run, start_aborted};
 pub use clock::{Busy, Clock, Sleep};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};

@@ -12,6 +12,12 @@ thread_local! {
 pub struct Scope(pub(crate) u64);
 
 impl Scope {
+    /// The callback that this thread is in, if it is in one (the innermost): for hosts that go on with its work on another
+    /// thread.
+    pub fn current() -> Option<Scope> {
+        INSIDE.with_borrow(|agents| agents.last().copied()).map(Scope)
+    }
+
     /// Whether this thread is inside a callback of the agent.
     pub fn is_inside(&self) -> bool {
         INSIDE.with_borrow(|agents| agents.contains(&self.0))

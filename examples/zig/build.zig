@@ -19,7 +19,7 @@ pub fn build(b: *std.Build) void {
     agent.addRPath(lib);
     agent.linkSystemLibrary("agent", .{ .use_pkg_config = .no });
 
-    for ([_][]const u8{ "hello", "calculator", "weather" }) |name| {
+    for ([_][]const u8{ "hello", "weather", "calculator", "steer" }) |name| {
         b.installArtifact(b.addExecutable(.{
             .name = name,
             .root_module = b.createModule(.{

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use agent_loop::Error;
+use agent_loop::{Error, Scope};
 
 /// Called once with the userdata of a callback that will not be called any more.
 pub type agent_destroy_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
@@ -96,6 +96,16 @@ impl<F> Drop for Callback<F> {
             unsafe { destroy(self.userdata) };
         }
     }
+}
+
+/// Runs code of the host's on a thread where it may block, inside the callbacks that this code is in. For code that the engine
+/// calls.
+pub(crate) fn where_it_may_block(work: impl FnOnce() + Send + 'static) {
+    let scope = Scope::current();
+    drop(tokio::task::spawn_blocking(move || match scope {
+        Some(scope) => scope.run(work),
+        None => work(),
+    }));
 }
 
 fn is_null(name: &str) -> Error {

@@ -32,14 +32,30 @@ impl agent_messages_t {
         agent_messages_t { entries: messages.into_iter().map(entry).collect(), json: OnceLock::new() }
     }
 
+    pub(crate) fn list(&self) -> Vec<Message> {
+        self.entries.iter().map(|entry| Message::clone(&entry.message)).collect()
+    }
+
     pub(crate) fn prompt(&self) -> Prompt {
-        self.entries.iter().map(|entry| Message::clone(&entry.message)).collect::<Vec<_>>().into()
+        self.list().into()
     }
 
     fn add(&mut self, message: Message) {
         self.entries.extend(agent_messages_t::new([Arc::new(message)]).entries);
         self.json = OnceLock::new();
     }
+}
+
+/// Messages in a JSON array. `name` is where they stand, for the error.
+pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error> {
+    let Value::Array(list) = value else {
+        let text = format!("{name}: expected an array of messages; add a single one to a list");
+        return Err(Error::invalid_argument(text));
+    };
+    let read = |(i, message): (usize, Value)| {
+        serde_json::from_value(message).map_err(|e| Error::invalid_argument(format!("{name}: [{i}]: {e}")))
+    };
+    list.into_iter().enumerate().map(read).collect()
 }
 
 /// A tool's result, if the message is one.
@@ -77,14 +93,8 @@ pub unsafe extern "C" fn agent_messages_from_json(
     unsafe {
         guard(error, || {
             let out = wanted(messages, "messages")?;
-            let Value::Array(list) = text::json(json, length, "json")? else {
-                return Err(Error::invalid_argument("json: expected an array of messages; add a single one to a list"));
-            };
-            let read = |(i, message): (usize, Value)| {
-                serde_json::from_value(message).map(Arc::new).map_err(|e| Error::invalid_argument(format!("json: [{i}]: {e}")))
-            };
-            let list: Vec<Arc<Message>> = list.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
-            hand_out(out, agent_messages_t::new(list));
+            let list = read_list(text::json(json, length, "json")?, "json")?;
+            hand_out(out, agent_messages_t::new(list.into_iter().map(Arc::new)));
             Ok(AGENT_OK)
         })
     }

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::{Wake, Waker};
 
-use agent_loop::{Agent, Error, ErrorKind, Event, Run, RunResult};
+use agent_loop::{Error, ErrorKind, Event, Run, RunResult};
 
 use crate::error::{AGENT_DONE, AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::event::agent_event_t;
@@ -31,8 +31,7 @@ impl Wake for Callback<WakeupFunction> {
 
 /// One run of an agent.
 pub struct agent_run_t {
-    run: Run,
-    agent: Agent,
+    pub(crate) run: Run,
     id: Text,
     reader: Mutex<Reader>,
     end: OnceLock<End>,
@@ -93,9 +92,9 @@ impl Reader {
 }
 
 impl agent_run_t {
-    pub(crate) fn new(run: Run, agent: &Agent) -> agent_run_t {
+    pub(crate) fn new(run: Run) -> agent_run_t {
         let id = Text::new(run.id());
-        agent_run_t { run, agent: agent.clone(), id, reader: Mutex::default(), end: OnceLock::new() }
+        agent_run_t { run, id, reader: Mutex::default(), end: OnceLock::new() }
     }
 
     /// What the run came to, once it is over.
@@ -125,7 +124,7 @@ impl agent_run_t {
     /// # Safety
     /// `out` may be written.
     unsafe fn next(&self, timeout_ms: i64, out: *mut *const agent_event_t) -> Result<agent_status_t, Error> {
-        self.agent.check_outside("agent_run_next")?;
+        self.run.agent().check_outside("agent_run_next")?;
         let mut reader = self.reader()?;
         loop {
             if let Some(event) = reader.next() {
@@ -189,7 +188,7 @@ pub unsafe extern "C" fn agent_run_wait(
     unsafe {
         guard(error, || {
             let run = borrow(run, "run")?;
-            run.agent.check_outside("agent_run_wait")?;
+            run.run.agent().check_outside("agent_run_wait")?;
             run.reader()?.discard();
             wait_for(run.run.outcome(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
         })

@@ -1,17 +1,19 @@
 //! Tools that are C functions.
 
 pub mod call;
+pub mod middleware;
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_loop::{Error, PendingCall, Tool, ToolSpec};
+use agent_loop::{Error, HookContext, PendingCall, PreparedArguments, Tool, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, take_back, wanted};
-use crate::text;
+use crate::hook::{self, HookFunction, agent_hook_fn_t};
+use crate::text::{self, Text};
 use call::agent_tool_call_t;
 
 /// A tool's function. It owns the call.
@@ -32,18 +34,38 @@ impl agent_tool_t {
     pub(crate) fn tool(&self) -> Arc<dyn Tool> {
         Arc::clone(&lock(&self.description).tool) as Arc<dyn Tool>
     }
+
+    /// Makes another tool of it, for agents that get it from now on.
+    fn change(&self, change: impl FnOnce(&mut Map<String, Value>, &mut Functions)) -> Result<(), Error> {
+        let before = {
+            let mut description = lock(&self.description);
+            let (mut fields, mut functions) = (description.fields.clone(), description.tool.functions.clone());
+            change(&mut fields, &mut functions);
+            let tool = CTool::new(&fields, functions)?;
+            description.fields = fields;
+            std::mem::replace(&mut description.tool, tool)
+        };
+        // Not under the lock: what a function owns may call for this tool when it goes.
+        drop(before);
+        Ok(())
+    }
 }
 
 /// The tool as core has it.
 struct CTool {
     spec: ToolSpec,
-    callback: Arc<Callback<ToolFunction>>,
+    functions: Functions,
+}
+
+#[derive(Clone)]
+struct Functions {
+    execute: Arc<Callback<ToolFunction>>,
+    prepare_arguments: Option<Arc<Callback<HookFunction>>>,
 }
 
 impl CTool {
-    fn new(fields: &Map<String, Value>, callback: &Arc<Callback<ToolFunction>>) -> Result<Arc<CTool>, Error> {
-        let spec = ToolSpec::from_json(Value::Object(fields.clone()))?;
-        Ok(Arc::new(CTool { spec, callback: Arc::clone(callback) }))
+    fn new(fields: &Map<String, Value>, functions: Functions) -> Result<Arc<CTool>, Error> {
+        Ok(Arc::new(CTool { spec: ToolSpec::from_json(Value::Object(fields.clone()))?, functions }))
     }
 }
 
@@ -52,10 +74,22 @@ impl Tool for CTool {
         &self.spec
     }
 
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        let function = Arc::clone(self.functions.prepare_arguments.as_ref()?);
+        let (arguments, context) = (arguments.clone(), context.clone());
+        Some(Box::pin(async move {
+            match hook::ask(function, Text::json(&arguments), context).await? {
+                Value::Null => Ok(arguments),
+                Value::Object(prepared) => Ok(prepared),
+                other => Err(format!("expected an object of arguments or null, got {other}")),
+            }
+        }))
+    }
+
     fn start(&self, call: PendingCall) {
-        let call = Box::into_raw(Box::new(agent_tool_call_t::new(call)));
+        let (function, call) = (&self.functions.execute, Box::into_raw(Box::new(agent_tool_call_t::new(call))));
         // SAFETY: the function and its userdata came together, and the call is now the function's.
-        unsafe { (self.callback.function)(self.callback.userdata(), call) };
+        unsafe { (function.function)(function.userdata(), call) };
     }
 
     /// C has no other way to wait.
@@ -84,10 +118,10 @@ pub unsafe extern "C" fn agent_tool_new(
     // SAFETY: text or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let callback = Arc::new(callback.required("function")?);
+            let functions = Functions { execute: Arc::new(callback.required("function")?), prepare_arguments: None };
             let out = wanted(tool, "tool")?;
             let fields = text::object(json, length, "json")?;
-            let tool = CTool::new(&fields, &callback)?;
+            let tool = CTool::new(&fields, functions)?;
             hand_out(out, agent_tool_t { description: Mutex::new(Description { fields, tool }) });
             Ok(AGENT_OK)
         })
@@ -105,11 +139,30 @@ pub unsafe extern "C" fn agent_tool_set_json(
     // SAFETY: a tool or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            let mut description = lock(&borrow(tool, "tool")?.description);
-            let mut fields = description.fields.clone();
-            fields.extend(text::object(json, length, "json")?);
-            description.tool = CTool::new(&fields, &description.tool.callback)?;
-            description.fields = fields;
+            let tool = borrow(tool, "tool")?;
+            let new = text::object(json, length, "json")?;
+            tool.change(|fields, _| fields.extend(new))?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Sets or takes out who puts the model's arguments right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
+    tool: *mut agent_tool_t,
+    function: agent_hook_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: a tool or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let tool = borrow(tool, "tool")?;
+            let callback = callback.optional().map(Arc::new);
+            tool.change(|_, functions| functions.prepare_arguments = callback)?;
             Ok(AGENT_OK)
         })
     }

@@ -84,7 +84,7 @@ until [ -s "$work/url" ]; do sleep 0.1; done
 AGENT_MOCK_URL=$(cat "$work/url")
 export AGENT_MOCK_URL
 
-nouns="error runtime model tool agent message run event"
+nouns="error runtime model own_model tool middleware hook agent steering message run loop event"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build NOUN OUTPUT FLAGS...
@@ -141,6 +141,7 @@ if has pkg-config; then
             -Wl,-rpath,"$prefix/lib" -o "$work/$name"
     done
     check "calculator plays its scenario" sh -c '"$1" "$2" | diff "$3" -' - "$work/calculator" "$model" "$here/calculator.txt"
+    check "steer changes the model's mind" sh -c '"$1" "$2" | diff "$3" -' - "$work/steer" "$(cat "$here/steer.json")" "$here/steer.txt"
     check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - "$work/hello"
     check "static linking" "$CC" -std=c99 "$root/examples/c/hello.c" -I"$prefix/include" "$prefix/lib/libagent.a" \
         $(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/libagent.pc") -o "$work/hello-static"

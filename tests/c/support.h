@@ -78,19 +78,61 @@ static inline agent_t *with_tool(const char *model, agent_tool_fn_t function, vo
     return agent;
 }
 
+/* Reads a run to its end. Its events keep the grammar. */
+static inline void read_out(agent_run_t *run)
+{
+    const agent_event_t *event;
+    agent_status_t rc;
+    char *told = NULL;
+    size_t size = 0, length;
+    const char *json;
+
+    while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK) {
+        json = agent_event_json(event, &length);
+        told = realloc(told, size + length + 1);
+        memcpy(told + size, json, length);
+        size += length;
+        told[size++] = '\n';
+    }
+    EXPECT(rc == AGENT_DONE);
+    EXPECT_OK(agent_check_events(told, size, &error));
+    free(told);
+}
+
 /* Prompts and reads to the end; the run is still there for what it came to. */
 static inline agent_run_t *play(agent_t *agent)
 {
     agent_run_t *run = NULL;
-    const agent_event_t *event;
-    agent_status_t rc;
 
     EXPECT_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
-    while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK)
-        ;
-    EXPECT(rc == AGENT_DONE);
+    read_out(run);
     return run;
 }
+
+/* The texts of the messages that a run added, with the first letter of their roles: "u Go.; a Hello.; ". To be freed. */
+static inline char *told_by(const agent_run_t *run)
+{
+    const agent_messages_t *messages = agent_run_messages(run);
+    char *told = strdup("");
+    size_t i;
+
+    for (i = 0; i < agent_messages_count(messages); i++) {
+        const char *text = agent_messages_text(messages, i, NULL);
+
+        told = realloc(told, strlen(told) + strlen(text) + 5);
+        sprintf(told + strlen(told), "%c %s; ", agent_messages_role(messages, i, NULL)[0], text);
+    }
+    return told;
+}
+
+#define CHECK_TOLD(run, text)                  \
+    do {                                       \
+        char *told = told_by(run);             \
+        bool same = EXPECT_TEXT(told, (text)); \
+        free(told);                            \
+        if (!same)                             \
+            return;                            \
+    } while (0)
 
 /* Prompts, and gives the text of the first tool_execution_end; to be freed. */
 static inline char *tool_result(agent_t *agent, bool *is_error)

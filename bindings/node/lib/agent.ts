@@ -2,108 +2,52 @@
  * The agent: a model, tools and a conversation.
  */
 
-import { bridge, enter, nextNumber, settled } from './bridge.js'
-import { Callbacks } from './callbacks.js'
+import { enter, nextNumber, settled } from './bridge.js'
 import type { Listener } from './callbacks.js'
-import { AgentError, errorOf, invalidArgument } from './errors.js'
+import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.js'
 import type { ErrorInfo } from './errors.js'
-import { NotJson, jsonOf } from './json.js'
-import { MESSAGE, canonicalPrompt } from './message.js'
+import type { HookName, Hooks } from './hook.js'
+import { MESSAGE, messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
-import type { NativeAgent, NativeTool } from './native.js'
-import { native } from './native.js'
+import type { Middleware } from './middleware.js'
+import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
+import type { AgentOptions, Halves, ModelOptions, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
 import { ERROR, isObject } from './shape.js'
-import { Tool } from './tool.js'
-import type { ExecutionMode } from './tool.js'
+import { Cancellation, signalOf } from './signal.js'
+import type { RunOptions } from './signal.js'
+import type { Tool } from './tool.js'
 
-/** A model and what is known of it, where `provider/id` does not say enough. */
-export interface ModelOptions {
-  provider: string
-  id: string
-  /** The wire format, where the provider's own is not meant. */
-  protocol?: string
-  /** The server's address, with or without `/v1`. */
-  baseUrl?: string
-  headers?: Record<string, string>
-  contextWindow?: number
-  maxOutputTokens?: number
-  /** What it can read. */
-  input?: ('text' | 'image')[]
-  thinking?: unknown
-  /** US dollars per million tokens. */
-  cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
-  /** What its server does differently. */
-  quirks?: Record<string, unknown>
-  /** The answers of a `scripted` model. */
-  script?: unknown
-}
-
-export interface AgentOptions {
-  /** `provider/id`, or an object. */
-  model: string | ModelOptions
-  /** What the model is told first. */
-  systemPrompt?: string
-  tools?: readonly Tool[]
-  /** The conversation so far, to go on from. */
-  messages?: readonly MessageInput[]
-  /** The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. */
-  baseUrl?: string | undefined
-  /** Instead of the provider's environment variable. */
-  apiKey?: string | undefined
-  /** For each request. */
-  headers?: Record<string, string>
-  /** 0 is sent as 0. */
-  temperature?: number
-  /** The most tokens the model may write per message. */
-  maxTokens?: number
-  /** The most turns of one run; 0 for no limit. 10 by default. */
-  maxTurns?: number
-  /** Whether the calls of a message run side by side (default) or one after the other. */
-  toolExecution?: ExecutionMode
-  /** 8 by default. */
-  maxParallelTools?: number
-  /** How tool arguments are checked. `coerce` (default) turns numeric strings into numbers and the like. */
-  validation?: 'coerce' | 'strict' | 'off'
-  /** The most bytes of a tool's text that go to the model whole. 50,000 by default. */
-  maxResultBytes?: number
-  /** How long an aborted run waits for tools that do not react. 1,000 by default. */
-  abortGraceMs?: number
-  /** Whether each frame is told as the provider sent it (`raw` events). */
-  rawEvents?: boolean
-}
+const NONE: readonly Message[] = Object.freeze([])
 
 /** A model, tools and a conversation. It has at most one run at a time. */
 export class Agent {
-  readonly #native: NativeAgent
-  readonly #callbacks = new Callbacks()
-  #messages: readonly Message[] = Object.freeze([])
+  readonly #halves: Halves
+  #tools: readonly Tool[]
+  #messages: readonly Message[] = NONE
 
   /** @throws InvalidArgumentError for an unknown option or a wrong value (names it), or a model that cannot be used. */
   constructor(options: AgentOptions) {
     if (!isObject(options)) {
       throw invalidArgument('Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }')
     }
-    const { tools = [], ...others } = options
-    const text = optionsJson(others)
-    const list = nativeTools(tools)
-    this.#native = enter(() => new native.Agent(bridge, this.#callbacks.number, text, list))
-    this.#callbacks.tools = [...tools]
+    this.#halves = makeAgent(options)
+    this.#tools = [...(options.tools ?? [])]
+  }
+
+  get #native(): Halves['native'] {
+    return this.#halves.native
   }
 
   /**
    * Runs until the model is done.
    *
    * @throws AgentError when the outcome is `error` (the error has the result), or the run cannot start: BusyError while another
-   * is active, InvalidStateError inside a tool or listener of this agent, InvalidArgumentError for a prompt that is none.
+   * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for a prompt that is none.
    */
-  async prompt(prompt: PromptInput): Promise<RunResult> {
-    const text = promptJson(prompt)
-    const ticket = nextNumber()
-    enter(() => this.#native.prompt(text, ticket, this.#callbacks.isInside))
-    this.#callbacks.begin()
-    return resultOf(await settled(ticket))
+  async prompt(prompt: PromptInput, options?: RunOptions): Promise<RunResult> {
+    return this.#result(promptJson(prompt), options)
   }
 
   /**
@@ -111,11 +55,90 @@ export class Agent {
    *
    * @throws AgentError when the run cannot start, as `prompt`.
    */
-  stream(prompt: PromptInput): Run {
-    const text = promptJson(prompt)
-    const run = new Run(this.#callbacks, (ticket) => this.#native.stream(text, ticket, this.#callbacks.isInside))
-    this.#callbacks.begin()
+  stream(prompt: PromptInput, options?: RunOptions): Run {
+    return this.#run(promptJson(prompt), options)
+  }
+
+  /**
+   * Goes on from the conversation as it stands, adding no message: after a failure, an abort or `maxTurns`; after an answer, with
+   * what is queued as steering, else as follow-up.
+   *
+   * @throws AgentError as `prompt`; InvalidStateError for an empty conversation, or one that ends with an answer while nothing is
+   * queued.
+   */
+  async resume(options?: RunOptions): Promise<RunResult> {
+    return this.#result(undefined, options)
+  }
+
+  /**
+   * As `resume`, and gives the events as they come.
+   *
+   * @throws AgentError when the run cannot start, as `resume`.
+   */
+  streamResume(options?: RunOptions): Run {
+    return this.#run(undefined, options)
+  }
+
+  async #result(text: string | undefined, options: RunOptions | undefined): Promise<RunResult> {
+    const { native, callbacks } = this.#halves
+    const signal = signalOf(options)
+    const ticket = nextNumber()
+    enter(() => native.prompt(text, ticket, callbacks.isInside, signal?.aborted ?? false))
+    callbacks.begin()
+    const cancellation = signal && new Cancellation(signal, native.abortHandle())
+    try {
+      return resultOf(await settled(ticket), cancellation)
+    } finally {
+      cancellation?.end()
+    }
+  }
+
+  #run(text: string | undefined, options: RunOptions | undefined): Run {
+    const { native, callbacks } = this.#halves
+    const run = new Run(callbacks, signalOf(options), (ticket, aborted) => native.stream(text, ticket, callbacks.isInside, aborted))
+    callbacks.begin()
     return run
+  }
+
+  /**
+   * Queues a message (or several) that joins the active run, or the next one, as soon as it can: before the first model call, after
+   * a turn, or among its tool calls, of which those that do not run yet are skipped (see `steeringPolicy`).
+   *
+   * @throws InvalidArgumentError for what is no message.
+   */
+  steer(message: PromptInput): void {
+    const text = promptJson(message)
+    enter(() => this.#native.steer(text))
+  }
+
+  /**
+   * Queues a message (or several) for when a run would have ended.
+   *
+   * @throws InvalidArgumentError for what is no message.
+   */
+  followUp(message: PromptInput): void {
+    const text = promptJson(message)
+    enter(() => this.#native.followUp(text))
+  }
+
+  /** Takes all messages out of the steering queue that no turn has begun with. */
+  clearSteeringQueue(): void {
+    this.#native.clearSteeringQueue()
+  }
+
+  /** Takes all messages out of the follow-up queue that no turn has begun with. */
+  clearFollowUpQueue(): void {
+    this.#native.clearFollowUpQueue()
+  }
+
+  /** Takes all messages out of both queues that no turn has begun with. */
+  clearAllQueues(): void {
+    this.#native.clearAllQueues()
+  }
+
+  /** Whether a message waits in either queue, or is about to be shown. */
+  hasQueuedMessages(): boolean {
+    return this.#native.hasQueuedMessages()
   }
 
   /** Aborts the active run, if there is one. Returns at once. */
@@ -126,12 +149,76 @@ export class Agent {
   /**
    * Waits until no run is active and all listeners have returned.
    *
-   * @throws InvalidStateError inside a tool or listener of this agent, where it would wait for itself.
+   * @throws InvalidStateError inside a callback of this agent, where it would wait for itself.
    */
   async waitForIdle(): Promise<void> {
+    const { native, callbacks } = this.#halves
     const ticket = nextNumber()
-    enter(() => this.#native.waitForIdle(ticket, this.#callbacks.isInside))
+    enter(() => native.waitForIdle(ticket, callbacks.isInside))
     await settled(ticket)
+  }
+
+  /**
+   * Empties the conversation and both queues, and forgets the last error.
+   *
+   * @throws BusyError during a run.
+   */
+  reset(): void {
+    enter(() => this.#native.reset())
+    this.#messages = NONE
+  }
+
+  /**
+   * Appends a message to the conversation.
+   *
+   * @throws BusyError during a run; InvalidArgumentError for what is no message.
+   */
+  appendMessage(message: MessageInput): void {
+    this.appendMessages([message])
+  }
+
+  /**
+   * Appends messages to the conversation.
+   *
+   * @throws BusyError during a run; InvalidArgumentError for what is no list of messages.
+   */
+  appendMessages(messages: readonly MessageInput[]): void {
+    const text = messagesJson('messages', messages)
+    enter(() => this.#native.appendMessages(text))
+  }
+
+  /**
+   * Replaces the conversation.
+   *
+   * @throws BusyError during a run; InvalidArgumentError for what is no list of messages.
+   */
+  replaceMessages(messages: readonly MessageInput[]): void {
+    const text = messagesJson('messages', messages)
+    enter(() => this.#native.replaceMessages(text))
+    this.#messages = NONE
+  }
+
+  /**
+   * Empties the conversation.
+   *
+   * @throws BusyError during a run.
+   */
+  clearMessages(): void {
+    this.replaceMessages([])
+  }
+
+  /**
+   * Sets a hook in place of the one there is, or with null takes it out. A change during a run takes effect at its next turn.
+   *
+   * @throws InvalidArgumentError for a name that is no hook's.
+   */
+  setHook<Name extends HookName>(name: Name, hook: Hooks[Name] | null): void {
+    setHook(this.#halves, name, hook)
+  }
+
+  /** Adds a function around the execution of tools, inside of those there are. */
+  addMiddleware(middleware: Middleware): void {
+    addMiddleware(this.#halves, middleware, 'addMiddleware')
   }
 
   /**
@@ -139,13 +226,14 @@ export class Agent {
    * One that fails is counted and told in a `diagnostic`; it never breaks the run. Gives the function that unsubscribes.
    */
   subscribe(listener: Listener): () => void {
-    if (typeof listener !== 'function') throw invalidArgument(`subscribe: expected a function, got ${typeof listener}`)
+    expectFunction('subscribe', listener)
+    const { native, callbacks } = this.#halves
     const number = nextNumber()
-    this.#callbacks.listen(number, listener)
-    this.#native.subscribe(number)
+    callbacks.listen(number, listener)
+    native.subscribe(number)
     return () => {
-      this.#callbacks.unlisten(number)
-      this.#native.unsubscribe(number)
+      callbacks.unlisten(number)
+      native.unsubscribe(number)
     }
   }
 
@@ -167,15 +255,23 @@ export class Agent {
     this.#set({ model })
   }
 
-  /** A change during a run takes effect at its next turn. */
+  /** How much thinking is asked for. A change during a run takes effect at its next turn. */
+  get thinkingLevel(): ThinkingLevel {
+    return this.#native.thinkingLevel as ThinkingLevel
+  }
+
+  set thinkingLevel(thinkingLevel: ThinkingLevel) {
+    this.#set({ thinkingLevel })
+  }
+
+  /** A change during a run takes effect at its next turn. Calls that were made before go on. */
   get tools(): readonly Tool[] {
-    return this.#callbacks.tools
+    return this.#tools
   }
 
   set tools(tools: readonly Tool[]) {
-    const list = nativeTools(tools)
-    enter(() => this.#native.setTools(list))
-    this.#callbacks.tools = [...tools]
+    setTools(this.#halves, tools)
+    this.#tools = [...tools]
   }
 
   /** The conversation: exactly what `message_end` events have shown. The same array until it changes. */
@@ -219,36 +315,4 @@ export class Agent {
     const text = optionsJson(options, null)
     enter(() => this.#native.setOptions(text))
   }
-}
-
-/** Options in JSON; `undefined` is as if left out, or `missing`. */
-function optionsJson(options: object, missing?: null): string {
-  const texts: string[] = []
-  for (const [name, value] of Object.entries(options)) {
-    const given = value === undefined ? missing : name === 'messages' ? MESSAGE.canonical(value) : value
-    if (given === undefined) continue
-    try {
-      texts.push(`${JSON.stringify(name)}:${jsonOf(given)}`)
-    } catch (error) {
-      throw error instanceof NotJson ? invalidArgument(`option ${JSON.stringify(name)}: ${error.message}`) : error
-    }
-  }
-  return `{${texts.join(',')}}`
-}
-
-function promptJson(prompt: PromptInput): string {
-  try {
-    return jsonOf(canonicalPrompt(prompt))
-  } catch (error) {
-    throw error instanceof NotJson ? invalidArgument(`prompt: ${error.message}`) : error
-  }
-}
-
-function nativeTools(tools: readonly Tool[]): NativeTool[] {
-  if (!Array.isArray(tools)) throw invalidArgument('option "tools": expected a list of tools, each made with tool({ … })')
-  return tools.map((item: unknown, index) => {
-    const inside = Tool.inside(item)
-    if (inside) return inside.native
-    throw invalidArgument(`option "tools": [${index}]: expected a tool made with tool({ … }), got ${typeof item}`)
-  })
 }

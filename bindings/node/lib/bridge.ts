@@ -5,14 +5,18 @@
 
 import { AgentError, errorOf } from './errors.js'
 import type { ErrorInfo } from './errors.js'
-import type { NativeCall } from './native.js'
+import type { NativeAnswer, NativeCall } from './native.js'
 import { native } from './native.js'
 import { ERROR } from './shape.js'
 
 /** @internal Runs the callbacks of an agent. None of this may throw. */
 export interface Host {
-  /** A tool is called, and must be answered through `call`. */
-  call(tool: number, call: NativeCall): void
+  /** A tool, hook or middleware is called, and must be answered through `call`. */
+  call(callback: number, call: NativeCall): void
+  /** A provider is asked. */
+  model(callback: number, answer: NativeAnswer): void
+  /** Nothing native knows the callback any more. */
+  gone(callback: number): void
   /** A listener is told an event. Gives what went wrong, if anything. */
   event(listener: number, text: string): Promise<string | undefined>
 }
@@ -29,7 +33,7 @@ const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(numb
 let lastNumber = 0
 let holders = 0
 
-/** @internal A number that no other agent, tool, listener or ticket has. */
+/** @internal A number that no other agent, callback, listener or ticket has. */
 export function nextNumber(): number {
   return ++lastNumber
 }
@@ -62,6 +66,11 @@ export function whenSettled(callback: (text: string | undefined) => void): numbe
   return ticket
 }
 
+/** @internal What settles the ticket that `start` is given. Keeps nothing alive: for callbacks, whose run somebody waits for. */
+export function answerTo(start: (ticket: number) => void): Promise<string | undefined> {
+  return new Promise((resolve) => start(whenSettled(resolve)))
+}
+
 /** @internal The callback is not wanted any more. */
 export function forget(ticket: number): void {
   waiting.delete(ticket)
@@ -91,10 +100,17 @@ function pump(): void {
         break
       case 'Call': {
         const host = hosts.get(job.agent)?.deref()
-        if (host) host.call(job.tool, job.call)
-        else job.call.fail('the agent of this tool is gone')
+        if (host) host.call(job.callback, job.call)
+        else job.call.fail('its agent is gone')
         break
       }
+      case 'Model':
+        // Without its host the answer is let go of, which fails it.
+        hosts.get(job.agent)?.deref()?.model(job.callback, job.answer)
+        break
+      case 'Gone':
+        hosts.get(job.agent)?.deref()?.gone(job.callback)
+        break
       case 'Event': {
         const host = hosts.get(job.agent)?.deref()
         if (host) void host.event(job.listener, job.text).then((error) => bridge.heard(job.answer, error))

@@ -1,5 +1,5 @@
 /**
- * An agent's tools and listeners, called on the main thread.
+ * An agent's callbacks (tools, hooks, middleware, a provider, listeners), called on the environment's own thread.
  */
 
 import { AsyncResource } from 'node:async_hooks'
@@ -8,17 +8,24 @@ import type { Host } from './bridge.js'
 import { nextNumber, register } from './bridge.js'
 import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
-import type { NativeCall } from './native.js'
+import { textOf } from './json.js'
+import type { NativeAnswer, NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
-import { Tool, answer, textOf } from './tool.js'
 
 /** Is told each event; the run waits for it, and for its promise. */
 export type Listener = (event: AgentEvent) => void | Promise<void>
 
-/** @internal Its numbers, not the objects, are what native threads know. */
+/** @internal Answers a call, and never throws. */
+export type Callback = (call: NativeCall) => Promise<void>
+
+/** @internal Answers a request, and never throws. */
+export type ModelCallback = (answer: NativeAnswer) => Promise<void>
+
+/** @internal Their numbers, not the functions, are what native threads know. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
-  tools: readonly Tool[] = []
+  readonly #calls = new Map<number, Callback>()
+  readonly #models = new Map<number, ModelCallback>()
   readonly #listeners = new Map<number, Listener>()
   #context: AsyncResource | undefined
 
@@ -44,10 +51,33 @@ export class Callbacks implements Host {
     this.#listeners.delete(number)
   }
 
+  /** Keeps a function under the number that this gives, until native code says that it is gone. */
+  keep(callback: Callback): number {
+    const number = nextNumber()
+    this.#calls.set(number, callback)
+    return number
+  }
+
+  keepModel(callback: ModelCallback): number {
+    const number = nextNumber()
+    this.#models.set(number, callback)
+    return number
+  }
+
+  gone(number: number): void {
+    this.#calls.delete(number)
+    this.#models.delete(number)
+  }
+
   call(number: number, call: NativeCall): void {
-    const tool = this.tools.find((tool) => Tool.inside(tool)?.number === number)
-    if (tool === undefined) call.fail('the tool was taken away from its agent')
-    else void this.#run(() => answer(tool, call))
+    const callback = this.#calls.get(number)
+    // A call that nobody takes up is let go of, which fails it.
+    if (callback) void this.#run(() => callback(call))
+  }
+
+  model(number: number, answer: NativeAnswer): void {
+    const callback = this.#models.get(number)
+    if (callback) void this.#run(() => callback(answer))
   }
 
   async event(number: number, text: string): Promise<string | undefined> {

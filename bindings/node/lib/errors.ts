@@ -174,3 +174,9 @@ export function invalidArgument(message: string): AgentError {
 export function invalidState(message: string): AgentError {
   return errorOf({ kind: 'invalid_state', message, retryable: false })
 }
+
+/** @internal Fails for anything but a function. */
+export function expectFunction(what: string, value: unknown): void {
+  if (typeof value === 'function') return
+  throw invalidArgument(`${what}: expected a function, got ${value === undefined ? 'nothing' : typeof value}`)
+}

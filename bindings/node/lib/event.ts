@@ -133,12 +133,22 @@ export interface ToolExecutionUpdateEvent extends EventBase {
   partialResult: { content: (TextBlock | ImageBlock)[]; details: unknown }
 }
 
+/** What a tool answered. */
+export interface ToolOutput {
+  /** For the model. */
+  content: (TextBlock | ImageBlock)[]
+  /** Anything for the application; never sent to the model. */
+  details: unknown
+  /** Whether the run may end here. */
+  terminate: boolean
+}
+
 /** A tool call has its answer. */
 export interface ToolExecutionEndEvent extends EventBase {
   type: 'tool_execution_end'
   toolCallId: string
   toolName: string
-  result: { content: (TextBlock | ImageBlock)[]; details: unknown; terminate: boolean }
+  result: ToolOutput
   isError: boolean
   durationMs: number
 }
@@ -228,7 +238,8 @@ class DeltaEvent extends Event {
   }
 }
 
-const OUTPUT = new Shape([], { content: BLOCK })
+/** @internal */
+export const OUTPUT = new Shape([], { content: BLOCK })
 const EVENT = new Shape(
   ['run_id', 'content_index', 'tool_call_id', 'tool_name', 'is_error', 'duration_ms', 'delay_ms'],
   {
@@ -248,6 +259,11 @@ const EVENT = new Shape(
 /** @internal The event of a canonical JSON text. */
 export function readEvent(text: string): AgentEvent {
   return EVENT.camel(JSON.parse(text)) as AgentEvent
+}
+
+/** @internal An event, or what was made of one, in canonical form. */
+export function canonicalEvent(event: unknown): unknown {
+  return EVENT.canonical(event)
 }
 
 /** @internal The events of a batch, as `event.rs` writes it. */

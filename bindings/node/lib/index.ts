@@ -13,15 +13,45 @@
  */
 
 export { Agent } from './agent.js'
-export type { AgentOptions, ModelOptions } from './agent.js'
 export type { Listener } from './callbacks.js'
 export * from './errors.js'
 export type * from './event.js'
+export type {
+  AfterToolCall,
+  BeforeToolCall,
+  Failure,
+  HookAnswer,
+  HookName,
+  Hooks,
+  Payload,
+  ResponseHead,
+  ToolDecision,
+  ToolOverride,
+  TurnChange,
+  TurnSummary,
+} from './hook.js'
+export { resume, run } from './loop.js'
+export type { Context, LoopOptions } from './loop.js'
 export type * from './message.js'
+export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js'
+export type {
+  AgentOptions,
+  HookOptions,
+  ModelOptions,
+  QueueMode,
+  Settings,
+  SteeringPolicy,
+  ThinkingBudgets,
+  ThinkingLevel,
+  ToolChoice,
+} from './options.js'
+export type { ModelContext, ModelEnd, ModelPiece, ModelRequest, Provider } from './provider.js'
 export type { Run, RunResult } from './run.js'
 export type { FromSchema, JsonSchema } from './schema.js'
+export type { RunOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
-export type { ExecutionMode, ToolContext, ToolOptions, ToolResult } from './tool.js'
+export type { ExecutionMode, ToolOptions, ToolResult } from './tool.js'
+export type { HookContext, ToolContext } from './work.js'
 
 import { native } from './native.js'
 

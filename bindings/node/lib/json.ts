@@ -2,6 +2,8 @@
  * Values of the application on their way into JSON text, with a word for what is not JSON.
  */
 
+import { invalidArgument } from './errors.js'
+
 /** @internal Says what in a value is not JSON. */
 export class NotJson extends Error {}
 
@@ -19,6 +21,40 @@ export function jsonOf(value: unknown): string {
     throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : message)
   }
   return text === undefined ? 'null' : text.includes('\\ud') ? replaceLoneSurrogates(text) : text
+}
+
+/** @internal
+ * As {@link jsonOf}, for an argument of a call.
+ * @throws InvalidArgumentError that begins with `what`.
+ */
+export function jsonOfArgument(what: string, value: unknown): string {
+  try {
+    return jsonOf(value)
+  } catch (error) {
+    throw error instanceof NotJson ? invalidArgument(`${what}: ${error.message}`) : error
+  }
+}
+
+/** @internal
+ * As {@link jsonOf}, for what a callback gives.
+ * @throws TypeError that begins with `what`.
+ */
+export function jsonOfAnswer(what: string, value: unknown): string {
+  try {
+    return jsonOf(value)
+  } catch (error) {
+    throw error instanceof NotJson ? new TypeError(`${what} is not JSON: ${error.message}`) : error
+  }
+}
+
+/** @internal The text of anything thrown. */
+export function textOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name
+  try {
+    return String(error)
+  } catch {
+    return 'something was thrown that has no text'
+  }
 }
 
 function check(key: string, value: unknown): unknown {

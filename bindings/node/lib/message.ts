@@ -3,7 +3,8 @@
  */
 
 import type { ErrorInfo } from './errors.js'
-import { ERROR, Shape } from './shape.js'
+import { jsonOfArgument } from './json.js'
+import { ERROR, Shape, isObject } from './shape.js'
 
 /** Something that `JSON.stringify` writes in canonical form: snake case, the same bytes in every language. */
 export interface Canonical {
@@ -116,8 +117,25 @@ export interface ToolResultMessage extends Canonical {
   timestamp: number
 }
 
+/** A message that models understand. */
+export type StandardMessage = UserMessage | AssistantMessage | ToolResultMessage
+
+/**
+ * The messages of the application's own: any role but the three. They are kept in the conversation as they are, and never sent to a
+ * model unless `convertToLlm` makes something of them. Declare yours, and {@link Message} has them too:
+ *
+ * ```ts
+ * declare module 'agent-loop' {
+ *   interface CustomMessages {
+ *     note: { role: 'note'; text: string }
+ *   }
+ * }
+ * ```
+ */
+export interface CustomMessages {}
+
 /** One message of a conversation. */
-export type Message = UserMessage | AssistantMessage | ToolResultMessage
+export type Message = StandardMessage | CustomMessages[keyof CustomMessages]
 
 /** A message as one may write it; what is left out gets its default. Canonical JSON read back is understood too. */
 export type MessageInput =
@@ -131,28 +149,29 @@ export type MessageInput =
 /** What a run is started with: text, text with images, a message, or several. */
 export type PromptInput = string | readonly (TextBlock | ImageBlock)[] | MessageInput | readonly MessageInput[]
 
-const prototype = {
-  toJSON(): unknown {
-    return MESSAGE.canonical(this)
-  },
-}
-// Not shown when a message is printed or compared.
-Object.defineProperty(prototype, 'toJSON', { enumerable: false })
-
 /** @internal */
 export const USAGE = new Shape(['cache_read', 'cache_write'], { cost: new Shape(['cache_read', 'cache_write']) })
 /** @internal */
 export const BLOCK = new Shape(['mime_type', 'raw_arguments'])
 /** @internal A message. An application's own stays as it is. */
-export const MESSAGE: Shape = new Shape(
+export const MESSAGE = Shape.written(
   ['stop_reason', 'raw_stop_reason', 'response_id', 'tool_call_id', 'tool_name', 'is_error'],
   { content: BLOCK, usage: USAGE, error: ERROR },
-  { prototype, applies: ({ role }) => role === 'user' || role === 'assistant' || role === 'tool_result' },
+  ({ role }) => role === 'user' || role === 'assistant' || role === 'tool_result',
 )
 
 /** @internal What a prompt is in canonical form: text as it is, messages and blocks with their names mapped. */
 export function canonicalPrompt(prompt: unknown): unknown {
-  const one = (item: unknown): unknown =>
-    typeof item === 'object' && item !== null && 'role' in item ? MESSAGE.canonical(item) : BLOCK.canonical(item)
+  const one = (item: unknown): unknown => (isObject(item) && 'role' in item ? MESSAGE.canonical(item) : BLOCK.canonical(item))
   return Array.isArray(prompt) ? prompt.map(one) : one(prompt)
+}
+
+/** @internal A prompt as JSON. */
+export function promptJson(prompt: PromptInput): string {
+  return jsonOfArgument('prompt', canonicalPrompt(prompt))
+}
+
+/** @internal A list of messages as JSON. */
+export function messagesJson(what: string, messages: unknown): string {
+  return jsonOfArgument(what, MESSAGE.canonical(messages))
 }

@@ -30,6 +30,10 @@ export const native = load()
 /** @internal */
 export type NativeAgent = InstanceType<Native['Agent']>
 /** @internal */
+export type NativeAnswer = InstanceType<Native['Answer']>
+/** @internal */
+export type NativeAbortHandle = InstanceType<Native['AbortHandle']>
+/** @internal */
 export type NativeCall = InstanceType<Native['Call']>
 /** @internal */
 export type NativeRun = InstanceType<Native['Run']>

@@ -8,10 +8,11 @@ import { errorOf, invalidState } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import { readBatch } from './event.js'
 import type { AgentEvent, Outcome } from './event.js'
-import { MESSAGE, USAGE } from './message.js'
-import type { AssistantMessage, Canonical, Message, Usage } from './message.js'
+import { MESSAGE, USAGE, promptJson } from './message.js'
+import type { AssistantMessage, Canonical, Message, PromptInput, Usage } from './message.js'
 import type { NativeRun } from './native.js'
 import { ERROR, Shape } from './shape.js'
+import { Cancellation } from './signal.js'
 
 /** What a run came to. */
 export interface RunResult extends Canonical {
@@ -28,26 +29,32 @@ export interface RunResult extends Canonical {
   turns: number
   /** There exactly when the outcome is `error` or `aborted`. */
   error?: ErrorInfo
+  /** Of a run without an agent: the queued messages that it did not show, in order. */
+  undelivered?: { steering: Message[]; followUp: Message[] }
 }
 
-class Result {
-  toJSON(): unknown {
-    return RESULT.canonical(this)
-  }
-}
+/** @internal */
+export const RESULT = Shape.written([], {
+  message: MESSAGE,
+  messages: MESSAGE,
+  usage: USAGE,
+  error: ERROR,
+  undelivered: new Shape([], { steering: MESSAGE, follow_up: MESSAGE }),
+})
 
-const RESULT = new Shape(
-  [],
-  { message: MESSAGE, messages: MESSAGE, usage: USAGE, error: ERROR },
-  { prototype: Result.prototype },
-)
-
-/** @internal The result in canonical JSON; thrown as its error when the outcome is `error`. */
-export function resultOf(text: string | undefined): RunResult {
+/**
+ * @internal The result in canonical JSON; thrown as its error when the outcome is `error`, and as the reason of the signal that
+ * aborted the run.
+ */
+export function resultOf(text: string | undefined, cancellation: Cancellation | undefined): RunResult {
   const result = RESULT.camel(JSON.parse(text ?? 'null')) as RunResult
   if (result.outcome === 'error' && result.error) throw errorOf(result.error, result)
+  if (result.outcome === 'aborted') cancellation?.check()
   return result
 }
+
+/** A signal may live long; runs that are forgotten have nothing to do with it any more. */
+const forgotten = new FinalizationRegistry<Cancellation>((cancellation) => cancellation.end())
 
 const NONE: readonly AgentEvent[] = []
 
@@ -59,20 +66,25 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   /** The id that all its events have. */
   readonly id: string
   readonly #native: NativeRun
-  /** Also keeps the agent's tools and listeners alive as long as somebody has the run. */
+  /** Also keeps the agent's callbacks alive as long as somebody has the run. */
   readonly #callbacks: Callbacks
   readonly #ticket: number
+  readonly #cancellation: Cancellation | undefined
   #events = NONE
   #at = 0
   #reading = false
   #result: Promise<RunResult> | undefined
 
   /** @internal */
-  constructor(callbacks: Callbacks, start: (ticket: number) => NativeRun) {
+  constructor(callbacks: Callbacks, signal: AbortSignal | undefined, start: (ticket: number, aborted: boolean) => NativeRun) {
     this.#ticket = nextNumber()
-    this.#native = enter(() => start(this.#ticket))
+    this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
     this.id = this.#native.id
+    if (signal) {
+      this.#cancellation = new Cancellation(signal, this.#native.abortHandle())
+      forgotten.register(this, this.#cancellation)
+    }
   }
 
   [Symbol.asyncIterator](): this {
@@ -94,7 +106,10 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     try {
       for (;;) {
         const text = this.#native.drainJson()
-        if (typeof text !== 'string') return { value: undefined, done: true }
+        if (typeof text !== 'string') {
+          this.#cancellation?.end()
+          return { value: undefined, done: true }
+        }
         if (text !== '') {
           this.#events = readBatch(text, this.id)
           this.#at = 1
@@ -119,7 +134,8 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   /**
    * Waits for the end. Events that are not read yet are thrown away.
    *
-   * @throws AgentError when the outcome is `error`; the error has the result. An aborted run has a result like any other.
+   * @throws AgentError when the outcome is `error`; the error has the result. The reason of the run's signal, when that aborted it;
+   * otherwise an aborted run has a result like any other.
    */
   async result(): Promise<RunResult> {
     this.#checkOutside('waiting for the run')
@@ -132,7 +148,32 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     enter(() => this.#native.outcome(ticket))
     this.#events = NONE
     this.#at = 0
-    return resultOf(await settled(ticket))
+    try {
+      return resultOf(await settled(ticket), this.#cancellation)
+    } finally {
+      this.#cancellation?.end()
+    }
+  }
+
+  /**
+   * Queues a message (or several) that joins the run as soon as it can; see `Agent.steer`. After the run's end it waits in the
+   * agent's queue.
+   *
+   * @throws InvalidArgumentError for what is no message; InvalidStateError after the end of a run without an agent.
+   */
+  steer(message: PromptInput): void {
+    const text = promptJson(message)
+    enter(() => this.#native.steer(text))
+  }
+
+  /**
+   * Queues a message (or several) for when the run would have ended. After the run's end it waits in the agent's queue.
+   *
+   * @throws As `steer`.
+   */
+  followUp(message: PromptInput): void {
+    const text = promptJson(message)
+    enter(() => this.#native.followUp(text))
   }
 
   /** Aborts the run. Any number of times; returns at once. */

@@ -30,6 +30,19 @@ export class Shape {
     this.#applies = applies
   }
 
+  /** As the constructor; the objects in camel case have a `toJSON` that gives their canonical form. */
+  static written(fields: readonly string[], nested: Readonly<Record<string, Shape>> = {}, applies?: (value: Fields) => boolean): Shape {
+    const prototype = {}
+    const shape: Shape = new Shape(fields, nested, applies ? { prototype, applies } : { prototype })
+    // Not shown when an object is printed or compared.
+    Object.defineProperty(prototype, 'toJSON', {
+      value(this: unknown) {
+        return shape.canonical(this)
+      },
+    })
+    return shape
+  }
+
   /** The value, or each of a list, with names in camel case. An object in which nothing changes is given back itself. */
   camel(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.camel(item))
@@ -72,4 +85,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 function camelCase(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** @internal The canonical spelling of a name. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

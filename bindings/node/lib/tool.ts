@@ -2,26 +2,17 @@
  * Tools: functions of the application that a model can call.
  */
 
-import { enter, forget, nextNumber, whenSettled } from './bridge.js'
-import { invalidArgument } from './errors.js'
-import { NotJson, jsonOf } from './json.js'
+import { enter } from './bridge.js'
+import { expectFunction, invalidArgument } from './errors.js'
+import { jsonOfAnswer, jsonOfArgument, textOf } from './json.js'
 import { BLOCK } from './message.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import type { FromSchema, JsonSchema } from './schema.js'
 import { Shape, isObject } from './shape.js'
-
-/** What a tool gets beside its arguments. Every part may be taken out of it and used alone. */
-export interface ToolContext {
-  readonly toolCallId: string
-  /** Aborted when the run is. */
-  readonly signal: AbortSignal
-  /** Tells how far the tool is; read like a result. After the answer it is dropped with a `diagnostic`. */
-  readonly update: (partial: unknown) => void
-  /** Waits in the engine's time (which the scripted model makes pass at once). False when the run was aborted meanwhile. */
-  readonly sleep: (ms: number) => Promise<boolean>
-}
+import { withHookContext, withToolContext } from './work.js'
+import type { HookContext, ToolContext } from './work.js'
 
 /** A full result. Anything else that a tool gives is shown to the model as text: a string as it is, the rest as JSON. */
 export interface ToolResult {
@@ -47,6 +38,13 @@ export interface ToolOptions<S = JsonSchema> {
   label?: string
   /** As the agent says where none is given. */
   executionMode?: ExecutionMode
+  /** The longest a call may run, in milliseconds, where that is less than the agent's `toolTimeoutMs`; 0 (default) for no limit. */
+  timeoutMs?: number
+  /**
+   * Puts the model's arguments right before they are checked against `parameters`: for models that get a shape wrong. Gives the
+   * arguments as they shall be; nothing leaves them. What it throws is the call's error result.
+   */
+  prepareArguments?: (args: Record<string, unknown>, context: HookContext) => unknown
   /** Does the work. What it throws goes back to the model as an error result. */
   execute: (args: FromSchema<S>, context: ToolContext) => unknown
 }
@@ -58,31 +56,34 @@ export class Tool {
   readonly description: string
   readonly parameters: JsonSchema
   readonly executionMode: ExecutionMode | undefined
+  /** In milliseconds; 0 for no limit of its own. */
+  readonly timeoutMs: number
+  readonly prepareArguments: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
   readonly execute: (args: any, context: ToolContext) => unknown
   readonly #native: NativeTool
-  readonly #number = nextNumber()
 
   /** As {@link tool}, which also knows the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
-    const { execute, ...described } = options
-    const text = toolJson(described)
-    this.#native = enter(() => new native.Tool(text, this.#number))
-    if (typeof execute !== 'function') {
-      const got = execute === undefined ? 'nothing' : typeof execute
-      throw invalidArgument(`tool ${JSON.stringify(options.name)}: execute: expected a function, got ${got}`)
-    }
+    const { execute, prepareArguments, ...described } = options
+    const text = jsonOfArgument('tool', described)
+    this.#native = enter(() => new native.Tool(text))
+    const what = `tool ${JSON.stringify(options.name)}`
+    expectFunction(`${what}: execute`, execute)
+    if (prepareArguments !== undefined) expectFunction(`${what}: prepareArguments`, prepareArguments)
     this.name = this.#native.name
     this.label = this.#native.label
     this.description = this.#native.description
     this.parameters = options.parameters ?? { type: 'object', properties: {} }
     this.executionMode = this.#native.executionMode ?? undefined
+    this.timeoutMs = this.#native.timeoutMs
+    this.prepareArguments = prepareArguments
     this.execute = execute
   }
 
-  /** @internal The native half and the number of a tool; nothing for anything else. */
-  static inside(value: unknown): { native: NativeTool; number: number } | undefined {
-    return isObject(value) && #native in value ? { native: value.#native, number: value.#number } : undefined
+  /** @internal The native half of a tool; nothing for anything else. */
+  static inside(value: unknown): NativeTool | undefined {
+    return isObject(value) && #native in value ? value.#native : undefined
   }
 }
 
@@ -96,60 +97,36 @@ export function tool<const S extends JsonSchema>(options: ToolOptions<S>): Tool 
 }
 
 /** @internal Runs a call and answers it. */
-export async function answer(tool: Tool, call: NativeCall): Promise<void> {
-  let watch: number | undefined
+export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
   try {
-    let controller: AbortController | undefined
     const { execute } = tool
-    const value = await execute(JSON.parse(call.arguments), {
-      toolCallId: call.id,
-      get signal() {
-        // Made when asked for: most tools never do.
-        if (controller === undefined) {
-          const made = (controller = new AbortController())
-          if (call.isCancelled) made.abort()
-          else call.watch((watch = whenSettled(() => made.abort())))
-        }
-        return controller.signal
-      },
-      update: (partial) => call.update(resultJson(partial)),
-      sleep: (ms) => new Promise((resolve) => call.sleep(Number(ms), whenSettled((whole) => resolve(whole === 'true')))),
-    })
-    call.respond(resultJson(value))
+    const value = await withToolContext(call, toolJson, (context) => execute(JSON.parse(call.input), context))
+    call.respond(toolJson(value))
   } catch (error) {
     call.fail(textOf(error))
-  } finally {
-    if (watch !== undefined) forget(watch)
   }
 }
 
-const RESULT = new Shape(['is_error'], { content: BLOCK })
+/** @internal Has a tool put a call's arguments right. */
+export async function prepareCall(prepare: NonNullable<Tool['prepareArguments']>, call: NativeCall): Promise<void> {
+  try {
+    const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
+    call.respond(jsonOfAnswer('what prepareArguments gave', prepared))
+  } catch (error) {
+    call.fail(textOf(error))
+  }
+}
 
-/** A result as the core reads it. Only a full result has names to map; anything else is the application's own. */
-function resultJson(value: unknown): string {
+/** @internal A full result, in both spellings. */
+export const RESULT = new Shape(['is_error'], { content: BLOCK })
+
+/** @internal A result as the core reads it. Only a full result has names to map; anything else is the application's own. */
+export function resultJson(what: string, value: unknown): string {
   const isBlock = (block: unknown): boolean => isObject(block) && (block.type === 'text' || block.type === 'image')
   const isFull = isObject(value) && Array.isArray(value.content) && value.content.every(isBlock)
-  try {
-    return jsonOf(isFull ? RESULT.canonical(value) : value)
-  } catch (error) {
-    throw error instanceof NotJson ? new TypeError(`the tool's result is not JSON: ${error.message}`) : error
-  }
+  return jsonOfAnswer(what, isFull ? RESULT.canonical(value) : value)
 }
 
-function toolJson(described: object): string {
-  try {
-    return jsonOf(described)
-  } catch (error) {
-    throw error instanceof NotJson ? invalidArgument(`tool: ${error.message}`) : error
-  }
-}
-
-/** @internal The text of anything thrown. */
-export function textOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name
-  try {
-    return String(error)
-  } catch {
-    return 'something was thrown that has no text'
-  }
+function toolJson(value: unknown): string {
+  return resultJson("the tool's result", value)
 }

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_loop::{Listener, ModelSpec, Spelling, Subscription};
+use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling, Subscription};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
-use crate::bridge::{Bridge, Link};
+use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
-use crate::run::{Run, check_outside, settle_with_outcome};
+use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
 use crate::tool::{self, Tool};
-use crate::{message, runtime};
+use crate::{hook, message, model, runtime};
 
 /// An agent.
 #[napi]
@@ -25,29 +25,43 @@ pub struct Agent {
 
 #[napi]
 impl Agent {
-    /// Makes an agent from options in JSON and tools, and finds out whether its model can be used. `number` is how jobs name
-    /// the agent.
+    /// Makes an agent from options in JSON, and finds out whether its model can be used. `number` is how jobs name the agent,
+    /// `provider` the number of its provider's callback. Tools, hooks and middleware follow.
     #[napi(constructor, catch_unwind)]
-    pub fn new(bridge: &Bridge, number: u32, options: String, tools: Vec<ClassInstance<'_, Tool>>) -> Result<Agent> {
+    pub fn new(bridge: &Bridge, number: u32, options: String, provider: Option<u32>) -> Result<Agent> {
         let options = options_of(&options)?;
         // Only until the options are read: their own mistakes come first.
         let placeholder = ModelSpec::parse("scripted/none").map_err(|e| thrown(&e))?;
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let agent = agent_loop::Agent::with_spec(placeholder).runtime(&runtime);
         let agent = Agent { agent, link: Arc::clone(&bridge.link), number, subscriptions: HashMap::new() };
+        let provider = provider.map(|provider| model::of_callback(agent.callback(provider)));
+        agent.agent.set_provider(provider);
         agent.set(&options)?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
                 "option \"model\" is missing; give \"provider/id\", for example \"anthropic/claude-sonnet-4-5\", or an object",
             ));
         }
-        agent.set_tools(tools)?;
         agent.agent.check().map_err(|e| thrown(&e))?;
         Ok(agent)
     }
 
     fn set(&self, options: &Map<String, Value>) -> Result<()> {
-        self.agent.set_options(options, Spelling::Camel, &["tools"]).map_err(|e| thrown(&e))
+        let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
+        let own: Vec<&str> = ["tools", "middleware", "provider"].into_iter().chain(hooks).collect();
+        self.agent.set_options(options, Spelling::Camel, &own).map_err(|e| thrown(&e))
+    }
+
+    /// What a run is to begin with, if it may begin here.
+    fn start_with(&self, prompt: Option<String>, inside: bool) -> Result<Option<Prompt>> {
+        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
+        check_outside(&self.agent, inside, "starting a run")?;
+        Ok(prompt)
+    }
+
+    fn callback(&self, number: u32) -> Callback {
+        Callback::new(&self.link, self.number, number)
     }
 
     /// Sets options given in JSON: all of them, or on an error none.
@@ -56,31 +70,142 @@ impl Agent {
         self.set(&options_of(&options)?)
     }
 
-    /// Replaces the tools.
+    /// Replaces the tools. `execute` and `prepare` are the numbers of their callbacks, each heard of in a `Gone` once it is not
+    /// needed any more, on an error too.
     #[napi(catch_unwind)]
-    pub fn set_tools(&self, tools: Vec<ClassInstance<'_, Tool>>) -> Result<()> {
+    pub fn set_tools(&self, tools: Vec<ClassInstance<'_, Tool>>, execute: Vec<u32>, prepare: Vec<Option<u32>>) -> Result<()> {
         let tools: Vec<&Tool> = tools.iter().map(|tool| &**tool).collect();
-        let set = tool::of_agent(&tools, self.number, &self.link).map_err(|e| thrown(&e))?;
+        let set = tool::of_agent(&tools, &execute, &prepare, self.number, &self.link).map_err(|e| thrown(&e))?;
         self.agent.set_tools(set);
         Ok(())
     }
 
-    /// Starts a run without events; its result settles the ticket.
+    /// Sets the hook of that canonical name to the callback with this number, or takes it out.
     #[napi(catch_unwind)]
-    pub fn prompt(&self, prompt: String, ticket: u32, inside: bool) -> Result<()> {
-        let prompt = message::prompt(&prompt).map_err(|e| thrown(&e))?;
-        check_outside(&self.agent, inside, "starting a run")?;
-        let run = self.agent.start_quiet(prompt).map_err(|e| thrown(&e))?;
-        settle_with_outcome(Arc::new(run), Arc::clone(&self.link), ticket)
+    pub fn set_hook(&self, name: String, number: Option<u32>) -> Result<()> {
+        let hook = number.map(|number| hook::of_callback(self.callback(number)));
+        self.agent.set_json_hook(hook::kind(&name)?, hook);
+        Ok(())
     }
 
-    /// Starts a run. The ticket is settled each time that there are events again after there were none.
+    /// Adds the callback with this number to the chain around tool execution.
     #[napi(catch_unwind)]
-    pub fn stream(&self, prompt: String, ticket: u32, inside: bool) -> Result<Run> {
-        let prompt = message::prompt(&prompt).map_err(|e| thrown(&e))?;
-        check_outside(&self.agent, inside, "starting a run")?;
-        let run = self.agent.stream(prompt).map_err(|e| thrown(&e))?;
-        Ok(Run::new(run, self.agent.clone(), Arc::clone(&self.link), ticket))
+    pub fn add_middleware(&self, number: u32) {
+        self.agent.add_middleware(tool::middleware(self.callback(number)));
+    }
+
+    /// Starts a run without events, `resume` where there is no prompt; its result settles the ticket. `aborted`: before it began.
+    #[napi(catch_unwind)]
+    pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
+        let prompt = self.start_with(prompt, inside)?;
+        let run = match prompt {
+            prompt if aborted => self.agent.start_aborted(prompt, false),
+            Some(prompt) => self.agent.start_quiet(prompt),
+            None => self.agent.resume_quiet(),
+        };
+        settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
+    }
+
+    /// Starts a run, `resume` where there is no prompt. The ticket is settled each time that there are events again after there
+    /// were none.
+    #[napi(catch_unwind)]
+    pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
+        let prompt = self.start_with(prompt, inside)?;
+        let run = match prompt {
+            prompt if aborted => self.agent.start_aborted(prompt, true),
+            Some(prompt) => self.agent.stream(prompt),
+            None => self.agent.stream_resume(),
+        };
+        Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
+    }
+
+    /// Starts a run over a context, with this agent's tools and settings; its conversation stays as it is. `messages` is a JSON
+    /// array. Without a prompt it goes on with the context as it stands.
+    #[napi(catch_unwind)]
+    pub fn run_loop(
+        &self,
+        system_prompt: String,
+        messages: String,
+        prompt: Option<String>,
+        ticket: u32,
+        aborted: bool,
+    ) -> Result<Run> {
+        let prompt = self.start_with(prompt, false)?;
+        let messages: Vec<Message> = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
+        let context = Context { system_prompt, messages, tools: self.agent.tools() };
+        let run = match prompt {
+            prompt if aborted => agent_loop::start_aborted(&context, prompt, &self.agent),
+            Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
+            None => agent_loop::resume(&context, &self.agent),
+        };
+        Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
+    }
+
+    /// Queues a message that joins the run as soon as it can.
+    #[napi(catch_unwind)]
+    pub fn steer(&self, message: String) -> Result<()> {
+        self.agent.steer(message::prompt(&message).map_err(|e| thrown(&e))?);
+        Ok(())
+    }
+
+    /// Queues a message for when the run would have ended.
+    #[napi(catch_unwind)]
+    pub fn follow_up(&self, message: String) -> Result<()> {
+        self.agent.follow_up(message::prompt(&message).map_err(|e| thrown(&e))?);
+        Ok(())
+    }
+
+    /// Empties the steering queue.
+    #[napi(catch_unwind)]
+    pub fn clear_steering_queue(&self) {
+        self.agent.clear_steering_queue();
+    }
+
+    /// Empties the follow-up queue.
+    #[napi(catch_unwind)]
+    pub fn clear_follow_up_queue(&self) {
+        self.agent.clear_follow_up_queue();
+    }
+
+    /// Empties both queues.
+    #[napi(catch_unwind)]
+    pub fn clear_all_queues(&self) {
+        self.agent.clear_all_queues();
+    }
+
+    /// Whether a message waits in either queue.
+    #[napi(catch_unwind)]
+    pub fn has_queued_messages(&self) -> bool {
+        self.agent.has_queued_messages()
+    }
+
+    /// Appends messages, a JSON array, to the transcript.
+    #[napi(catch_unwind)]
+    pub fn append_messages(&self, messages: String) -> Result<()> {
+        for message in message::list("messages", &messages).map_err(|e| thrown(&e))? {
+            // Whether a run is active does not change in between: they are started on this thread.
+            self.agent.append_message(message).map_err(|e| thrown(&e))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the transcript by messages, a JSON array.
+    #[napi(catch_unwind)]
+    pub fn replace_messages(&self, messages: String) -> Result<()> {
+        let messages = message::list("messages", &messages).map_err(|e| thrown(&e))?;
+        self.agent.replace_messages(messages).map_err(|e| thrown(&e))
+    }
+
+    /// Empties the transcript and both queues, and forgets the last error.
+    #[napi(catch_unwind)]
+    pub fn reset(&self) -> Result<()> {
+        self.agent.reset().map_err(|e| thrown(&e))
+    }
+
+    /// What aborts the active run, if there is one.
+    #[napi(catch_unwind)]
+    pub fn abort_handle(&self) -> Option<AbortHandle> {
+        self.agent.abort_handle().map(AbortHandle::new)
     }
 
     /// Aborts the active run, if there is one.
@@ -132,6 +257,12 @@ impl Agent {
     #[napi(getter, catch_unwind)]
     pub fn model(&self) -> String {
         self.agent.model_name()
+    }
+
+    /// How much thinking is asked for.
+    #[napi(getter, catch_unwind)]
+    pub fn thinking_level(&self) -> &'static str {
+        self.agent.current_thinking_level().as_str()
     }
 
     /// How many messages the conversation has.

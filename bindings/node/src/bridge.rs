@@ -5,17 +5,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use agent_loop::PendingCall;
+use agent_loop::{ModelCall, PendingCall};
 use napi::Env;
 use napi::bindgen_prelude::{Function, sys};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::{Call, Work};
 use crate::error::Result;
+use crate::model::Answer;
 use crate::runtime;
-use crate::tool::Call;
 
 /// Something for JavaScript to do.
 #[napi(object_from_js = false, discriminant = "kind")]
@@ -27,14 +29,30 @@ pub enum Job {
         /// What came.
         text: Option<String>,
     },
-    /// A tool is called.
+    /// A tool, a hook or a middleware is called.
     Call {
         /// The agent's number.
         agent: u32,
-        /// The tool's number.
-        tool: u32,
+        /// The callback's number.
+        callback: u32,
         /// The call to answer.
         call: Call,
+    },
+    /// A provider is asked.
+    Model {
+        /// The agent's number.
+        agent: u32,
+        /// The callback's number.
+        callback: u32,
+        /// What it answers through.
+        answer: Answer,
+    },
+    /// Nothing native knows a callback any more.
+    Gone {
+        /// The agent's number.
+        agent: u32,
+        /// The callback's number.
+        callback: u32,
     },
     /// A listener is told an event.
     Event {
@@ -64,10 +82,63 @@ pub(crate) struct Link {
     /// Cancelled when the environment goes.
     closing: CancellationToken,
     next: AtomicU32,
-    /// Calls that JavaScript has not answered.
-    calls: Mutex<HashMap<u32, PendingCall>>,
-    /// Events that listeners have not answered.
-    events: Mutex<HashMap<u32, oneshot::Sender<std::result::Result<(), String>>>>,
+    /// What JavaScript has not answered.
+    waiting: Mutex<HashMap<u32, Waiting>>,
+}
+
+/// Who waits for an answer of JavaScript's. Dropping it is the answer that there is none.
+pub(crate) enum Waiting {
+    /// A tool's call.
+    Tool(PendingCall),
+    /// Whoever asked.
+    Answer(oneshot::Sender<Said>),
+    /// A model call.
+    Model(Arc<ModelCall>),
+}
+
+/// What JavaScript answers: a value, or the text of what was thrown.
+pub(crate) type Said = std::result::Result<Value, String>;
+
+/// A callback of an agent's as native code has it. JavaScript keeps the function until the last of these is gone: a call on its
+/// way finds it, whatever has been taken away from the agent meanwhile.
+#[derive(Clone)]
+pub(crate) struct Callback(Arc<Known>);
+
+struct Known {
+    link: Arc<Link>,
+    agent: u32,
+    number: u32,
+}
+
+impl Callback {
+    pub(crate) fn new(link: &Arc<Link>, agent: u32, number: u32) -> Callback {
+        Callback(Arc::new(Known { link: Arc::clone(link), agent, number }))
+    }
+
+    /// Has it called; the answer goes to whoever waits.
+    pub(crate) fn call(&self, waiting: Waiting, work: Work, input: String) {
+        let call = Call::new(&self.0.link, waiting, work, input);
+        self.0.link.post(Job::Call { agent: self.0.agent, callback: self.0.number, call });
+    }
+
+    /// Has it called, and waits for the answer.
+    pub(crate) async fn ask(&self, work: Work, input: String) -> Said {
+        let (sender, answer) = oneshot::channel();
+        self.call(Waiting::Answer(sender), work, input);
+        self.0.link.answer(answer).await.unwrap_or_else(|| Err("it was dropped without an answer".to_owned()))
+    }
+
+    /// Has it answer a request.
+    pub(crate) fn model(&self, call: ModelCall) {
+        let answer = Answer::new(&self.0.link, call);
+        self.0.link.post(Job::Model { agent: self.0.agent, callback: self.0.number, answer });
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        self.link.post(Job::Gone { agent: self.agent, callback: self.number });
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -106,34 +177,48 @@ impl Link {
         &self.closing
     }
 
-    /// Keeps a call until it is answered; gives its number.
-    pub(crate) fn keep(&self, call: PendingCall) -> u32 {
+    /// Keeps somebody who waits until there is an answer; gives the number.
+    pub(crate) fn keep(&self, who: Waiting) -> u32 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut calls = lock(&self.calls);
+        let mut waiting = lock(&self.waiting);
         if self.closing.is_cancelled() {
-            drop(calls);
-            drop(call);
+            drop(waiting);
+            drop(who);
         } else {
-            calls.insert(number, call);
+            waiting.insert(number, who);
         }
         number
     }
 
-    pub(crate) fn answered(&self, number: u32) -> Option<PendingCall> {
-        lock(&self.calls).remove(&number)
+    /// Who waits under this number, to be answered.
+    pub(crate) fn answered(&self, number: u32) -> Option<Waiting> {
+        lock(&self.waiting).remove(&number)
+    }
+
+    /// The model call under this number, which goes on.
+    pub(crate) fn model(&self, number: u32) -> Option<Arc<ModelCall>> {
+        match lock(&self.waiting).get(&number) {
+            Some(Waiting::Model(call)) => Some(Arc::clone(call)),
+            _ => None,
+        }
+    }
+
+    /// An answer of JavaScript's; nothing when it was let go of.
+    async fn answer(&self, answer: oneshot::Receiver<Said>) -> Option<Said> {
+        let gone = || Some(Err("its JavaScript environment is gone".to_owned()));
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => gone(),
+            answer = answer => answer.ok(),
+        }
     }
 
     /// Has a listener told of an event, and waits for it.
     pub(crate) async fn tell(&self, agent: u32, listener: u32, text: String) -> std::result::Result<(), String> {
-        let answer = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, heard) = oneshot::channel();
-        lock(&self.events).insert(answer, sender);
+        let answer = self.keep(Waiting::Answer(sender));
         self.post(Job::Event { agent, listener, answer, text });
-        let gone = || Err("its JavaScript environment is gone".to_owned());
-        tokio::select! {
-            heard = heard => heard.unwrap_or_else(|_| gone()),
-            () = self.closing.cancelled() => gone(),
-        }
+        self.answer(heard).await.unwrap_or(Ok(Value::Null)).map(drop)
     }
 
     /// The environment goes: nothing more is posted, and what waits for JavaScript fails.
@@ -143,10 +228,9 @@ impl Link {
         }
         self.closing.cancel();
         let jobs = std::mem::take(&mut *lock(&self.jobs));
-        let calls = std::mem::take(&mut *lock(&self.calls));
-        let events = std::mem::take(&mut *lock(&self.events));
+        let waiting = std::mem::take(&mut *lock(&self.waiting));
         let wakeup = self.wakeup.write().unwrap_or_else(PoisonError::into_inner).take();
-        drop((jobs, calls, events, wakeup));
+        drop((jobs, waiting, wakeup));
         runtime::leave();
     }
 }
@@ -169,8 +253,7 @@ impl Bridge {
             wakeup: RwLock::new(Some(wakeup)),
             closing: CancellationToken::new(),
             next: AtomicU32::new(0),
-            calls: Mutex::default(),
-            events: Mutex::default(),
+            waiting: Mutex::default(),
         });
         runtime::enter();
         // Whatever ends the environment (a worker's `terminate` too), its runs end with it.
@@ -222,9 +305,9 @@ impl Bridge {
     /// A listener has returned; `error` when it failed.
     #[napi(catch_unwind)]
     pub fn heard(&self, answer: u32, error: Option<String>) {
-        if let Some(sender) = lock(&self.link.events).remove(&answer) {
+        if let Some(Waiting::Answer(sender)) = self.link.answered(answer) {
             // Nobody waits any more when the run was given up.
-            let _ = sender.send(error.map_or(Ok(()), Err));
+            let _ = sender.send(error.map_or(Ok(Value::Null), Err));
         }
     }
 

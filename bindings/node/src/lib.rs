@@ -6,11 +6,15 @@
 
 mod agent;
 mod bridge;
+mod call;
 pub mod error;
 mod event;
+pub mod hook;
 mod message;
+mod model;
 mod run;
 mod runtime;
+pub mod testing;
 mod tool;
 
 use napi_derive::napi;

@@ -21,6 +21,18 @@ pub(crate) fn prompt(text: &str) -> Result<Prompt, Error> {
     Prompt::from_json(read("prompt", text)?)
 }
 
+/// Messages of a JSON array.
+///
+/// # Errors
+/// `invalid_argument`: says which is none, and why. `what` begins the message.
+pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
+    let Value::Array(list) = read(what, text)? else {
+        return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {text}")));
+    };
+    let message = |(i, value)| serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("{what}: [{i}]: {e}")));
+    list.into_iter().enumerate().map(message).collect()
+}
+
 /// Messages as a JSON array.
 pub(crate) fn messages(messages: &[Arc<Message>]) -> String {
     // Nothing in a message can fail to serialise: all map keys are strings.

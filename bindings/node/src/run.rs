@@ -18,7 +18,6 @@ const BATCH: usize = 512;
 #[napi]
 pub struct Run {
     run: Arc<agent_loop::Run>,
-    agent: agent_loop::Agent,
     link: Arc<Link>,
     waker: Waker,
     streams: Vec<Stream>,
@@ -37,9 +36,9 @@ impl Wake for Readable {
 }
 
 impl Run {
-    pub(crate) fn new(run: agent_loop::Run, agent: agent_loop::Agent, link: Arc<Link>, ticket: u32) -> Run {
+    pub(crate) fn new(run: agent_loop::Run, link: Arc<Link>, ticket: u32) -> Run {
         let waker = Waker::from(Arc::new(Readable { link: Arc::clone(&link), ticket }));
-        Run { run: Arc::new(run), agent, link, waker, streams: Vec::new() }
+        Run { run: Arc::new(run), link, waker, streams: Vec::new() }
     }
 }
 
@@ -80,7 +79,21 @@ impl Run {
     /// Fails: for code that JavaScript found to run inside a callback of the run's agent.
     #[napi(catch_unwind)]
     pub fn refuse_inside(&self, what: String) -> Result<()> {
-        check_outside(&self.agent, true, &what)
+        check_outside(self.run.agent(), true, &what)
+    }
+
+    /// Queues a message that joins the run as soon as it can.
+    #[napi(catch_unwind)]
+    pub fn steer(&self, message: String) -> Result<()> {
+        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        self.run.steer(message).map_err(|e| thrown(&e))
+    }
+
+    /// Queues a message for when the run would have ended.
+    #[napi(catch_unwind)]
+    pub fn follow_up(&self, message: String) -> Result<()> {
+        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        self.run.follow_up(message).map_err(|e| thrown(&e))
     }
 
     /// Aborts the run.
@@ -89,10 +102,35 @@ impl Run {
         self.run.abort();
     }
 
+    /// What aborts the run without keeping it.
+    #[napi(catch_unwind)]
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle::new(self.run.abort_handle())
+    }
+
     /// Whether the run is over.
     #[napi(getter, catch_unwind)]
     pub fn is_finished(&self) -> bool {
         self.run.finished().is_some()
+    }
+}
+
+/// Aborts a run, and does not keep it from being forgotten.
+#[napi]
+pub struct AbortHandle(agent_loop::AbortHandle);
+
+impl AbortHandle {
+    pub(crate) fn new(handle: agent_loop::AbortHandle) -> AbortHandle {
+        AbortHandle(handle)
+    }
+}
+
+#[napi]
+impl AbortHandle {
+    /// Aborts the run, if it is not over.
+    #[napi(catch_unwind)]
+    pub fn abort(&self) {
+        self.0.abort();
     }
 }
 

@@ -1,31 +1,32 @@
-//! Tools: what a model is told of them, and calls on their way to JavaScript and back.
+//! Tools: what a model is told of them, and their calls on the way to JavaScript.
 
 use std::sync::Arc;
 
-use agent_loop::{ExecutionMode, PendingCall, Spelling, ToolContext, ToolSpec};
+use agent_loop::{
+    BoxFuture, ExecutionMode, HookContext, Middleware, MiddlewareCall, PendingCall, PreparedArguments, Spelling, ToolSpec,
+};
 use napi_derive::napi;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::bridge::{Job, Link};
+use crate::bridge::{Callback, Link, Waiting};
+use crate::call::Work;
 use crate::error::{Result, thrown};
 use crate::message;
-use crate::runtime;
 
 /// A tool, checked and compiled once, for any number of agents.
 #[napi]
 pub struct Tool {
     pub(crate) spec: Arc<ToolSpec>,
-    pub(crate) number: u32,
 }
 
 #[napi]
 impl Tool {
-    /// Reads `{name, description?, parameters?, label?, executionMode?}` from JSON. `number` is how calls name the tool.
+    /// Reads `{name, description?, parameters?, label?, executionMode?, timeoutMs?}` from JSON.
     #[napi(constructor, catch_unwind)]
-    pub fn new(options: String, number: u32) -> Result<Tool> {
+    pub fn new(options: String) -> Result<Tool> {
         let options = message::read("tool", &options).map_err(|e| thrown(&e))?;
-        let spec = ToolSpec::from_json_spelled(options, Spelling::Camel, &["execute"]).map_err(|e| thrown(&e))?;
-        Ok(Tool { spec: Arc::new(spec), number })
+        let spec = ToolSpec::from_json_spelled(options, Spelling::Camel, &["execute", "prepare_arguments"]);
+        Ok(Tool { spec: Arc::new(spec.map_err(|e| thrown(&e))?) })
     }
 
     /// The tool's name.
@@ -54,14 +55,21 @@ impl Tool {
             ExecutionMode::Sequential => "sequential",
         })
     }
+
+    /// The longest a call may run, in milliseconds; 0 for no limit of its own.
+    #[napi(getter, catch_unwind)]
+    pub fn timeout_ms(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss)] // far below 2^53, or for ever
+        let ms = self.spec.timeout_ms as f64;
+        ms
+    }
 }
 
 /// A tool as one agent has it: its calls go to that agent's JavaScript.
-pub(crate) struct AgentTool {
-    pub(crate) spec: Arc<ToolSpec>,
-    pub(crate) number: u32,
-    pub(crate) agent: u32,
-    pub(crate) link: Arc<Link>,
+struct AgentTool {
+    spec: Arc<ToolSpec>,
+    execute: Callback,
+    prepare: Option<Callback>,
 }
 
 impl agent_loop::Tool for AgentTool {
@@ -69,125 +77,61 @@ impl agent_loop::Tool for AgentTool {
         &self.spec
     }
 
-    fn start(&self, call: PendingCall) {
-        let call = Call::new(call, Arc::clone(&self.link));
-        self.link.post(Job::Call { agent: self.agent, tool: self.number, call });
-    }
-}
-
-/// A call that waits for its answer. When JavaScript lets go of it unanswered, the call fails.
-#[napi]
-pub struct Call {
-    link: Arc<Link>,
-    number: u32,
-    context: ToolContext,
-    arguments: String,
-}
-
-impl Call {
-    fn new(call: PendingCall, link: Arc<Link>) -> Call {
-        let context = call.context().clone();
-        // Nothing in a JSON object can fail to serialise.
-        let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
-        let number = link.keep(call);
-        Call { link, number, context, arguments }
-    }
-
-    fn answer(&self, answer: impl FnOnce(PendingCall)) {
-        if let Some(call) = self.link.answered(self.number) {
-            answer(call);
-        }
-    }
-}
-
-#[napi]
-impl Call {
-    /// The call's id.
-    #[napi(getter, catch_unwind)]
-    pub fn id(&self) -> String {
-        self.context.id().to_owned()
-    }
-
-    /// The arguments, checked, as JSON.
-    #[napi(getter, catch_unwind)]
-    pub fn arguments(&self) -> &str {
-        &self.arguments
-    }
-
-    /// Whether the answer is no longer wanted.
-    #[napi(getter, catch_unwind)]
-    pub fn is_cancelled(&self) -> bool {
-        self.context.is_cancelled()
-    }
-
-    /// Answers with a value in JSON.
-    #[napi(catch_unwind)]
-    pub fn respond(&self, value: String) {
-        self.answer(|call| match serde_json::from_str(&value) {
-            Ok(value) => call.respond(value),
-            Err(error) => call.fail(format!("the tool's result is not JSON: {error}")),
-        });
-    }
-
-    /// Answers that the call failed.
-    #[napi(catch_unwind)]
-    pub fn fail(&self, message: String) {
-        self.answer(|call| call.fail(message));
-    }
-
-    /// Tells how far the tool is, in JSON.
-    #[napi(catch_unwind)]
-    pub fn update(&self, value: String) {
-        self.context.update(serde_json::from_str(&value).unwrap_or(Value::String(value)));
-    }
-
-    /// Settles the ticket when the call is cancelled; not after it had its answer.
-    #[napi(catch_unwind)]
-    pub fn watch(&self, ticket: u32) -> Result<()> {
-        let link = Arc::clone(&self.link);
-        let (cancelled, over) = (self.context.cancel_token().clone(), self.context.over_token().clone());
-        let watch = async move {
-            tokio::select! {
-                biased;
-                () = cancelled.cancelled() => link.settle(ticket, None),
-                () = over.cancelled() => {}
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        let (prepare, context, arguments) = (self.prepare.clone()?, context.clone(), arguments.clone());
+        Some(Box::pin(async move {
+            match prepare.ask(Work::Hook(context), text(&arguments)).await? {
+                Value::Object(prepared) => Ok(prepared),
+                Value::Null => Ok(arguments),
+                other => Err(format!("expected an object of arguments, got {other}")),
             }
-        };
-        runtime::runtime().map_err(|e| thrown(&e))?.spawn(watch);
-        Ok(())
+        }))
     }
 
-    /// Waits in the engine's time, then settles the ticket with `true`, or at once with `false` when the call is cancelled.
-    #[napi(catch_unwind)]
-    pub fn sleep(&self, ms: f64, ticket: u32) -> Result<()> {
-        let (link, context) = (Arc::clone(&self.link), self.context.clone());
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and that is meant
-        let ms = ms as u64;
-        let sleep = async move {
-            let passed = context.sleep(ms).await;
-            link.settle(ticket, Some(passed.to_string()));
-        };
-        runtime::runtime().map_err(|e| thrown(&e))?.spawn(sleep);
-        Ok(())
+    fn start(&self, call: PendingCall) {
+        let (work, input) = (Work::Tool(call.context().clone()), text(call.arguments()));
+        self.execute.call(Waiting::Tool(call), work, input);
     }
 }
 
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.answer(drop);
-    }
+/// A link of an agent's chain that asks JavaScript.
+pub(crate) fn middleware(callback: Callback) -> Middleware {
+    Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, std::result::Result<Value, String>> {
+        let callback = callback.clone();
+        let input = text(call.arguments());
+        Box::pin(async move { callback.ask(Work::Middleware(call), input).await })
+    })
 }
 
-/// The tools as one agent has them.
+/// The tools as one agent has them. `execute` and `prepare` are the numbers of their callbacks.
+///
+/// # Errors
+/// `invalid_argument` when two have the same name.
 pub(crate) fn of_agent(
     tools: &[&Tool],
+    execute: &[u32],
+    prepare: &[Option<u32>],
     agent: u32,
     link: &Arc<Link>,
 ) -> std::result::Result<agent_loop::ToolSet, agent_loop::Error> {
+    let callback = |number: &u32| Callback::new(link, agent, *number);
+    // All of them, before anything can fail: JavaScript learns which callbacks it need not keep.
+    let made: Vec<AgentTool> = (tools.iter().zip(execute).zip(prepare))
+        .map(|((tool, execute), prepare)| AgentTool {
+            spec: Arc::clone(&tool.spec),
+            execute: callback(execute),
+            prepare: prepare.as_ref().map(callback),
+        })
+        .collect();
     let mut set = agent_loop::ToolSet::default();
-    for tool in tools {
-        let (spec, link) = (Arc::clone(&tool.spec), Arc::clone(link));
-        set.add(Arc::new(AgentTool { spec, number: tool.number, agent, link }))?;
+    for tool in made {
+        set.add(Arc::new(tool))?;
     }
     Ok(set)
+}
+
+/// Arguments as JSON text.
+fn text(arguments: &Map<String, Value>) -> String {
+    // Nothing in a JSON object can fail to serialise.
+    serde_json::to_string(arguments).unwrap_or_default()
 }

@@ -17,8 +17,7 @@ test('what is wrong with options is told by name', () => {
     [{ modle: 'openai/x' }, 'unknown option "modle"; did you mean "model"?'],
     [
       { model: scriptedModel, colour: 'red' },
-      'unknown option "colour"; known are model, systemPrompt, messages, baseUrl, apiKey, headers, temperature, maxTokens, ' +
-        'maxTurns, toolExecution, maxParallelTools, validation, maxResultBytes, abortGraceMs, rawEvents, tools',
+      /^unknown option "colour"; known are model, systemPrompt, thinkingLevel, .*, tools, middleware, provider, transformContext, .*afterRun$/,
     ],
     [{ model: scriptedModel, temperature: 'hot' }, 'option "temperature": expected a number, got "hot"'],
     [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
@@ -53,7 +52,9 @@ test('what is wrong with options is told by name', () => {
   ]) {
     assert.throws(() => new Agent(options), (error) => {
       assert.ok(error instanceof InvalidArgumentError, error)
-      assert.deepEqual([error.message, error.kind, error.code], [text, 'invalid_argument', 'invalid_argument'])
+      if (text instanceof RegExp) assert.match(error.message, text)
+      else assert.equal(error.message, text)
+      assert.deepEqual([error.kind, error.code], ['invalid_argument', 'invalid_argument'])
       return true
     })
   }

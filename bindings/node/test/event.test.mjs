@@ -28,10 +28,11 @@ async function canonical(model, toolAnswers) {
         }
       }
     })
-    const tool = new native.Tool(JSON.stringify({ name: 'calculator', description: 'Perform basic arithmetic operations' }), 1)
-    const agent = new native.Agent(bridge, 1, JSON.stringify({ model }), [tool])
+    const tool = new native.Tool(JSON.stringify({ name: 'calculator', description: 'Perform basic arithmetic operations' }))
+    const agent = new native.Agent(bridge, 1, JSON.stringify({ model }), undefined)
+    agent.setTools([tool], [3], [undefined])
     agent.subscribe(1)
-    agent.prompt('"What is 15 multiplied by 23?"', 2, false)
+    agent.prompt('"What is 15 multiplied by 23?"', 2, false, false)
     bridge.hold()
   })
   return texts
@@ -84,7 +85,8 @@ test('results and errors are canonical JSON too', async () => {
     JSON.stringify(done),
     /^\{"outcome":"completed","text":"x","message":\{"role":"assistant",.*"stop_reason":"stop",.*\},"messages":\[.*"cache_read":0.*\],"usage":\{.*\},"turns":1\}$/,
   )
-  const failed = await scripted([[{ error: { kind: 'rate_limited', message: 'slow down', http_status: 429, retry_after_ms: 5 } }]])
+  const error = { kind: 'rate_limited', message: 'slow down', http_status: 429, retryable: false, retry_after_ms: 5 }
+  const failed = await scripted([[{ error }]])
     .prompt('go')
     .catch((error) => error)
   assert.equal(

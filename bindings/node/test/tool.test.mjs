@@ -193,6 +193,8 @@ test('what is wrong with a tool is told when it is made', () => {
     [{ name: 5, execute }, 'tool: name: expected text, got 5'],
     [{ name: 't' }, 'tool "t": execute: expected a function, got nothing'],
     [{ name: 't', execute: 'x' }, 'tool "t": execute: expected a function, got string'],
+    [{ name: 't', execute, prepareArguments: {} }, 'tool "t": prepareArguments: expected a function, got object'],
+    [{ name: 't', execute, timeoutMs: -1 }, 'tool: timeoutMs: expected milliseconds (0 for no limit), got -1'],
     [{ name: 't', execute, paramters: {} }, 'unknown tool field "paramters"; did you mean "parameters"?'],
     [{ name: 't', execute, execution_Mode: 'x' }, 'unknown tool field "execution_Mode"; did you mean "executionMode"?'],
     [{ name: 't', execute, executionMode: 'serial' }, 'tool: executionMode: expected "parallel" or "sequential", got "serial"'],
@@ -219,7 +221,10 @@ test('what a tool says of itself', () => {
     ['t', 'd', 'T', parameters, 'sequential'],
   )
   const least = tool({ name: 't', execute() {} })
-  assert.deepEqual([least.label, least.description, least.executionMode], ['t', '', undefined])
+  assert.deepEqual(
+    [least.label, least.description, least.executionMode, least.timeoutMs, least.prepareArguments],
+    ['t', '', undefined, 0, undefined],
+  )
 })
 
 test('a run inside a tool of its own agent is refused, not a deadlock', async () => {
@@ -269,6 +274,52 @@ test('tools see what AsyncLocalStorage gave where the run was started', async ()
   const run = storage.run('second', () => agent.stream('go'))
   const second = await run.result()
   assert.deepEqual([...toolTexts(first), ...toolTexts(second)], [['first', false], ['second', false]])
+})
+
+test('a call goes on when its tool is taken away meanwhile', async () => {
+  const agent = scripted([calls(['a', 'first'], ['b', 'second']), calls(['c', 'first']), says('x')])
+  const first = does('first', async (_, { sleep }) => {
+    agent.tools = []
+    await sleep(10)
+    return 'still here'
+  })
+  // Not yet taken up on this thread when the first takes both away.
+  const second = does('second', () => 'here too')
+  agent.tools = [first, second]
+  assert.deepEqual(toolTexts(await agent.prompt('go')), [
+    ['still here', false],
+    ['here too', false],
+    ['there is no tool named "first"; the tools are: none', true],
+  ])
+})
+
+test('arguments are put right before they are checked', async () => {
+  const parameters = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+  const put = (prepareArguments) => does('t', ({ n }) => n, { parameters, prepareArguments })
+  for (const [prepare, answer] of [
+    [({ N }) => ({ n: N }), ['1', false]],
+    [async ({ N }, { signal, sleep }) => ({ n: (await sleep(1000)) && !signal.aborted ? N + 1 : 0 }), ['2', false]],
+    [() => undefined, [/\/n: is required/, true]],
+    [() => 5, [/prepare_arguments of t failed: expected an object of arguments, got 5/, true]],
+    [() => ({ n: 1n }), [/prepare_arguments of t failed: what prepareArguments gave is not JSON: "n": the BigInt 1n is not JSON/, true]],
+    [() => { throw new Error('no idea') }, [/prepare_arguments of t failed: no idea/, true]],
+  ]) {
+    const agent = scripted([calls(['a', 't', { N: 1 }]), says('x')], { tools: [put(prepare)] })
+    const [[text, isError]] = toolTexts(await agent.prompt('go'))
+    if (answer[0] instanceof RegExp) assert.match(text, answer[0])
+    else assert.equal(text, answer[0])
+    assert.equal(isError, answer[1])
+  }
+})
+
+test('a tool may take only so long', async () => {
+  const agent = scripted([calls(['a', 'slow'], ['b', 'quick']), says('x')], {
+    toolTimeoutMs: 5000,
+    tools: [does('slow', (_, { sleep }) => sleep(60_000), { timeoutMs: 1000 }), does('quick', async (_, { sleep }) => void (await sleep(2000)))],
+  })
+  const [slow, quick] = toolTexts(await agent.prompt('go'))
+  assert.match(slow[0], /1000/)
+  assert.deepEqual([slow[1], quick[1]], [true, false])
 })
 
 test('a tool that is never answered and forgotten fails its call', async () => {

@@ -38,7 +38,7 @@ pub struct Context {
 /// # Errors
 /// `invalid_argument` for an unusable model or an empty prompt; `invalid_state` without a runtime or after its shutdown.
 pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> Result<Run, Error> {
-    settings.for_loop(context)?.start(Some(prompts.into()), true)
+    settings.for_loop(context)?.start(Some(prompts.into()), true, false)
 }
 
 /// Goes on with a context as it stands, adding no message; see [`run`].
@@ -46,7 +46,15 @@ pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> R
 /// # Errors
 /// As [`run`]; `invalid_state` when the context has no message, or ends with an answer.
 pub fn resume(context: &Context, settings: &Agent) -> Result<Run, Error> {
-    settings.for_loop(context)?.start(None, true)
+    settings.for_loop(context)?.start(None, true, false)
+}
+
+/// [`run`], or [`resume`] where there are no prompts, of a run that was aborted before it began; see [`Agent::start_aborted`].
+///
+/// # Errors
+/// As [`run`] and [`resume`].
+pub fn start_aborted(context: &Context, prompts: Option<Prompt>, settings: &Agent) -> Result<Run, Error> {
+    settings.for_loop(context)?.start_aborted(prompts, true)
 }
 
 impl Agent {

@@ -159,7 +159,8 @@ impl Driver {
     /// One try: shows the model's deltas as they come. An abort ends it at once, without an error of its own.
     async fn stream(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
         let sink = DeltaSink::default();
-        let mut call = std::pin::pin!(catch_panic(model.stream(request, &sink)));
+        // A model of the host's own is one more callback of it.
+        let mut call = std::pin::pin!(self.scope.clone().enter(catch_panic(model.stream(request, &sink))));
         let abort = self.run.abort.clone();
         let mut abort = std::pin::pin!(abort.cancelled());
         let mut watch = Watch::new(self.clock.clone(), &self.offered.settings.limits, model.info().provider);

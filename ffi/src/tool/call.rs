@@ -6,8 +6,10 @@ use std::sync::{Mutex, OnceLock};
 
 use agent_loop::{Error, ErrorKind, PendingCall, ToolContext};
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
 use super::lock;
+use super::middleware::Place;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{borrow, take_back, wanted};
@@ -23,19 +25,43 @@ pub struct agent_tool_call_t {
     /// The texts lent of single arguments.
     strings: Mutex<BTreeMap<String, Text>>,
     /// There until it is answered.
-    pending: Mutex<Option<PendingCall>>,
+    pending: Mutex<Option<Pending>>,
+}
+
+/// Whom the answer is for.
+pub(super) enum Pending {
+    /// A tool's call, which its tool answers.
+    Tool(PendingCall),
+    /// A call on its way through the chain around the tool, which a middleware answers.
+    Link(Place, oneshot::Sender<Result<Value, String>>),
+}
+
+impl Pending {
+    fn answer(self, answer: Result<Value, String>) {
+        match (self, answer) {
+            (Pending::Tool(call), Ok(value)) => call.respond(value),
+            (Pending::Tool(call), Err(message)) => call.fail(message),
+            // Nobody waits any more when the call was given up.
+            (Pending::Link(_, sender), answer) => drop(sender.send(answer)),
+        }
+    }
 }
 
 impl agent_tool_call_t {
     pub(super) fn new(call: PendingCall) -> agent_tool_call_t {
+        let (context, arguments) = (call.context().clone(), call.arguments().clone());
+        agent_tool_call_t::with(context, arguments, Pending::Tool(call))
+    }
+
+    pub(super) fn with(context: ToolContext, arguments: Map<String, Value>, pending: Pending) -> agent_tool_call_t {
         agent_tool_call_t {
-            context: call.context().clone(),
-            id: Text::new(call.id()),
-            name: Text::new(call.name()),
-            arguments: call.arguments().clone(),
+            id: Text::new(context.id()),
+            name: Text::new(context.name()),
+            context,
+            arguments,
             json: OnceLock::new(),
             strings: Mutex::default(),
-            pending: Mutex::new(Some(call)),
+            pending: Mutex::new(Some(pending)),
         }
     }
 
@@ -53,16 +79,29 @@ impl agent_tool_call_t {
         Error::invalid_argument(format!("argument {name:?} of {} is not {what}: {value}", self.context.name()))
     }
 
-    /// The call, to be answered by whoever takes it.
-    fn take(&self) -> Result<PendingCall, Error> {
-        lock(&self.pending).take().ok_or_else(|| self.answered())
+    fn answer(&self, answer: Result<Value, String>) -> Result<(), Error> {
+        let pending = lock(&self.pending).take().ok_or_else(|| self.answered())?;
+        pending.answer(answer);
+        Ok(())
     }
 
     fn update(&self, partial: Value) -> Result<(), Error> {
         let pending = lock(&self.pending);
+        pending.as_ref().ok_or_else(|| self.answered())?;
         // Under the lock: an update may not overtake the answer.
-        pending.as_ref().ok_or_else(|| self.answered())?.context().update(partial);
+        self.context.update(partial);
         Ok(())
+    }
+
+    /// The call's place in the chain of middleware.
+    pub(super) fn place(&self) -> Result<Place, Error> {
+        match lock(&self.pending).as_ref().ok_or_else(|| self.answered())? {
+            Pending::Link(place, _) => Ok(place.clone()),
+            Pending::Tool(_) => {
+                let text = format!("this call of {} is the tool's own; only a middleware has a next", self.context.name());
+                Err(Error::new(ErrorKind::InvalidState, text))
+            }
+        }
     }
 
     fn answered(&self) -> Error {
@@ -241,7 +280,7 @@ pub unsafe extern "C" fn agent_tool_call_respond(
         guard(error, || {
             let call = borrow(call, "call")?;
             let text = text::required(text, length, "text")?;
-            call.take()?.respond(text.into());
+            call.answer(Ok(text.into()))?;
             Ok(AGENT_OK)
         })
     }
@@ -260,7 +299,7 @@ pub unsafe extern "C" fn agent_tool_call_respond_json(
         guard(error, || {
             let call = borrow(call, "call")?;
             let value = text::json(json, length, "json")?;
-            call.take()?.respond(value);
+            call.answer(Ok(value))?;
             Ok(AGENT_OK)
         })
     }
@@ -279,7 +318,7 @@ pub unsafe extern "C" fn agent_tool_call_fail(
         guard(error, || {
             let call = borrow(call, "call")?;
             let message = text::required(message, length, "message")?;
-            call.take()?.fail(message);
+            call.answer(Err(message.to_owned()))?;
             Ok(AGENT_OK)
         })
     }

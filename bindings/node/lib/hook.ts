@@ -1,0 +1,216 @@
+/**
+ * Hooks: functions of the application that a run asks on its way. They may answer later; the run waits for them.
+ */
+
+import type { ErrorInfo } from './errors.js'
+import { OUTPUT } from './event.js'
+import type { ToolOutput } from './event.js'
+import { jsonOfAnswer, textOf } from './json.js'
+import { MESSAGE, canonicalPrompt } from './message.js'
+import type {
+  AssistantMessage,
+  Canonical,
+  ImageBlock,
+  Message,
+  MessageInput,
+  PromptInput,
+  StandardMessage,
+  TextBlock,
+  ToolResultMessage,
+} from './message.js'
+import type { NativeCall } from './native.js'
+import type { ModelOptions, ThinkingLevel } from './options.js'
+import { RESULT as RUN_RESULT } from './run.js'
+import type { RunResult } from './run.js'
+import { ERROR, Shape, isObject } from './shape.js'
+import { RESULT, Tool } from './tool.js'
+import { withHookContext } from './work.js'
+import type { HookContext } from './work.js'
+
+/** What a hook may give, now or later; nothing changes nothing. */
+export type HookAnswer<T> = T | null | undefined | void | PromiseLike<T | null | undefined | void>
+
+/** A call that is about to run. */
+export interface BeforeToolCall extends Canonical {
+  toolCallId: string
+  toolName: string
+  /** Checked. */
+  arguments: Record<string, any>
+  /** The message that made the call. */
+  message: AssistantMessage
+}
+
+/** What becomes of a call: it runs; or it does not, and the model is told why; or it runs with other arguments, checked again. */
+export type ToolDecision = { block: true; reason?: string } | { block?: false; arguments?: Record<string, unknown> }
+
+/** A call that ran, well or not. */
+export interface AfterToolCall extends Canonical {
+  toolCallId: string
+  toolName: string
+  /** What the tool got. */
+  arguments: Record<string, any>
+  result: ToolOutput
+  isError: boolean
+}
+
+/** What is to be different in a tool's answer; what is left out stays. */
+export interface ToolOverride {
+  content?: string | readonly (TextBlock | ImageBlock)[]
+  /** Null is a value. */
+  details?: unknown
+  isError?: boolean
+  /** Whether the run may end here. */
+  terminate?: boolean
+}
+
+/** A turn that is over. */
+export interface TurnSummary extends Canonical {
+  /** From 1 on. */
+  turn: number
+  message: AssistantMessage
+  toolResults: ToolResultMessage[]
+}
+
+/** What is to be different for the rest of the run; what is left out stays. The agent's conversation and state stay too. */
+export interface TurnChange {
+  context?: {
+    systemPrompt?: string
+    /** What the model sees from now on; what the run adds comes after it. */
+    messages?: readonly MessageInput[]
+    /** Those of the agent's tools that are offered, or their names. */
+    tools?: readonly (Tool | string)[]
+  }
+  /** `provider/id`, or an object. */
+  model?: string | ModelOptions
+  thinkingLevel?: ThinkingLevel
+}
+
+/** A request about to be sent. */
+export interface Payload extends Canonical {
+  provider: string
+  /** The model's id there. */
+  model: string
+  /** The request's body, as the provider has it. */
+  payload: Record<string, any>
+}
+
+/** The head of an HTTP answer. */
+export interface ResponseHead extends Canonical {
+  provider: string
+  status: number
+  /** By lower-case name; several of one name are joined with commas. */
+  headers: Record<string, string>
+}
+
+/** Something failed. */
+export interface Failure extends Canonical {
+  error: ErrorInfo
+  /** Which try of the model call this was, from 1 on; 0 when it was none. */
+  attempt: number
+  /** Whether another try follows. */
+  willRetry: boolean
+}
+
+/**
+ * The hooks of an agent. Each gets what it is about, and a context with a signal and `sleep`. What one throws is its failure: of a
+ * tool's call, the call's error result; before a model call, an error of the kind `callback` that ends the run; of those that only
+ * look on, a `diagnostic`.
+ */
+export interface Hooks {
+  /** Before each model call: gives the messages that the model is to see, for this call only. */
+  transformContext: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
+  /**
+   * Before each model call, after `transformContext`: makes messages of the three standard roles of what there is. Without it,
+   * other roles are dropped.
+   */
+  convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly (StandardMessage | MessageInput)[]>
+  /** Before each model call: gives the API key for a provider; nothing for the configured one. */
+  getApiKey: (provider: string, context: HookContext) => HookAnswer<string>
+  /** Before a tool runs: lets the call run, blocks it with a reason, or replaces its arguments. */
+  beforeToolCall: (call: BeforeToolCall, context: HookContext) => HookAnswer<ToolDecision>
+  /** After a tool ran, well or not: may replace parts of its answer. */
+  afterToolCall: (call: AfterToolCall, context: HookContext) => HookAnswer<ToolOverride>
+  /** After each turn that may be followed by another: may change what the rest of the run is made with. */
+  prepareNextTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<TurnChange>
+  /** After each turn: true ends the run here, with the outcome `stopped`. */
+  shouldStopAfterTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<boolean>
+  /** With each poll of the steering queue: gives more such messages. */
+  getSteeringMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
+  /** With each poll of the follow-up queue: gives more such messages. */
+  getFollowUpMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
+  /** Before each model call: sees the request's body; may give another. */
+  onPayload: (request: Payload, context: HookContext) => HookAnswer<Record<string, unknown>>
+  /** When an answer's head has come, of each try. */
+  onResponse: (response: ResponseHead, context: HookContext) => unknown
+  /** When a model call fails, and when anything else ends the run in an error. */
+  onError: (failure: Failure, context: HookContext) => unknown
+  /** Before a run: gets the messages that it begins with; none for `resume`. */
+  beforeRun: (prompts: Message[], context: HookContext) => unknown
+  /** After a run's last event. */
+  afterRun: (result: RunResult, context: HookContext) => unknown
+}
+
+/** The name of a hook. */
+export type HookName = keyof Hooks
+
+/** How a hook's input and answer cross: what the function is called with, and what its answer is in canonical form. */
+interface Form {
+  readonly input: (value: unknown) => unknown[]
+  readonly answer: (value: unknown) => unknown
+}
+
+const asItIs = (value: unknown): unknown => value
+const nothing = (): null => null
+const shaped =
+  (shape: Shape) =>
+  (value: unknown): unknown[] => [shape.camel(value)]
+const field =
+  (name: string) =>
+  (value: unknown): unknown[] => [MESSAGE.camel((value as Record<string, unknown>)[name])]
+const messages = (value: unknown): unknown => MESSAGE.canonical(value)
+const none = (): unknown[] => []
+
+const TURN = Shape.written([], { message: MESSAGE, tool_results: MESSAGE })
+const CHANGE = new Shape(['thinking_level'], { context: new Shape(['system_prompt'], { messages: MESSAGE }) })
+
+/** Tools may be given themselves; the core wants their names. */
+function turnChange(value: unknown): unknown {
+  const change = CHANGE.canonical(value)
+  if (!isObject(change) || !isObject(change.context) || !Array.isArray(change.context.tools)) return change
+  const tools = change.context.tools.map((tool: unknown) => (tool instanceof Tool ? tool.name : tool))
+  return { ...change, context: { ...change.context, tools } }
+}
+
+const FORMS: Readonly<Record<HookName, Form>> = {
+  transformContext: { input: field('messages'), answer: messages },
+  convertToLlm: { input: field('messages'), answer: messages },
+  getApiKey: { input: field('provider'), answer: asItIs },
+  beforeToolCall: { input: shaped(Shape.written(['tool_call_id', 'tool_name'], { message: MESSAGE })), answer: asItIs },
+  afterToolCall: {
+    input: shaped(Shape.written(['tool_call_id', 'tool_name', 'is_error'], { result: OUTPUT })),
+    answer: (value) => RESULT.canonical(value),
+  },
+  prepareNextTurn: { input: shaped(TURN), answer: turnChange },
+  shouldStopAfterTurn: { input: shaped(TURN), answer: asItIs },
+  getSteeringMessages: { input: none, answer: canonicalPrompt },
+  getFollowUpMessages: { input: none, answer: canonicalPrompt },
+  onPayload: { input: shaped(Shape.written([])), answer: asItIs },
+  onResponse: { input: shaped(Shape.written([])), answer: nothing },
+  onError: { input: shaped(Shape.written(['will_retry'], { error: ERROR })), answer: nothing },
+  beforeRun: { input: field('prompts'), answer: nothing },
+  afterRun: { input: shaped(RUN_RESULT), answer: nothing },
+}
+
+/** @internal All hooks. */
+export const HOOKS = Object.keys(FORMS) as readonly HookName[]
+
+/** @internal Asks a hook and answers its call. */
+export async function runHook(name: HookName, hook: (...args: any[]) => unknown, call: NativeCall): Promise<void> {
+  try {
+    const { input, answer } = FORMS[name]
+    const given = await withHookContext(call, (context) => hook(...input(JSON.parse(call.input)), context))
+    call.respond(jsonOfAnswer(`what ${name} gave`, answer(given)))
+  } catch (error) {
+    call.fail(textOf(error))
+  }
+}

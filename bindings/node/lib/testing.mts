@@ -1,0 +1,5 @@
+/**
+ * The same for `import`; see `index.mts`.
+ */
+
+export * from './testing.js'

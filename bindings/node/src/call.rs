@@ -1,0 +1,198 @@
+//! Calls on their way to JavaScript and back: of a tool, of a hook, of a middleware. They differ in what they know of.
+
+use std::sync::Arc;
+
+use agent_loop::{CancellationToken, HookContext, MiddlewareCall, ToolContext};
+use napi_derive::napi;
+use serde_json::{Map, Value, json};
+
+use crate::bridge::{Link, Waiting};
+use crate::error::{Result, invalid_argument, thrown};
+use crate::runtime;
+
+/// What a callback does its work for. Cheap to clone, but for a middleware's arguments.
+#[derive(Clone)]
+pub(crate) enum Work {
+    /// A tool's call.
+    Tool(ToolContext),
+    /// A tool's call on its way through the middleware.
+    Middleware(MiddlewareCall),
+    /// A hook, or a tool's `prepareArguments`.
+    Hook(HookContext),
+}
+
+impl Work {
+    fn tool(&self) -> Option<&ToolContext> {
+        match self {
+            Work::Tool(context) => Some(context),
+            Work::Middleware(call) => Some(call.context()),
+            Work::Hook(_) => None,
+        }
+    }
+
+    fn cancel_token(&self) -> &CancellationToken {
+        match self {
+            Work::Tool(context) => context.cancel_token(),
+            Work::Middleware(call) => call.context().cancel_token(),
+            Work::Hook(context) => context.cancel_token(),
+        }
+    }
+}
+
+/// A call that waits for its answer. When JavaScript lets go of it unanswered, the call fails.
+#[napi]
+pub struct Call {
+    link: Arc<Link>,
+    number: u32,
+    input: String,
+    work: Work,
+    /// Cancelled when nobody waits for the answer any more.
+    over: CancellationToken,
+}
+
+impl Call {
+    pub(crate) fn new(link: &Arc<Link>, waiting: Waiting, work: Work, input: String) -> Call {
+        let over = work.tool().map(|context| context.over_token().clone()).unwrap_or_default();
+        let number = link.keep(waiting);
+        Call { link: Arc::clone(link), number, input, work, over }
+    }
+
+    fn answer(&self, answer: impl FnOnce(Waiting)) {
+        if let Some(waiting) = self.link.answered(self.number) {
+            answer(waiting);
+        }
+        if let Work::Hook(_) = self.work {
+            self.over.cancel();
+        }
+    }
+}
+
+#[napi]
+impl Call {
+    /// The id of the tool's call; empty for a hook.
+    #[napi(getter, catch_unwind)]
+    pub fn id(&self) -> &str {
+        self.work.tool().map(ToolContext::id).unwrap_or_default()
+    }
+
+    /// The tool's name; empty for a hook.
+    #[napi(getter, catch_unwind)]
+    pub fn name(&self) -> &str {
+        self.work.tool().map(ToolContext::name).unwrap_or_default()
+    }
+
+    /// The tool's arguments, or the hook's input, as JSON.
+    #[napi(getter, catch_unwind)]
+    pub fn input(&self) -> &str {
+        &self.input
+    }
+
+    /// Whether the answer is no longer wanted.
+    #[napi(getter, catch_unwind)]
+    pub fn is_cancelled(&self) -> bool {
+        self.work.cancel_token().is_cancelled()
+    }
+
+    /// Answers with a value in JSON.
+    #[napi(catch_unwind)]
+    pub fn respond(&self, value: String) {
+        let said = serde_json::from_str(&value).map_err(|error| format!("the answer is not JSON: {error}"));
+        self.answer(|waiting| give(waiting, said));
+    }
+
+    /// Answers that the call failed.
+    #[napi(catch_unwind)]
+    pub fn fail(&self, message: String) {
+        self.answer(|waiting| give(waiting, Err(message)));
+    }
+
+    /// Tells how far the tool is, in JSON.
+    #[napi(catch_unwind)]
+    pub fn update(&self, value: String) {
+        if let Some(context) = self.work.tool() {
+            context.update(serde_json::from_str(&value).unwrap_or(Value::String(value)));
+        }
+    }
+
+    /// Runs what comes after a middleware, with other arguments in JSON or with its own, then settles the ticket with
+    /// `{result}` or `{error}`.
+    #[napi(catch_unwind)]
+    pub fn next(&self, arguments: Option<String>, ticket: u32) -> Result<()> {
+        let Work::Middleware(call) = &self.work else {
+            return Err(invalid_argument("next is for middleware"));
+        };
+        let arguments: Map<String, Value> = match arguments {
+            Some(text) => serde_json::from_str(&text)
+                .map_err(|_| invalid_argument(format!("next: expected an object of arguments, got {text}")))?,
+            None => call.arguments().clone(),
+        };
+        let (link, next) = (Arc::clone(&self.link), call.next(arguments));
+        let rest = async move {
+            let said = tokio::select! {
+                said = next => said,
+                () = link.closing().cancelled() => return,
+            };
+            let said = match said {
+                Ok(result) => json!({ "result": result }),
+                Err(error) => json!({ "error": error }),
+            };
+            link.settle(ticket, Some(said.to_string()));
+        };
+        runtime::runtime().map_err(|e| thrown(&e))?.spawn(rest);
+        Ok(())
+    }
+
+    /// Settles the ticket when the call is cancelled; not after it had its answer.
+    #[napi(catch_unwind)]
+    pub fn watch(&self, ticket: u32) -> Result<()> {
+        watch(&self.link, self.work.cancel_token(), &self.over, ticket)
+    }
+
+    /// Waits in the engine's time, then settles the ticket with `true`, or at once with `false` when the call is cancelled.
+    #[napi(catch_unwind)]
+    pub fn sleep(&self, ms: f64, ticket: u32) -> Result<()> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and that is meant
+        let (link, work, ms) = (Arc::clone(&self.link), self.work.clone(), ms as u64);
+        let sleep = async move {
+            let passed = match work {
+                Work::Tool(context) => context.sleep(ms).await,
+                Work::Middleware(call) => call.context().sleep(ms).await,
+                Work::Hook(context) => context.sleep(ms).await,
+            };
+            link.settle(ticket, Some(passed.to_string()));
+        };
+        runtime::runtime().map_err(|e| thrown(&e))?.spawn(sleep);
+        Ok(())
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.answer(drop);
+    }
+}
+
+fn give(waiting: Waiting, said: std::result::Result<Value, String>) {
+    match (waiting, said) {
+        (Waiting::Tool(call), Ok(value)) => call.respond(value),
+        (Waiting::Tool(call), Err(message)) => call.fail(message),
+        // Nobody waits any more when the run was given up.
+        (Waiting::Answer(sender), said) => drop(sender.send(said)),
+        // Model calls have their own way.
+        (Waiting::Model(_), _) => {}
+    }
+}
+
+/// Settles the ticket when the one is cancelled before the other.
+pub(crate) fn watch(link: &Arc<Link>, cancelled: &CancellationToken, over: &CancellationToken, ticket: u32) -> Result<()> {
+    let (link, cancelled, over) = (Arc::clone(link), cancelled.clone(), over.clone());
+    let watch = async move {
+        tokio::select! {
+            biased;
+            () = cancelled.cancelled() => link.settle(ticket, None),
+            () = over.cancelled() => {}
+        }
+    };
+    runtime::runtime().map_err(|e| thrown(&e))?.spawn(watch);
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Hooks: questions to JavaScript, in the JSON that the core has for them.
+
+use std::sync::Arc;
+
+use agent_loop::{HookContext, HookKind, JsonHook};
+use napi_derive::napi;
+use serde_json::Value;
+
+use crate::bridge::Callback;
+use crate::call::Work;
+use crate::error::{Result, invalid_argument};
+
+/// The canonical names of all hooks, for the test that holds `lib/hook.ts` to them.
+#[napi(catch_unwind)]
+pub fn hook_names() -> Vec<&'static str> {
+    HookKind::ALL.iter().map(|kind| kind.as_str()).collect()
+}
+
+/// The hook of that canonical name.
+pub(crate) fn kind(name: &str) -> Result<HookKind> {
+    HookKind::parse(name).ok_or_else(|| invalid_argument(format!("there is no hook {name:?}")))
+}
+
+/// A hook that asks JavaScript.
+pub(crate) fn of_callback(callback: Callback) -> JsonHook {
+    Arc::new(move |input: Value, context: HookContext| {
+        let callback = callback.clone();
+        Box::pin(async move { callback.ask(Work::Hook(context), input.to_string()).await })
+    })
+}

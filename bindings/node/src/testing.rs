@@ -1,0 +1,16 @@
+//! Checking streams of events.
+
+use napi_derive::napi;
+use serde_json::Value;
+
+use crate::error::{Result, invalid_argument, thrown};
+use crate::message;
+
+/// Fails when the events, a JSON array, are not a stream that the loop can give.
+#[napi(catch_unwind)]
+pub fn check_events(events: String) -> Result<()> {
+    match message::read("events", &events).map_err(|e| thrown(&e))? {
+        Value::Array(events) => agent_loop::testing::check_events(&events).map_err(|e| thrown(&e)),
+        other => Err(invalid_argument(format!("events: expected a list of events, got {other}"))),
+    }
+}

@@ -1,0 +1,92 @@
+// Middleware: around the execution of tools, in order.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { does, calls, says, scripted, toolTexts } from './helpers.mjs'
+
+/** What one call comes to with these middlewares. */
+async function through(middleware, execute = ({ n }) => `got ${n}`) {
+  const agent = scripted([calls(['a', 't', { n: 1 }]), says('x')], { tools: [does('t', execute)], middleware })
+  const [answer] = toolTexts(await agent.prompt('go'))
+  return answer
+}
+
+test('links run in order, each around the next', async () => {
+  const log = []
+  const link = (name) => async (call, next) => {
+    log.push(`${name} in ${call.id} ${call.name} ${JSON.stringify(call.arguments)}`)
+    const result = await next()
+    log.push(`${name} out`)
+    return result
+  }
+  const agent = scripted([calls(['a', 't', { n: 1 }]), says('x')], { tools: [does('t', () => void log.push('tool'))], middleware: [link('one')] })
+  agent.addMiddleware(link('two'))
+  await agent.prompt('go')
+  assert.deepEqual(log, ['one in a t {"n":1}', 'two in a t {"n":1}', 'tool', 'two out', 'one out'])
+})
+
+test('next gives a full result, which may be changed', async () => {
+  let full
+  const answer = await through([
+    async (_, next) => {
+      full = await next()
+      return { ...full, content: [{ type: 'text', text: 'changed' }], isError: true }
+    },
+  ])
+  assert.deepEqual(full, { content: [{ type: 'text', text: 'got 1' }], details: null, isError: false, terminate: false })
+  assert.deepEqual(answer, ['changed', true])
+})
+
+test('other arguments, more than once, or not at all', async () => {
+  assert.deepEqual(await through([(_, next) => next({ n: 2 })]), ['got 2', false])
+  assert.deepEqual(await through([async (call, next) => (await next({ n: 5 }), next(call.arguments))]), ['got 1', false])
+  assert.deepEqual(await through([() => 'instead']), ['instead', false])
+  assert.deepEqual(await through([() => {}]), ['', false])
+})
+
+test('what the tool throws, next throws; what a link throws goes to the model', async () => {
+  const fails = () => { throw new Error('no such city') }
+  assert.deepEqual(await through([(_, next) => next()], fails), ['no such city', true])
+  assert.deepEqual(await through([(_, next) => next().catch((error) => `caught: ${error.message}`)], fails), ['caught: no such city', false])
+  assert.deepEqual(await through([() => { throw new TypeError('broken link') }]), ['broken link', true])
+  assert.deepEqual(await through([() => 1n]), ["the middleware's result is not JSON: the BigInt 1n is not JSON", true])
+  assert.match((await through([(_, next) => next(5)]))[0], /^next: expected an object of arguments, got 5$/)
+  assert.match((await through([(_, next) => next({ n: 1n })]))[0], /^next: "n": the BigInt 1n is not JSON$/)
+})
+
+test('a link has what the tool has: signal, update, sleep', async () => {
+  const events = []
+  const agent = scripted([calls(['a', 't']), says('x')], {
+    tools: [does('t', (_, { sleep }) => sleep(1000))],
+    middleware: [
+      async ({ context: { signal, update, sleep, toolCallId } }, next) => {
+        assert.ok(signal instanceof AbortSignal)
+        update('soon')
+        assert.equal(await sleep(2000), true)
+        return { ...(await next()), details: toolCallId }
+      },
+    ],
+  })
+  agent.subscribe((event) => void events.push(event))
+  await agent.prompt('go')
+  assert.equal(events.find((event) => event.type === 'tool_execution_update').partialResult.content[0].text, 'soon')
+  const end = events.find((event) => event.type === 'tool_execution_end')
+  assert.deepEqual([end.durationMs, end.result.details], [3000, 'a'])
+})
+
+test('a run inside a link of its own agent is refused', async () => {
+  let refused
+  const agent = scripted([calls(['a', 't']), says('x')], {
+    tools: [does('t', () => 'it')],
+    middleware: [async (_, next) => (await agent.prompt('go').catch((error) => (refused = error.kind)), next())],
+  })
+  await agent.prompt('go')
+  assert.equal(refused, 'invalid_state')
+})
+
+test('what is wrong with middleware is told when it is given', () => {
+  assert.throws(() => scripted([], { middleware: () => {} }), { message: 'option "middleware": expected a list of functions' })
+  assert.throws(() => scripted([], { middleware: [5] }), { message: 'option "middleware": [0]: expected a function, got number' })
+  assert.throws(() => scripted([]).addMiddleware(), { name: 'InvalidArgumentError', message: 'addMiddleware: expected a function, got nothing' })
+})

@@ -1,0 +1,186 @@
+// A provider of one's own: what it gets, what it gives, how it fails, and that it is not run away with.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Agent, OverloadedError, ProviderError } from 'agent-loop'
+import { checkEvents } from 'agent-loop/testing'
+
+import { does, play, toolTexts } from './helpers.mjs'
+
+const own = (provider, options = {}) => new Agent({ model: 'acme/my-model', provider, ...options })
+
+test('a generator answers', async () => {
+  const agent = own(async function* () {
+    yield 'Hel'
+    yield { text: 'lo' }
+    yield { end: { stopReason: 'stop', rawStopReason: 'fin', responseId: 'r1', usage: { input: 3, output: 2, cacheRead: 1 } } }
+  })
+  const events = await play(agent.stream('go'))
+  checkEvents(events)
+  const message = agent.messages[1]
+  assert.deepEqual(
+    [message.content, message.provider, message.protocol, message.model, message.stopReason, message.rawStopReason, message.responseId],
+    [[{ type: 'text', text: 'Hello' }], 'acme', 'acme', 'my-model', 'stop', 'fin', 'r1'],
+  )
+  assert.deepEqual([message.usage.input, message.usage.output, message.usage.cacheRead], [3, 2, 1])
+})
+
+test('whatever gives pieces will do', async () => {
+  for (const provider of [
+    function* () { yield 'Hi' },
+    () => ['Hi'],
+    async () => ['H', 'i'],
+    () => ({ [Symbol.asyncIterator]: () => ({ done: false, async next() { return this.done ? { done: true } : ((this.done = true), { value: 'Hi', done: false }) } }) }),
+  ]) {
+    assert.equal((await own(provider).prompt('go')).text, 'Hi')
+  }
+})
+
+test('blocks, thinking and calls, whole or in pieces', async () => {
+  const answers = [
+    [
+      { thinking: 'Hm' },
+      { toolCall: { id: 'a', name: 't', arguments: { some_name: 1 } } },
+      { type: 'tool_call_start', contentIndex: 7, id: 'b', name: 't' },
+      { type: 'tool_call_delta', contentIndex: 7, delta: '{"some_name":' },
+      { type: 'tool_call_delta', contentIndex: 7, delta: '2}' },
+      { type: 'tool_call_end', contentIndex: 7 },
+    ],
+    [{ diagnostic: { code: 'odd', message: 'something odd', data: { a_b: 1 } } }, 'done'],
+  ]
+  const agent = own(() => answers.shift(), { tools: [does('t', (args) => args)] })
+  const events = await play(agent.stream('go'))
+  checkEvents(events)
+  assert.deepEqual(toolTexts({ messages: agent.messages }), [['{"some_name":1}', false], ['{"some_name":2}', false]])
+  assert.deepEqual(events.find((event) => event.type === 'diagnostic').data, { a_b: 1 })
+  assert.equal(agent.messages[1].content[0].thinking, 'Hm')
+})
+
+test('what a provider is asked', async () => {
+  let request
+  let signal
+  const agent = own(
+    async function* (asked, context) {
+      request = asked
+      signal = context.signal
+      yield 'ok'
+    },
+    {
+      systemPrompt: 'Be brief.',
+      tools: [does('t', () => 1, { parameters: { type: 'object', properties: { a_b: { type: 'string' } } } })],
+      thinkingLevel: 'low',
+      thinkingBudgets: { low: 100 },
+      temperature: 0,
+      maxTokens: 10,
+      stopSequences: ['END'],
+      toolChoice: { tool: 't' },
+      sessionId: 's1',
+      headers: { 'x-some_name': 'v' },
+      apiKey: 'secret',
+    },
+  )
+  await agent.prompt('go')
+  const { model, systemPrompt, messages, tools, thinkingLevel, options } = request
+  assert.deepEqual([model, systemPrompt, thinkingLevel, messages.length, messages[0].content[0].text], ['acme/my-model', 'Be brief.', 'low', 1, 'go'])
+  assert.deepEqual(tools, [{ name: 't', description: 'Does t.', parameters: { type: 'object', properties: { a_b: { type: 'string' } } } }])
+  assert.deepEqual(options, {
+    temperature: 0,
+    maxTokens: 10,
+    stopSequences: ['END'],
+    toolChoice: { tool: 't' },
+    sessionId: 's1',
+    thinkingBudgets: { minimal: 1024, low: 100, medium: 8192, high: 16384, xhigh: 32768 },
+    headers: { 'x-some_name': 'v' },
+  })
+  assert.ok(signal instanceof AbortSignal && !signal.aborted)
+  assert.match(JSON.stringify(request), /^\{"model":"acme\/my-model","system_prompt":.*"max_tokens":10/)
+  assert.doesNotMatch(JSON.stringify(request), /secret/)
+})
+
+test('what a provider throws ends the message in an error', async () => {
+  for (const [provider, expected] of [
+    [async function* () { yield 'a'; throw new Error('out of paper') }, { kind: 'provider', message: 'out of paper' }],
+    [() => { throw new TypeError('at once') }, { kind: 'provider', message: 'at once' }],
+    [async () => { throw 'text' }, { kind: 'provider', message: 'text' }],
+    [() => 5, { kind: 'provider', message: 'the provider gave number; expected a generator, or another iterable of pieces' }],
+    [() => undefined, { kind: 'provider', message: 'the provider gave undefined; expected a generator, or another iterable of pieces' }],
+    [() => [10n], { kind: 'provider', message: "the provider's piece is not JSON: the BigInt 10n is not JSON" }],
+    [() => [{ txet: 'x' }], { kind: 'provider', message: /^piece: unknown "txet"; known are text, thinking/ }],
+    [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^piece: end: a stop_reason of "error"/ }],
+    [() => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }], { kind: 'quota', httpStatus: 402, message: 'no money' }],
+  ]) {
+    const agent = own(provider, { maxRetries: 0 })
+    await assert.rejects(agent.prompt('go'), { provider: 'acme', ...expected })
+    assert.equal(agent.messages.at(-1).stopReason, 'error')
+  }
+})
+
+test('an error of the library keeps its kind, and is tried again where that helps', async () => {
+  let tries = 0
+  const flaky = own(
+    () => {
+      if (++tries === 1) throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true })
+      return ['better']
+    },
+    { retryBaseMs: 1 },
+  )
+  assert.equal((await flaky.prompt('go')).text, 'better')
+  const never = own(() => { throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true }) }, { maxRetries: 0 })
+  await assert.rejects(never.prompt('go'), OverloadedError)
+  await assert.rejects(own(() => [], { maxRetries: 0 }).prompt('go'), (error) => !(error instanceof ProviderError) && error.kind === 'protocol')
+})
+
+test('an abort fires the signal and closes the generator', async () => {
+  let closed = false
+  let aborted = false
+  const agent = own(async function* (_, { signal }) {
+    signal.addEventListener('abort', () => (aborted = true))
+    try {
+      for (;;) {
+        yield 'x'
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    } finally {
+      closed = true
+    }
+  })
+  const run = agent.stream('go')
+  for await (const event of run) if (event.type === 'text_delta') run.abort()
+  assert.equal((await run.result()).outcome, 'aborted')
+  for (let i = 0; i < 100 && !closed; i++) await new Promise((resolve) => setTimeout(resolve, 1))
+  assert.deepEqual([closed, aborted], [true, true])
+})
+
+test('a provider waits while nobody reads', async () => {
+  let given = 0
+  const agent = own(function* () {
+    while (given < 50_000) yield String(given++ % 10)
+  })
+  const run = agent.stream('go')
+  await run.next()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.ok(given < 10_000, `${given} pieces were taken from it`)
+  assert.equal((await run.result()).text.length, 50_000, 'and goes on when somebody does')
+})
+
+test('a provider wins over known ones, and may be any known name\'s', async () => {
+  const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5', provider: () => ['mine'] })
+  assert.equal((await agent.prompt('go')).text, 'mine')
+  assert.equal(agent.messages[1].provider, 'anthropic')
+})
+
+test('an answer that is never ended and forgotten fails', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const agent = own(async function* () { await new Promise(() => {}) })
+  const result = agent.prompt('go').catch((error) => error)
+  const timer = setInterval(gc, 10)
+  assert.equal((await result).message, 'the provider acme dropped the request without ending its answer')
+  clearInterval(timer)
+})
+
+test('a provider is a function', () => {
+  assert.throws(() => own('x'), { name: 'InvalidArgumentError', message: 'option "provider": expected a function, got string' })
+})

@@ -1,0 +1,108 @@
+//! An agent's state and its transcript: read at any time, changed between runs.
+
+use agent_loop::{Agent, Error};
+
+use super::agent_t;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::guard;
+use crate::handle::{borrow, hand_out, wanted};
+use crate::message::agent_messages_t;
+use crate::text::agent_text_t;
+
+/// The state in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_state_json(
+    agent: *const agent_t,
+    state: *mut *mut agent_text_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            hand_out(wanted(state, "state")?, agent_text_t::new(agent.state_json().to_string()));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// The conversation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages(
+    agent: *const agent_t,
+    messages: *mut *mut agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            hand_out(wanted(messages, "messages")?, agent_messages_t::new(agent.messages().iter().cloned()));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Replaces the conversation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_set_messages(
+    agent: *mut agent_t,
+    messages: *const agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: handles or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            agent.replace_messages(borrow(messages, "messages")?.list())?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Appends to the conversation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_append_messages(
+    agent: *mut agent_t,
+    messages: *const agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: handles or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            agent.append_messages(borrow(messages, "messages")?.list())?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Empties the conversation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_clear_messages(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: an agent or NULL, and an error to write or NULL.
+    unsafe { change(agent, error, Agent::clear_messages) }
+}
+
+/// Forgets the conversation, both queues and the last error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_reset(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: an agent or NULL, and an error to write or NULL.
+    unsafe { change(agent, error, Agent::reset) }
+}
+
+/// # Safety
+/// `agent` is an agent or null, `error` is null or may be written.
+unsafe fn change(
+    agent: *mut agent_t,
+    error: *mut *mut agent_error_t,
+    change: impl FnOnce(&Agent) -> Result<(), Error>,
+) -> agent_status_t {
+    // SAFETY: the caller's promise.
+    unsafe {
+        guard(error, || {
+            change(&borrow(agent, "agent")?.agent)?;
+            Ok(AGENT_OK)
+        })
+    }
+}

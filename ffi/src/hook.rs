@@ -1,0 +1,227 @@
+//! Hooks that are C functions: each is called with a call of its own, which it answers now or later, from any thread.
+
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_loop::{BoxFuture, Error, ErrorKind, HookContext, HookKind, JsonHook};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::agent::agent_t;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::{self, guard};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, where_it_may_block};
+use crate::text::{self, Text, lend};
+
+/// Before each model call: the messages the model is to see.
+pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
+/// Before each model call: messages of the three standard roles.
+pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
+/// Before each model call: the API key.
+pub const AGENT_HOOK_GET_API_KEY: i32 = 3;
+/// Before a tool runs.
+pub const AGENT_HOOK_BEFORE_TOOL_CALL: i32 = 4;
+/// After a tool ran.
+pub const AGENT_HOOK_AFTER_TOOL_CALL: i32 = 5;
+/// After each turn that may be followed by another.
+pub const AGENT_HOOK_PREPARE_NEXT_TURN: i32 = 6;
+/// After each turn: whether the run shall end.
+pub const AGENT_HOOK_SHOULD_STOP_AFTER_TURN: i32 = 7;
+/// With each poll of the steering queue.
+pub const AGENT_HOOK_GET_STEERING_MESSAGES: i32 = 8;
+/// With each poll of the follow-up queue.
+pub const AGENT_HOOK_GET_FOLLOW_UP_MESSAGES: i32 = 9;
+/// Before each model call: the request's body.
+pub const AGENT_HOOK_ON_PAYLOAD: i32 = 10;
+/// When an answer's head has come.
+pub const AGENT_HOOK_ON_RESPONSE: i32 = 11;
+/// When something failed.
+pub const AGENT_HOOK_ON_ERROR: i32 = 12;
+/// Before a run.
+pub const AGENT_HOOK_BEFORE_RUN: i32 = 13;
+/// After a run's last event.
+pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
+
+/// The number of a hook.
+fn number_of(kind: HookKind) -> i32 {
+    match kind {
+        HookKind::TransformContext => AGENT_HOOK_TRANSFORM_CONTEXT,
+        HookKind::ConvertToLlm => AGENT_HOOK_CONVERT_TO_LLM,
+        HookKind::GetApiKey => AGENT_HOOK_GET_API_KEY,
+        HookKind::BeforeToolCall => AGENT_HOOK_BEFORE_TOOL_CALL,
+        HookKind::AfterToolCall => AGENT_HOOK_AFTER_TOOL_CALL,
+        HookKind::PrepareNextTurn => AGENT_HOOK_PREPARE_NEXT_TURN,
+        HookKind::ShouldStopAfterTurn => AGENT_HOOK_SHOULD_STOP_AFTER_TURN,
+        HookKind::GetSteeringMessages => AGENT_HOOK_GET_STEERING_MESSAGES,
+        HookKind::GetFollowUpMessages => AGENT_HOOK_GET_FOLLOW_UP_MESSAGES,
+        HookKind::OnPayload => AGENT_HOOK_ON_PAYLOAD,
+        HookKind::OnResponse => AGENT_HOOK_ON_RESPONSE,
+        HookKind::OnError => AGENT_HOOK_ON_ERROR,
+        HookKind::BeforeRun => AGENT_HOOK_BEFORE_RUN,
+        HookKind::AfterRun => AGENT_HOOK_AFTER_RUN,
+    }
+}
+
+fn kind_of(number: i32) -> Result<HookKind, Error> {
+    let found = HookKind::ALL.iter().copied().find(|kind| number_of(*kind) == number);
+    found.ok_or_else(|| Error::invalid_argument(format!("hook: there is no hook {number}; use a constant AGENT_HOOK_...")))
+}
+
+/// A hook's function. It owns the call.
+pub type agent_hook_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t)>;
+pub(crate) type HookFunction = unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t);
+
+/// One question to a hook.
+pub struct agent_hook_call_t {
+    input: Text,
+    context: HookContext,
+    /// There until it is answered.
+    answer: Mutex<Option<oneshot::Sender<Result<Value, String>>>>,
+}
+
+impl agent_hook_call_t {
+    fn respond(&self, answer: Result<Value, String>) -> Result<(), Error> {
+        let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let sender = sender.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidState, "this call of a hook has its answer already; answer a call once")
+        })?;
+        // Nobody waits any more when the run was aborted.
+        let _ = sender.send(answer);
+        Ok(())
+    }
+}
+
+/// Asks a C function and waits for its answer.
+pub(crate) fn ask(
+    callback: Arc<Callback<HookFunction>>,
+    input: Text,
+    context: HookContext,
+) -> BoxFuture<'static, Result<Value, String>> {
+    Box::pin(async move {
+        let (sender, answer) = oneshot::channel();
+        let call = agent_hook_call_t { input, context, answer: Mutex::new(Some(sender)) };
+        where_it_may_block(move || {
+            let call = Box::into_raw(Box::new(call));
+            // SAFETY: the function and its userdata came together, and the call is now the function's.
+            unsafe { (callback.function)(callback.userdata(), call) };
+        });
+        answer.await.unwrap_or_else(|_| Err("its call was freed without an answer".to_owned()))
+    })
+}
+
+/// Sets or takes out a hook.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_set_hook(
+    agent: *mut agent_t,
+    hook: i32,
+    function: agent_hook_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: an agent or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            let kind = kind_of(hook)?;
+            let hook = callback.optional().map(|callback| {
+                let callback = Arc::new(callback);
+                Arc::new(move |input: Value, context| ask(Arc::clone(&callback), Text::new(input.to_string()), context))
+                    as JsonHook
+            });
+            agent.set_json_hook(kind, hook);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// What the hook is asked.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_input(call: *const agent_hook_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&call.as_ref()?.input)) }
+}
+
+/// Whether the answer is no longer wanted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_is_cancelled(call: *const agent_hook_call_t) -> bool {
+    // SAFETY: a call or NULL.
+    guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
+}
+
+/// Waits in the engine's time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_sleep(
+    call: *const agent_hook_call_t,
+    ms: u64,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            if borrow(call, "call")?.context.sleep_blocking(ms) {
+                return Ok(AGENT_OK);
+            }
+            Err(Error::new(ErrorKind::Aborted, "the call of a hook was cancelled: its run was aborted"))
+        })
+    }
+}
+
+/// Answers with JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_respond_json(
+    call: *mut agent_hook_call_t,
+    json: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            call.respond(Ok(text::json(json, length, "json")?))?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Says that the hook failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_fail(
+    call: *mut agent_hook_call_t,
+    message: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            call.respond(Err(text::required(message, length, "message")?.to_owned()))?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Releases a call; an unanswered one has failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_hook_call_free(call: *mut agent_hook_call_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(call) }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_hook_has_a_number_of_its_own() {
+        let numbers: Vec<i32> = HookKind::ALL.iter().map(|kind| number_of(*kind)).collect();
+        assert_eq!(numbers, (1..=HookKind::ALL.len() as i32).collect::<Vec<_>>());
+        for kind in HookKind::ALL {
+            assert_eq!(kind_of(number_of(*kind)).ok(), Some(*kind));
+        }
+        assert!(kind_of(0).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! The loop without an agent: a run over a context that the caller keeps.
+
+use std::ffi::c_char;
+
+use agent_loop::{Agent, Context, Error, nearest};
+use serde_json::Value;
+
+use crate::agent::agent_t;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::guard;
+use crate::handle::{borrow, hand_out, wanted};
+use crate::message::{agent_messages_t, read_list};
+use crate::run::agent_run_t;
+use crate::text;
+
+/// A context in JSON; what it does not say, the settings do.
+///
+/// # Safety
+/// As [`text::required`].
+unsafe fn read(pointer: *const c_char, length: usize, settings: &Agent) -> Result<Context, Error> {
+    const FIELDS: [&str; 3] = ["system_prompt", "messages", "tools"];
+    let mut context = Context { system_prompt: settings.current_system_prompt(), tools: settings.tools(), ..Context::default() };
+    if pointer.is_null() {
+        return Ok(context);
+    }
+    // SAFETY: the caller's promise.
+    for (name, value) in unsafe { text::object(pointer, length, "context") }? {
+        match (name.as_str(), value) {
+            ("system_prompt" | "messages" | "tools", Value::Null) => {}
+            ("system_prompt", Value::String(text)) => context.system_prompt = text,
+            ("messages", list) => context.messages = read_list(list, "context: messages")?,
+            ("tools", names) => keep(&mut context, names, settings)?,
+            ("system_prompt", other) => {
+                return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {other}")));
+            }
+            (unknown, _) => {
+                let hint = match nearest(unknown, FIELDS) {
+                    Some(right) => format!("did you mean {right:?}?"),
+                    None => format!("known are {}", FIELDS.join(", ")),
+                };
+                return Err(Error::invalid_argument(format!("unknown context field {unknown:?}; {hint}")));
+            }
+        }
+    }
+    Ok(context)
+}
+
+/// Offers, of the settings' tools, those named.
+fn keep(context: &mut Context, names: Value, settings: &Agent) -> Result<(), Error> {
+    let wrong = |what: String| Error::invalid_argument(format!("context: tools: {what}"));
+    let Value::Array(names) = names else {
+        return Err(wrong(format!("expected an array of names, got {names}")));
+    };
+    let all = settings.tools();
+    context.tools = Default::default();
+    for name in names {
+        let tool = name.as_str().and_then(|name| all.get(name));
+        let tool = tool.ok_or_else(|| wrong(format!("the settings have no tool named {name}")))?;
+        context.tools.add(std::sync::Arc::clone(tool))?;
+    }
+    Ok(())
+}
+
+/// Runs prompts over a context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_loop_run(
+    settings: *const agent_t,
+    context: *const c_char,
+    length: usize,
+    prompts: *const agent_messages_t,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: handles or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let settings = &borrow(settings, "settings")?.agent;
+            let prompts = borrow(prompts, "prompts")?.prompt();
+            let out = wanted(run, "run")?;
+            let context = read(context, length, settings)?;
+            hand_out(out, agent_run_t::new(agent_loop::run(&context, prompts, settings)?));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Goes on with a context as it stands.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_loop_resume(
+    settings: *const agent_t,
+    context: *const c_char,
+    length: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let settings = &borrow(settings, "settings")?.agent;
+            let out = wanted(run, "run")?;
+            let context = read(context, length, settings)?;
+            hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings)?));
+            Ok(AGENT_OK)
+        })
+    }
+}

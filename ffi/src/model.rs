@@ -1,0 +1,191 @@
+//! A provider of one's own that is a C function: requests, and their answers piece by piece.
+
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent_loop::{CancellationToken, Error, ErrorKind, ModelCall, ProviderFn};
+use serde_json::{Value, json};
+
+use crate::agent::agent_t;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::{self, guard};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, where_it_may_block};
+use crate::text::{self, Text, lend};
+
+/// A provider's function. It owns the call.
+pub type agent_model_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_model_call_t)>;
+
+/// One request to a provider of one's own.
+pub struct agent_model_call_t {
+    request: Text,
+    cancel: CancellationToken,
+    /// There until the answer has ended. Shared while pieces are pushed, which may take as long as the run is behind.
+    call: RwLock<Option<ModelCall>>,
+}
+
+impl agent_model_call_t {
+    fn new(call: ModelCall) -> agent_model_call_t {
+        agent_model_call_t {
+            request: Text::json(call.request()),
+            cancel: call.cancel_token().clone(),
+            call: RwLock::new(Some(call)),
+        }
+    }
+
+    /// Gives a piece and waits while the run is behind.
+    fn push(&self, piece: &Value) -> Result<(), Error> {
+        let held = self.call.read().unwrap_or_else(PoisonError::into_inner);
+        let call = held.as_ref().ok_or_else(over)?;
+        if call.is_cancelled() {
+            return Err(self.unwanted());
+        }
+        call.push(piece)?;
+        if ["end", "error"].iter().any(|last| piece.get(last).is_some()) {
+            // The run takes no more of this answer, which is no reason to call it unwanted.
+            drop(held);
+            return self.take().map(drop);
+        }
+        if call.ready_blocking() { Ok(()) } else { Err(self.unwanted()) }
+    }
+
+    fn take(&self) -> Result<ModelCall, Error> {
+        self.call.write().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)
+    }
+
+    fn unwanted(&self) -> Error {
+        Error::new(ErrorKind::Aborted, "the answer is no longer wanted: its run was aborted, or the request took too long")
+    }
+}
+
+fn over() -> Error {
+    Error::new(ErrorKind::InvalidState, "this request has its whole answer already; end an answer once")
+}
+
+/// Sets or takes out a provider of one's own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_set_model_callback(
+    agent: *mut agent_t,
+    function: agent_model_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: an agent or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            let provider = callback.optional().map(|callback| {
+                let callback = Arc::new(callback);
+                Arc::new(move |call: ModelCall| {
+                    let (callback, call) = (Arc::clone(&callback), agent_model_call_t::new(call));
+                    where_it_may_block(move || {
+                        // The function and its userdata came together, and the call is now the function's.
+                        (callback.function)(callback.userdata(), Box::into_raw(Box::new(call)));
+                    });
+                }) as ProviderFn
+            });
+            agent.set_provider(provider);
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// What is asked.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_request(call: *const agent_model_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe { lend(length, || Some(&call.as_ref()?.request)) }
+}
+
+/// Whether the answer is no longer wanted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_is_cancelled(call: *const agent_model_call_t) -> bool {
+    // SAFETY: a call or NULL.
+    guard::read(false, || Some(unsafe { call.as_ref() }?.cancel.is_cancelled()))
+}
+
+/// Gives a piece of the answer, in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_push(
+    call: *mut agent_model_call_t,
+    json: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            call.push(&text::json(json, length, "json")?)?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Gives a piece of the answer's text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_push_text(
+    call: *mut agent_model_call_t,
+    text: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            call.push(&text::required(text, length, "text")?.into())?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Says that the answer is complete.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_finish(
+    call: *mut agent_model_call_t,
+    end: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            if let Some(end) = text::optional(end, length, "end")? {
+                let end = json!({ "end": text::parse(end, "end")? });
+                let held = call.call.read().unwrap_or_else(PoisonError::into_inner);
+                held.as_ref().ok_or_else(over)?.push(&end)?;
+            }
+            call.take()?.finish();
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Says that there will be no answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_fail(
+    call: *mut agent_model_call_t,
+    message: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            let message = text::required(message, length, "message")?;
+            call.take()?.fail(Error::new(ErrorKind::Provider, message));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Releases a call; an answer that has not ended fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_model_call_free(call: *mut agent_model_call_t) {
+    // SAFETY: ours, and not used again.
+    guard::release(|| drop(unsafe { take_back(call) }));
+}
