@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -83,10 +84,10 @@ impl HttpModel {
     async fn exchange(&self, request: &ModelRequest, key: Option<&str>, secrets: &[&str], sink: &DeltaSink) -> Result<(), Error> {
         let provider = self.spec.provider.as_str();
         let body = match &request.payload {
-            Some(payload) => serde_json::to_vec(&**payload),
-            None => serde_json::to_vec(&self.encode(request)),
+            Some(payload) => Bytes::from_owner(Arc::clone(payload)),
+            // Asked outside of a run.
+            None => Value::Object(self.encode(request)).to_string().into(),
         };
-        let body = body.map_err(|e| Error::new(ErrorKind::InvalidArgument, format!("the request cannot be written: {e}")))?;
         let headers = self.headers(key, &request.options.headers)?;
         let named = |error: Error| error.with_provider(provider);
         let mut response = self.client.post(&self.url, headers, body, request.connect_timeout_ms).await.map_err(named)?;

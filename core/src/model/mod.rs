@@ -231,8 +231,8 @@ pub struct ModelRequest {
     pub wants_response: bool,
     /// The longest that setting up a connection may take, in milliseconds; 0 for no limit.
     pub connect_timeout_ms: u64,
-    /// The request's body, as [`Model::payload`] or a hook made it: to be sent as it is.
-    pub payload: Option<Arc<Map<String, Value>>>,
+    /// The request's body in JSON, as [`Model::payload`] or a hook made it: to be sent as it is, with each try.
+    pub payload: Option<Arc<[u8]>>,
 }
 
 impl Serialize for ModelRequest {

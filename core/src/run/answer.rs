@@ -65,14 +65,15 @@ impl Driver {
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
         let prepared = match self.before_call.take() {
             Some(error) => Err(Unanswered::Failed(error)),
-            None => self.prepare_request().await,
+            // Boxed: gone before the answer comes.
+            None => Box::pin(self.prepare_request()).await,
         };
         let mut answer = self.new_answer();
         let failure = match prepared {
             Ok((model, request)) => self.try_until_answered(&*model, &request, &mut answer).await.err(),
             Err(Unanswered::Failed(error)) => {
                 if !self.is_aborted() {
-                    self.tell_error(&error, 0, false).await;
+                    Box::pin(self.tell_error(&error, 0, false)).await;
                 }
                 Some(error)
             }
@@ -137,11 +138,11 @@ impl Driver {
             };
             match pause {
                 Err(error) => {
-                    self.tell_error(&error, attempt, false).await;
+                    Box::pin(self.tell_error(&error, attempt, false)).await;
                     return Err(error);
                 }
                 Ok(delay_ms) => {
-                    self.tell_error(&error, attempt, true).await;
+                    Box::pin(self.tell_error(&error, attempt, true)).await;
                     self.emit(EventData::Retry { attempt, delay_ms, error }).await;
                     let (clock, abort) = (self.clock.clone(), self.run.abort.clone());
                     tokio::select! {
@@ -197,7 +198,7 @@ impl Driver {
                 }
             })
             .await;
-            let deltas = if request.wants_response { self.tell_response(deltas, model).await } else { deltas };
+            let deltas = if request.wants_response { Box::pin(self.tell_response(deltas, model)).await } else { deltas };
             self.show_deltas(deltas, answer).await?;
             if let Some(error) = expired {
                 return Err(error);

@@ -107,12 +107,12 @@ impl Driver {
         };
         let mut result = RunResult::new(outcome, std::mem::take(&mut self.added), turns, error);
         let clock = self.clock.clone();
-        let end = async {
+        let end = Box::pin(async {
             self.tell(agent_end(&result), None).await;
             result.undelivered = self.agent.undelivered();
             // A hook may look at the events a reader has seen, but it holds up the end of the stream.
-            self.tell_end(result.clone()).await;
-        };
+            self.tell_end(&result).await;
+        });
         if catch_panic(clock.working(end)).await.is_err() {
             tracing::error!("a panic while telling the end of a run");
         }
@@ -216,14 +216,14 @@ impl Driver {
                 }
                 Step::PrepareNextTurn => {
                     if let Some(summary) = summary.clone() {
-                        let prepared = self.prepare_next_turn(summary).await;
+                        let prepared = Box::pin(self.prepare_next_turn(summary)).await;
                         self.note_failure(prepared);
                     }
                     Fact::Prepared
                 }
                 Step::AskStop => {
                     let stop = match summary.clone() {
-                        Some(summary) => self.should_stop(summary).await,
+                        Some(summary) => Box::pin(self.should_stop(summary)).await,
                         None => Ok(false),
                     };
                     Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
@@ -248,7 +248,7 @@ impl Driver {
                     };
                     if let (Outcome::Error, Some(error)) = (outcome, &self.failure) {
                         let error = error.clone();
-                        self.tell_error(&error, 0, false).await;
+                        Box::pin(self.tell_error(&error, 0, false)).await;
                     }
                     return (outcome, error, machine.turns());
                 }

@@ -11,11 +11,15 @@ use crate::event::EventData;
 use crate::hook::{Failure, Hook, HookContext, HookKind, TurnChange, TurnSummary};
 use crate::host::HostWork;
 use crate::message::Message;
+use crate::model::BoxFuture;
 use crate::result::RunResult;
 use crate::tool::catch_panic;
 
 /// A hook that changes what the model sees.
 type MessagesHook = Hook<Vec<Arc<Message>>, Option<Vec<Arc<Message>>>>;
+
+/// A hook's answer to come.
+type Asked<'a, O> = BoxFuture<'a, Result<O, Unanswered>>;
 
 /// Why a hook gave no answer.
 #[derive(Debug)]
@@ -35,9 +39,13 @@ enum Patience {
 }
 
 impl Driver {
-    /// Asks a hook.
-    pub(super) async fn ask<I, O>(&mut self, kind: HookKind, hook: &Hook<I, O>, input: I) -> Result<O, Unanswered> {
-        self.ask_patiently(kind, hook, input, Patience::None).await
+    /// Asks a hook. Boxed: most runs have no hooks, and should not be larger for them.
+    pub(super) fn ask<'a, I, O>(&'a mut self, kind: HookKind, hook: &'a Hook<I, O>, input: I) -> Asked<'a, O>
+    where
+        I: Send + 'a,
+        O: Send + 'a,
+    {
+        Box::pin(self.ask_patiently(kind, hook, input, Patience::None))
     }
 
     async fn ask_patiently<I, O>(
@@ -86,7 +94,7 @@ impl Driver {
     }
 
     /// Asks a hook that only looks on: its failure is told and changes nothing.
-    pub(super) async fn inform<I>(&mut self, kind: HookKind, hook: &Hook<I, ()>, input: I) {
+    pub(super) async fn inform<I: Send>(&mut self, kind: HookKind, hook: &Hook<I, ()>, input: I) {
         if let Err(Unanswered::Failed(error)) = self.ask(kind, hook, input).await {
             let data = Box::new(json!({ "hook": kind.as_str(), "error": error }));
             let message = error.message().to_owned();
@@ -103,10 +111,10 @@ impl Driver {
     }
 
     /// After the run's last event.
-    pub(super) async fn tell_end(&mut self, result: RunResult) {
+    pub(super) async fn tell_end(&mut self, result: &RunResult) {
         if let Some(hook) = self.offered.hooks.after_run.clone()
             && let Err(Unanswered::Failed(error)) =
-                self.ask_patiently(HookKind::AfterRun, &hook, result, Patience::Unlimited).await
+                Box::pin(self.ask_patiently(HookKind::AfterRun, &hook, result.clone(), Patience::Unlimited)).await
         {
             tracing::warn!(%error, "a hook failed");
         }
@@ -125,7 +133,7 @@ impl Driver {
         };
         let mut found = self.agent.inbox(|inbox| inbox.mark(which, mode));
         if let Some(hook) = hook {
-            let messages = match self.ask_patiently(kind, &hook, (), Patience::Grace).await {
+            let messages = match Box::pin(self.ask_patiently(kind, &hook, (), Patience::Grace)).await {
                 Ok(messages) => messages,
                 Err(unanswered) => {
                     self.agent.inbox(super::inbox::Inbox::unmark);

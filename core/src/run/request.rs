@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::driver::Driver;
 use super::hooks::Unanswered;
+use crate::error::{Error, ErrorKind};
 use crate::hook::{HookKind, Payload};
 use crate::model::{Model, ModelRequest};
 use crate::protocol::prepare;
@@ -47,21 +48,19 @@ impl Driver {
             connect_timeout_ms: settings.limits.connect_timeout_ms,
             payload: None,
         };
-        request.payload = model.payload(&request).map_err(Unanswered::Failed)?.map(Arc::new);
+        let mut payload = model.payload(&request).map_err(Unanswered::Failed)?;
         if let Some(hook) = &hooks.on_payload {
-            let payload = match &request.payload {
-                Some(payload) => Map::clone(payload),
-                // A model that writes no request of its own is shown what it is asked.
-                None => match json!(request) {
-                    Value::Object(asked) => asked,
-                    _ => Map::new(),
-                },
-            };
-            let shown = Payload { provider, model: model.info().id.to_owned(), payload };
-            if let Some(replaced) = self.ask(HookKind::OnPayload, hook, shown).await? {
-                request.payload = Some(Arc::new(replaced));
-            }
+            // A model that writes no request of its own is shown what it is asked.
+            let shown = payload.clone().or_else(|| json!(request).as_object().cloned()).unwrap_or_default();
+            let shown = Payload { provider, model: model.info().id.to_owned(), payload: shown };
+            payload = self.ask(HookKind::OnPayload, hook, shown).await?.or(payload);
         }
+        // Written once: the tree is several times as large, and each try sends the same bytes.
+        let written = payload.map(|payload| serde_json::to_vec(&payload)).transpose();
+        let written = written.map_err(|e| {
+            Unanswered::Failed(Error::new(ErrorKind::InvalidArgument, format!("the request cannot be written: {e}")))
+        })?;
+        request.payload = written.map(Arc::from);
         Ok((model, request))
     }
 }

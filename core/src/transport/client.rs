@@ -35,11 +35,10 @@ impl Client {
         &self,
         url: &Url,
         headers: HeaderMap,
-        body: Vec<u8>,
+        body: Bytes,
         connect_timeout_ms: u64,
     ) -> Result<Response, Error> {
         let client = self.client(url.scheme() == "https", connect_timeout_ms)?;
-        let body = Bytes::from(body);
         let send = || client.post(url.clone()).headers(headers.clone()).body(body.clone()).send();
         let sent = match send().await {
             Err(error) if was_stale(&error) => send().await,
