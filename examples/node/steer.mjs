@@ -1,31 +1,35 @@
-// Changes its mind while the model works: `steer` joins the run as soon as it can. `node steer.mjs [MODEL [BASE_URL]]`
+// Changes your mind while the tools are at work. `node steer.mjs [MODEL [BASE_URL]]`
 
 import { Agent, tool } from 'agent-loop'
 
+// A tool that takes its time. An abort would end its sleep.
 const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
+  executionMode: 'sequential',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-  execute: async ({ city }, { sleep }) => {
-    await sleep(100)
-    return { city, sky: 'rain', celsius: 7 }
+  execute: async (_, { sleep }) => {
+    await sleep(1000)
+    return 'rain, 7 degrees'
   },
 })
 
 const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
-const agent = new Agent({ model, baseUrl, systemPrompt: 'Be brief.', tools: [weather] })
+const agent = new Agent({ model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl, tools: [weather] })
 
-const run = agent.stream('Rain in Oslo?')
-// For when the work would be done.
-run.followUp('Thanks. And what shall I wear?')
+let steered = false
+agent.subscribe((event) => {
+  // As soon as the first tool runs, the user has seen enough.
+  if (event.type !== 'tool_execution_start' || steered) return
+  steered = true
+  agent.steer('Never mind the others.')
+})
+
+const run = agent.stream('Rain in Oslo, Bergen, Tromso?')
 for await (const event of run) {
+  if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
   if (event.type === 'text_delta') process.stdout.write(event.delta)
-  if (event.type === 'text_end') console.log()
-  if (event.type === 'tool_execution_start') {
-    console.log(`[${event.toolName}]`)
-    // For as soon as possible: the model reads it with the tool's result.
-    run.steer('In Fahrenheit, please.')
-  }
+  // Of those that were skipped, too.
+  if (event.type === 'tool_execution_end') console.log(`[${event.toolName} -> ${event.result.content[0].text}]`)
 }
-const { turns } = await run.result()
-console.log(`[${turns} turns]`)
+console.log(`\n[${(await run.result()).outcome}]`)

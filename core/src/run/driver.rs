@@ -173,11 +173,9 @@ impl Driver {
                     Fact::ToolsAnswered { terminate, steered: self.steered }
                 }
                 Step::EndTurn => Box::pin(self.end_turn(summary.clone())).await,
-                step @ (Step::PrepareNextTurn
-                | Step::AskStop
-                | Step::PollSteering
-                | Step::PollFollowUp
-                | Step::LookAtQueues) => Box::pin(self.between_turns(step, summary.clone())).await,
+                step @ (Step::PrepareNextTurn | Step::AskStop | Step::PollSteering | Step::PollFollowUp | Step::LookAtQueues) => {
+                    Box::pin(self.between_turns(step, summary.clone())).await
+                }
                 Step::Finish(outcome) => {
                     let error = Box::pin(self.error_at_end(outcome, summary)).await;
                     return (outcome, error, machine.turns());

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test'
 
 import { checkEvents } from 'agent-loop/testing'
 
-import { projectFolder } from './helpers.mjs'
-import { play } from './scenarios/play.mjs'
+import { projectFolder } from '../helpers.mjs'
+import { play } from './play.mjs'
 
 const folder = join(projectFolder, 'tests/scenarios')
 const stories = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'scenario.json')))
