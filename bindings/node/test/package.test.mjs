@@ -8,7 +8,7 @@ import { before, test } from 'node:test'
 
 import { version } from 'agent-loop'
 
-import { mock, packageFolder, projectFolder, temporary } from './helpers.mjs'
+import { packageFolder, projectFolder, temporary } from './helpers.mjs'
 
 const described = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
 const model = readFileSync(join(projectFolder, 'tests/scenarios/calculator/model.json'), 'utf8')
@@ -122,21 +122,9 @@ Conversation: user, assistant, tool_result, assistant, user, assistant, tool_res
   assert.match(failed.stderr, /^invalid_argument: model "nothing": expected "provider\/id"/)
 })
 
-test('the example that steers', async (t) => {
-  const answer = (...deltas) => {
-    const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }))
-    chunks.push({ choices: [{ index: 0, delta: {}, finish_reason: deltas[0].tool_calls ? 'tool_calls' : 'stop' }] })
-    return { body: [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('') }
-  }
-  const call = { index: 0, id: 'a', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }
-  const url = await mock(t, [answer({ tool_calls: [call] }), answer({ content: 'Yes, at 45 °F.' }), answer({ content: 'A coat.' })])
-  assert.equal(node('examples/steer.mjs', 'openai/tiny', url), '[weather]\nYes, at 45 °F.\nA coat.\n[3 turns]\n')
-  const requests = await (await fetch(`${url}/__requests`)).json()
-  assert.deepEqual(requests.map(({ body }) => body.messages.at(-1).content), [
-    'Rain in Oslo?',
-    'In Fahrenheit, please.',
-    'Thanks. And what shall I wear?',
-  ])
+test('the example that steers', () => {
+  const model = readFileSync(join(projectFolder, 'tests/c/steer.json'), 'utf8')
+  assert.equal(node('examples/steer.mjs', model), readFileSync(join(projectFolder, 'tests/c/steer.txt'), 'utf8'))
 })
 
 test('the README\'s program', () => {
