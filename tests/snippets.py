@@ -140,7 +140,10 @@ publish = false
 [dependencies]
 agent-loop = {{ path = "{core}" }}
 {dependencies}
+
 {profiles}
+[profile.ci.package.snippets]
+opt-level = 0
 """
 
     def __init__(self, options, begin, features):
