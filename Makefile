@@ -11,6 +11,9 @@ VENV = target/python-venv
 # Cargo's own name for the folder `dev` builds into is debug; ours have theirs.
 export PROFILE
 
+# All tests but the stories, which are a suite of their own.
+NOT_SCENARIOS = --lib --bins --examples --test stories --test server
+
 FACES = rust c zig python node
 ifdef FACE
   FACES = $(FACE)
@@ -44,7 +47,7 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi
 	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort)
+build-c: $(addprefix target/examples/c/,hello weather calculator abort steer)
 
 target/examples/c/%: examples/c/%.c stage
 	@mkdir -p $(@D)
@@ -72,11 +75,17 @@ install:
 
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples -- --show-output" \
+	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop --doc" \
 	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
-	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV)" \
+	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
 	  "node=cd bindings/node && npm test" \
+	  "scenarios-rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop --test scenarios" \
+	  "scenarios-c=$(CURDIR)/target/c-tests/scenarios tests/scenarios" \
+	  "scenarios-zig=sh tests/zig/run.sh $(CURDIR)/$(STAGE)" \
+	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
+	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
+	  "snippets=python3 tests/snippets.py" \
 	  "faces=python3 tests/llama/with_server.py -- python3 tests/faces.py test"
 
 lint:

@@ -325,6 +325,33 @@ def concurrency_table(bench, programs):
     table(f"{RUNS:,} concurrent tool-calling runs, memory of the process", header, rows)
 
 
+def loop_tables():
+    """What the loop costs without a network: its own program, and no floor to compare with."""
+    program = RELEASE / "bench-loop"
+    if not program.exists():
+        return None
+    figures = json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
+    base = statistics.median(figures["listeners"][0]["cpu_us"])
+    rows, one = [], None
+    for row in figures["listeners"]:
+        best, middle = min(row["cpu_us"]), statistics.median(row["cpu_us"])
+        each = ""
+        if row["listeners"]:
+            # Per event and listener, without what the run costs by itself.
+            cost = max(middle - base, 0) * 1000 / row["events"] / row["listeners"]
+            one = cost if row["listeners"] == 1 else one
+            each = f"{cost:.0f}"
+        rows.append([f"{row['listeners']:,}", f"{best:,}", f"{middle:,.0f}", each])
+    table("Listeners: CPU time of a run of 2,000 deltas in one process", ["listeners", "best us", "median us", "ns per event each"], rows)
+    grace = figures["grace"]
+    table(
+        "Abort of a tool that never answers, in real time",
+        ["abort_grace_ms", "settled after (ms)"],
+        [[grace["limit_ms"], ", ".join(str(ms) for ms in grace["real_ms"])]],
+    )
+    return figures
+
+
 def machine():
     model = next(
         (line.split(":", 1)[1].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")),
@@ -382,6 +409,7 @@ def main():
         scaling_table(bench, programs)
         bench.concurrency()
         concurrency_table(bench, programs)
+    of_loop = loop_tables()
     after = machine()
     print(f"\nload at the end {after['load'][0]}; compare ratios, not times, and see benches/README.md on reading them")
 
@@ -399,6 +427,7 @@ def main():
             "concurrent": [
                 {"program": name, "format": fmt, "reports": reports} for (name, fmt), reports in bench.memory.items()
             ],
+            "loop": of_loop,
             "not_built": [program.name for program in programs if program.missing() is not None],
             "problems": problems,
         }

@@ -1073,6 +1073,7 @@ bool agent_model_call_is_cancelled(const agent_model_call_t *call);
  *         the fields of these events (docs/abi.md); content_index may be left out
  *     {"error": {"kind": "rate_limited", "message", "retryable"?, ...}}: a failure of any kind, which
  *         ends the answer
+ *     {"usage": {"input", "output", ...}}: what it has cost so far
  *     {"diagnostic": {"code", "message", "data"}}
  */
 agent_status_t agent_model_call_push(agent_model_call_t *call, const char *json, size_t length,

@@ -121,7 +121,11 @@ def test() -> int:
     for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:
         shown = path.read_text().rstrip()
         tally.equal(f"the README shows {path.relative_to(ROOT)}", shown if f"\n{shown}\n```" in readme else "", shown)
-    for story in sorted(SCENARIOS.iterdir()):
+    steer = (ROOT / "tests" / "c" / "steer.json").read_text()
+    for face in PROGRAMS:
+        tally.equal(f"{face} is steered", output(program(face, "steer", steer)), (ROOT / "tests" / "c" / "steer.txt").read_text())
+    # Those with a model alone; the others are played by their runners.
+    for story in sorted(path.parent for path in SCENARIOS.glob("*/model.json")):
         model = (story / "model.json").read_text()
         wanted = (story / "events.jsonl").read_text()
         for face in PROGRAMS:

@@ -66,7 +66,10 @@ def main() -> int:
         suites[name] = run(name, command)
     print("\n==== totals")
     for name, counts in suites.items():
-        print(f"{name:12} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped")
+        print(f"{name:16} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped")
+    stories = {name.removeprefix("scenarios-"): counts for name, counts in suites.items() if name.startswith("scenarios-")}
+    if stories:
+        print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in stories.items()))
     total = {word: sum(counts[word] for counts in suites.values()) for word in ("passed", "failed", "skipped")}
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] else 0

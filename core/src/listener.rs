@@ -122,8 +122,9 @@ impl Listeners {
         }
     }
 
-    pub(crate) fn snapshot(&self) -> SnapshotIter {
-        SnapshotIter { list: Arc::clone(&self.lock()), at: 0 }
+    /// The listeners as they stand now.
+    pub(crate) fn snapshot(&self) -> Arc<Vec<Arc<Subscribed>>> {
+        Arc::clone(&self.lock())
     }
 
     pub(crate) fn count_error(&self) {
@@ -136,21 +137,6 @@ impl Listeners {
 
     fn lock(&self) -> MutexGuard<'_, Arc<Vec<Arc<Subscribed>>>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The listeners as they stood when an event began.
-pub(crate) struct SnapshotIter {
-    list: Arc<Vec<Arc<Subscribed>>>,
-    at: usize,
-}
-
-impl Iterator for SnapshotIter {
-    type Item = Arc<Subscribed>;
-
-    fn next(&mut self) -> Option<Arc<Subscribed>> {
-        self.at += 1;
-        self.list.get(self.at - 1).cloned()
     }
 }
 

@@ -1,31 +1,41 @@
-"""Two words during a run: one that it takes up at once, one for when it would end. `python steer.py [MODEL [BASE_URL]]`"""
+"""Changes your mind while the tools are at work. `python steer.py [MODEL [BASE_URL]]`"""
 
 import asyncio
+import json
 import sys
 
-from agent_loop import Agent, MessageEnd, TextDelta, ToolExecutionStart, UserMessage, tool
+from agent_loop import Agent, MessageStart, TextDelta, ToolContext, ToolExecutionEnd, ToolExecutionStart, UserMessage, tool
 
 
-@tool
-async def weather(city: str) -> dict:
+@tool(execution_mode="sequential")
+async def weather(city: str, context: ToolContext) -> str:
     """The weather in a city."""
-    return {"city": city, "sky": "rain", "celsius": 7}
+    await context.sleep(1000)  # an abort would end it
+    return "rain, 7 degrees"
 
 
 async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None = None) -> None:
-    agent = Agent(model, system_prompt="Be brief.", tools=[weather], base_url=base_url)
-    async with agent.stream("Rain in Oslo?") as run:
-        run.follow_up("Thanks. And what shall I wear?")
+    agent = Agent(json.loads(model) if model.startswith("{") else model, tools=[weather], base_url=base_url)
+    steered = False
+
+    def listen(event: object) -> None:
+        # As soon as the first tool runs, the user has seen enough.
+        nonlocal steered
+        if isinstance(event, ToolExecutionStart) and not steered:
+            steered = True
+            agent.steer("Never mind the others.")
+
+    agent.subscribe(listen)
+    async with agent.stream("Rain in Oslo, Bergen, Tromso?") as run:
         async for event in run:
             match event:
-                case ToolExecutionStart(turn=1):
-                    run.steer("In Fahrenheit, please.")
+                case MessageStart(message=UserMessage() as message):
+                    print(f"User: {message.text}")
                 case TextDelta(delta=text):
                     print(text, end="", flush=True)
-                case MessageEnd(message=UserMessage() as message):
-                    print(f"\n> {message.text}")
-        await run.result()
-    print()
+                case ToolExecutionEnd(tool_name=name, result=result):  # of those that were skipped, too
+                    print(f"[{name} -> {result.text}]")
+    print(f"\n[{(await run.result()).outcome}]")
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the Zig examples against an installed libagent: build.sh PREFIX
+# Builds the Zig examples, or other programs, against an installed libagent: build.sh PREFIX [SOURCE]...
 #
 # The programs are put into target/zig. Zig comes from PyPI, in a virtual environment under target/zig-venv, unless ZIG names
 # one. The first time takes a minute or two: Zig builds its translator of C headers, and keeps it in target/zig-cache.
@@ -9,11 +9,12 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 target=$(cd "$here/../.." && pwd)/target
-if [ $# -ne 1 ]; then
-    echo "usage: build.sh PREFIX" >&2
+if [ $# -lt 1 ]; then
+    echo "usage: build.sh PREFIX [SOURCE]..." >&2
     exit 2
 fi
 prefix=$(cd "$1" && pwd)
+shift
 version=0.17.1
 
 if [ -z "${ZIG:-}" ]; then
@@ -38,7 +39,10 @@ fi
 mkdir -p "$target/zig"
 $ZIG translate-c -lc "$prefix/include/agent.h" >"$target/zig/agent.zig.new"
 mv "$target/zig/agent.zig.new" "$target/zig/agent.zig"
-for source in "$here"/*.zig; do
+if [ $# -eq 0 ]; then
+    set -- "$here"/*.zig
+fi
+for source in "$@"; do
     name=$(basename "$source" .zig)
     if [ "$name" != build ]; then
         $ZIG build-exe --dep agent -Mroot="$source" -Magent="$target/zig/agent.zig" -L "$prefix/lib" -rpath "$prefix/lib" -lagent \

@@ -40,7 +40,8 @@ impl agent_model_call_t {
             return Err(self.unwanted());
         }
         call.push(piece)?;
-        if ["end", "error"].iter().any(|last| piece.get(last).is_some()) {
+        let only = piece.as_object().filter(|piece| piece.len() == 1);
+        if only.is_some_and(|piece| piece.contains_key("end") || piece.contains_key("error")) {
             // The run takes no more of this answer, which is no reason to call it unwanted.
             drop(held);
             return self.take().map(drop);

@@ -4,7 +4,7 @@
 # TARGET_DIR is where cargo put libagent and agent-mock (target/ci unless given):
 #   cargo build --profile ci -p agent-loop-ffi -p agent-mock
 #
-# The header alone in three languages; each test_<noun>.c as it is, under AddressSanitizer and under valgrind; the examples,
+# The header alone in three languages; each test_<noun>.c as it is, it and the scenarios under AddressSanitizer and under valgrind; the examples,
 # built with pkg-config against what ffi/install.sh installs. What needs a tool that is not there is skipped, and says so.
 # The last line counts: N passed, N failed, N skipped.
 set -u
@@ -53,10 +53,11 @@ suite() {
     "$@" >"$work/output" 2>&1
     code=$?
     cat "$work/output"
-    counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/output" | tail -n 1)
-    set -- ${counts:-0 0}
+    counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)*$/\1 \2 \4/p' "$work/output" | tail -n 1)
+    set -- ${counts:-0 0} 0
     passed=$((passed + $1))
     failed=$((failed + $2))
+    skipped=$((skipped + $3))
     if [ "$code" -ne 0 ] && [ "$2" -eq 0 ]; then
         fail "it ended with $code"
     fi
@@ -87,28 +88,32 @@ export AGENT_MOCK_URL
 nouns="error runtime model own_model tool middleware hook agent steering message run loop event"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
-# build NOUN OUTPUT FLAGS...
+# build SOURCE OUTPUT FLAGS...
 build() {
-    noun=$1
+    source=$here/$1.c
     output=$2
     shift 2
-    "$CC" $flags "$@" "$here/test_$noun.c" -lagent -o "$output"
+    "$CC" $flags "$@" "$source" -lagent -o "$output"
 }
 
 for noun in $nouns; do
-    if build "$noun" "$work/test_$noun" -O1; then
+    if build "test_$noun" "$work/test_$noun" -O1; then
         suite "test_$noun" "$work/test_$noun"
     else
         fail "test_$noun does not compile"
     fi
 done
+# Played as they are by `make test` itself, which counts them for each language.
+build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
 
 echo 'int main(void) { return 0; }' >"$work/empty.c"
 if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/null && "$work/empty"; then
     for noun in $nouns; do
-        build "$noun" "$work/asan_$noun" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+        build "test_$noun" "$work/asan_$noun" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
             suite "test_$noun under AddressSanitizer" "$work/asan_$noun"
     done
+    build scenarios "$work/asan_scenarios" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+        check "scenarios under AddressSanitizer" "$work/asan_scenarios" "$root/tests/scenarios"
 else
     skip "AddressSanitizer: $CC has none that works here"
 fi
@@ -125,6 +130,7 @@ if [ -z "$valgrind_wants" ]; then
     for noun in $nouns; do
         suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
     done
+    check "scenarios under valgrind" $memcheck "$work/scenarios" "$root/tests/scenarios"
 else
     skip "the tests under valgrind: $valgrind_wants"
 fi

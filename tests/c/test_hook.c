@@ -244,7 +244,7 @@ static void a_failing_hook_fails_the_answer(void)
     hook.failure = NULL;
     CHECK_FAILED("the hook transform_context failed: its call was freed without an answer");
     hook.answer = "5";
-    CHECK_FAILED("the hook transform_context failed: transform_context cannot answer this: expected an array of messages or null, got 5");
+    CHECK_FAILED("the hook transform_context failed: its answer cannot be used: expected an array of messages or null, got 5");
     agent_free(agent);
 }
 

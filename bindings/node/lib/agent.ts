@@ -11,7 +11,7 @@ import { MESSAGE, messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
-import type { AgentOptions, Halves, ModelOptions, ThinkingLevel } from './options.js'
+import type { AgentOptions, Halves, ModelOptions, OptionChanges, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
 import { ERROR, isObject } from './shape.js'
@@ -208,6 +208,18 @@ export class Agent {
   }
 
   /**
+   * Sets options, such as `temperature`: all of them, or on an error none. What is undefined gets its default. A change during a run
+   * takes effect at its next turn.
+   *
+   * @throws InvalidArgumentError for an unknown option or a wrong value (names it).
+   */
+  setOptions(options: OptionChanges): void {
+    if (!isObject(options)) throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
+    const text = optionsJson(options, null)
+    enter(() => this.#native.setOptions(text))
+  }
+
+  /**
    * Sets a hook in place of the one there is, or with null takes it out. A change during a run takes effect at its next turn.
    *
    * @throws InvalidArgumentError for a name that is no hook's.
@@ -243,7 +255,7 @@ export class Agent {
   }
 
   set systemPrompt(text: string) {
-    this.#set({ systemPrompt: text })
+    this.setOptions({ systemPrompt: text })
   }
 
   /** The model as `provider/id`. A change (to a name or an object) during a run takes effect at its next turn. */
@@ -252,7 +264,7 @@ export class Agent {
   }
 
   set model(model: string | ModelOptions) {
-    this.#set({ model })
+    this.setOptions({ model })
   }
 
   /** How much thinking is asked for. A change during a run takes effect at its next turn. */
@@ -261,7 +273,7 @@ export class Agent {
   }
 
   set thinkingLevel(thinkingLevel: ThinkingLevel) {
-    this.#set({ thinkingLevel })
+    this.setOptions({ thinkingLevel })
   }
 
   /** A change during a run takes effect at its next turn. Calls that were made before go on. */
@@ -309,10 +321,5 @@ export class Agent {
   /** How many times a listener failed. */
   get listenerErrors(): number {
     return this.#native.listenerErrors
-  }
-
-  #set(options: Partial<AgentOptions>): void {
-    const text = optionsJson(options, null)
-    enter(() => this.#native.setOptions(text))
   }
 }

@@ -135,6 +135,9 @@ export interface AgentOptions extends Settings {
   messages?: readonly MessageInput[]
 }
 
+/** Options that may be changed as such. Tools, hooks, middleware and the conversation have ways of their own. */
+export type OptionChanges = Partial<Omit<AgentOptions, HookName | 'tools' | 'messages' | 'middleware' | 'provider'>>
+
 /** @internal An agent's native half, and its callbacks. */
 export interface Halves {
   readonly native: NativeAgent

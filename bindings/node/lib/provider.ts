@@ -5,7 +5,7 @@
 import { answerTo, enter } from './bridge.js'
 import { AgentError } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
-import { jsonOfAnswer, jsonOf, textOf } from './json.js'
+import { jsonOf, jsonOfAnswer, textOf } from './json.js'
 import { MESSAGE, USAGE } from './message.js'
 import type { Canonical, StandardMessage, StopReason, Usage } from './message.js'
 import type { NativeAnswer } from './native.js'
@@ -100,7 +100,8 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
   try {
     const pieces: unknown = await provider(REQUEST.camel(JSON.parse(answer.request)) as ModelRequest, context)
     if (!isIterable(pieces)) {
-      throw new TypeError(`the provider gave ${pieces === null ? 'null' : typeof pieces}; expected a generator, or another iterable of pieces`)
+      const got = pieces === null ? 'null' : typeof pieces
+      throw new TypeError(`the provider gave ${got}; expected a generator, or another iterable of pieces`)
     }
     for await (const piece of pieces) {
       const wanted = push(answer, piece) ?? (await hasRoom(answer))
@@ -119,6 +120,8 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
 }
 
 function push(answer: NativeAnswer, piece: unknown): boolean | null | undefined {
+  // The text of a language's own error is not among the fields that JSON has.
+  if (isObject(piece) && piece.error instanceof Error) throw piece.error
   const text = jsonOfAnswer("the provider's piece", PIECE.canonical(piece))
   try {
     return enter(() => answer.push(text))

@@ -110,7 +110,8 @@ impl Answer {
     #[napi(catch_unwind)]
     pub fn fail(&self, error: String) {
         if let Some(call) = self.last() {
-            let unread = |why| Error::new(ErrorKind::Provider, format!("the provider failed with something that is no error: {why}"));
+            let unread =
+                |why| Error::new(ErrorKind::Provider, format!("the provider failed with something that is no error: {why}"));
             call.fail(serde_json::from_str(&error).unwrap_or_else(unread));
         }
     }

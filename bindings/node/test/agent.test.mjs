@@ -203,6 +203,19 @@ test('setters', async () => {
   assert.deepEqual([agent.systemPrompt, agent.model, agent.tools], ['two', 'openai/gpt-5', [look]], 'nothing was changed')
 })
 
+test('options are changed: all of them, or none', async () => {
+  const asked = []
+  const agent = scripted([says('a'), says('b')], { onPayload: ({ payload }) => void asked.push(payload.options) })
+  agent.setOptions({ temperature: 0, maxTokens: 5 })
+  await agent.prompt('go')
+  assert.throws(() => agent.setOptions({ temperature: 1, maxTurns: 'x' }), { message: /^option "maxTurns": / })
+  assert.throws(() => agent.setOptions({ colour: 1 }), { message: /^unknown option "colour"/ })
+  assert.throws(() => agent.setOptions(), { message: 'setOptions: expected an object of options, for example { temperature: 0 }' })
+  agent.setOptions({ maxTokens: undefined })
+  await agent.prompt('go')
+  assert.deepEqual(asked, [{ temperature: 0, max_tokens: 5 }, { temperature: 0 }])
+})
+
 test('setters during a run take effect at its next turn', async () => {
   const agent = scripted([calls(['a', 'change']), calls(['b', 'fresh']), says('done')])
   const fresh = does('fresh', () => 'fresh answer')

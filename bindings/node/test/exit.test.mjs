@@ -22,6 +22,20 @@ const inFlight = {
     const agent = new Agent({ model: { provider: 'scripted', id: 's', script }, tools: [work] })
     agent.subscribe(async () => {})
     await agent.prompt('go')`,
+  'a hook, a middleware and a provider at work': () => `
+    const script = () => [[{ delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }, { end: {} }]]
+    let begun = 0
+    const stay = () => {
+      if (++begun === 3) { console.log('ready'); leave() }
+      return new Promise((resolve) => setTimeout(resolve, 60_000))
+    }
+    const scripted = (options) => new Agent({ model: { provider: 'scripted', id: 's', script: script() }, tools: [tool({ name: 't', execute: stay })], ...options })
+    const agents = [
+      scripted({ beforeToolCall: stay }),
+      scripted({ middleware: [stay] }),
+      new Agent({ model: 'acme/m', provider: async function* () { yield 'x'; await stay() } }),
+    ]
+    await Promise.all(agents.map((agent) => agent.prompt('go')))`,
   'a server that does not answer, and runs that nobody reads': (url) => `
     const agents = Array.from({ length: 4 }, () => new Agent({ model: 'company/tiny', baseUrl: '${url}' }))
     const runs = agents.map((agent) => agent.stream('go'))

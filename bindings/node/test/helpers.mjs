@@ -26,6 +26,12 @@ export const calls = (...list) => [...list.map(([id, name, args = {}]) => ({ del
 /** A tool of this name that does this. */
 export const does = (name, execute, more = {}) => tool({ name, description: `Does ${name}.`, execute, ...more })
 
+/** Awaits something that does not keep the process alive, such as what a callback still does when its run is over. */
+export async function awake(promise) {
+  const timer = setInterval(() => {}, 1000)
+  return promise.finally(() => clearInterval(timer))
+}
+
 /** All events of a run, with what they were in short: `text_delta Hello`. */
 export async function play(run) {
   const events = []

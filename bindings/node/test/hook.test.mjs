@@ -1,13 +1,14 @@
 // Hooks: what each gets and gives, how it fails, what it may use.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { Agent, CallbackError, InvalidStateError } from 'agent-loop'
 
-import { calls, chatFrames, does, mock, packageFolder, play, says, scripted, toolTexts } from './helpers.mjs'
+import { awake, calls, chatFrames, does, mock, packageFolder, play, says, scripted, toolTexts } from './helpers.mjs'
 
 const require = createRequire(import.meta.url)
 
@@ -220,8 +221,8 @@ test('what a hook throws is its failure', async () => {
 test('an answer that is none fails the hook, with a word for it', async () => {
   for (const [answer, text] of [
     [10n, 'what transformContext gave is not JSON: the BigInt 10n is not JSON'],
-    [5, 'transform_context cannot answer this: expected an array of messages or null, got 5'],
-    [[{ role: 'user' }], 'transform_context cannot answer this: [0]: user message: missing field `content`'],
+    [5, 'its answer cannot be used: expected an array of messages or null, got 5'],
+    [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: missing field `content`'],
   ]) {
     const agent = scripted([says('x')], { transformContext: () => answer })
     await assert.rejects(agent.prompt('go'), { kind: 'callback', message: `the hook transform_context failed: ${text}` })
@@ -270,22 +271,23 @@ test('an abort ends a hook at once, and its signal fires', async () => {
     },
   })
   assert.equal((await agent.prompt('go')).outcome, 'aborted')
-  await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(signal.aborted, true)
+  if (!signal.aborted) await awake(once(signal, 'abort'))
 })
 
 test('a sleep in a hook takes the engine\'s time, and ends with an abort', async () => {
-  const slept = []
-  const agent = scripted([says('x'), says('y')], {
-    transformContext: async (_, { sleep }) => void slept.push(await sleep(3_600_000)),
-  })
+  let whole
+  const agent = scripted([says('x'), says('y')], { transformContext: async (_, { sleep }) => void (whole = await sleep(3_600_000)) })
   assert.equal((await agent.prompt('go')).text, 'x')
-  agent.setHook('transformContext', async (_, { sleep }) => {
-    agent.abort()
-    slept.push(await sleep(3_600_000))
+  assert.equal(whole, true)
+  const cut = new Promise((resolve) => {
+    agent.setHook('transformContext', (_, { sleep }) => {
+      agent.abort()
+      // The run does not wait for it any more.
+      resolve(sleep(3_600_000))
+    })
   })
   assert.equal((await agent.prompt('go')).outcome, 'aborted')
-  assert.deepEqual(slept, [true, false])
+  assert.equal(await awake(cut), false)
 })
 
 test('a run inside a hook of its own agent is refused, steering is not', async () => {
@@ -300,6 +302,35 @@ test('a run inside a hook of its own agent is refused, steering is not', async (
   })
   assert.equal((await agent.prompt('go')).text, 'y')
   assert.deepEqual(refused, [true, true, true])
+})
+
+test('what was replaced is forgotten', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const agent = scripted([calls(['a', 't']), says('x')])
+  const made = (make) => {
+    const value = make()
+    return [value, new WeakRef(value)]
+  }
+  const refs = []
+  const replace = () => {
+    const [one, toolRef] = made(() => does('t', () => 'it', { prepareArguments: () => null }))
+    const [hook, hookRef] = made(() => () => null)
+    agent.tools = [one]
+    agent.setHook('transformContext', hook)
+    refs.push(toolRef, hookRef)
+  }
+  for (let i = 0; i < 10; i++) replace()
+  await agent.prompt('go')
+  agent.tools = []
+  agent.setHook('transformContext', null)
+  const alive = () => refs.filter((ref) => ref.deref() !== undefined).length
+  for (let i = 0; i < 100 && alive() > 0; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    gc()
+  }
+  assert.equal(alive(), 0)
 })
 
 test('a hook that is never answered and forgotten fails', async () => {

@@ -67,6 +67,13 @@ test('require, and both have the same classes', () => {
   assert.equal(node('--eval', text), 'true []\n')
 })
 
+test('agent-loop/testing, both ways', () => {
+  const check = "try { checkEvents([]) } catch (error) { console.log(error.name, error instanceof InvalidArgumentError) }"
+  writeFileSync(join(folder, 'testing.mjs'), `import { InvalidArgumentError } from 'agent-loop'; import { checkEvents } from 'agent-loop/testing'\n${check}`)
+  writeFileSync(join(folder, 'testing.cjs'), `const { InvalidArgumentError } = require('agent-loop'); const { checkEvents } = require('agent-loop/testing')\n${check}`)
+  for (const file of ['testing.mjs', 'testing.cjs']) assert.equal(node(file), 'InvalidArgumentError true\n')
+})
+
 test('TypeScript, as a module and as CommonJS, with every check on', () => {
   for (const types of ['node', 'undici-types']) {
     mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
@@ -74,7 +81,7 @@ test('TypeScript, as a module and as CommonJS, with every check on', () => {
     symlinkSync(join(packageFolder, 'node_modules', from), join(folder, 'node_modules', from), 'junction')
   }
   const typed = program.replace('({ n }) => n * 2', '({ n }) => n.toFixed(0).length + n * 2 - 2')
-  writeFileSync(join(folder, 'module.mts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
+  writeFileSync(join(folder, 'module.mts'), `import { Agent, tool } from 'agent-loop'\nimport { checkEvents } from 'agent-loop/testing'\nvoid checkEvents\n${typed}`)
   writeFileSync(join(folder, 'common.cts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
   const compilerOptions = { module: 'Node16', target: 'ES2022', strict: true, exactOptionalPropertyTypes: true, types: ['node'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['module.mts', 'common.cts'] }))
@@ -113,6 +120,11 @@ Conversation: user, assistant, tool_result, assistant, user, assistant, tool_res
   const failed = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs'), 'nothing'], { encoding: 'utf8' })
   assert.equal(failed.status, 1)
   assert.match(failed.stderr, /^invalid_argument: model "nothing": expected "provider\/id"/)
+})
+
+test('the example that steers', () => {
+  const model = readFileSync(join(projectFolder, 'tests/c/steer.json'), 'utf8')
+  assert.equal(node('examples/steer.mjs', model), readFileSync(join(projectFolder, 'tests/c/steer.txt'), 'utf8'))
 })
 
 test('the README\'s program', () => {

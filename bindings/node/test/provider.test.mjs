@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Agent, OverloadedError, ProviderError } from 'agent-loop'
+import { Agent, OverloadedError, ProviderError, QuotaError } from 'agent-loop'
 import { checkEvents } from 'agent-loop/testing'
 
 import { does, play, toolTexts } from './helpers.mjs'
@@ -108,6 +108,7 @@ test('what a provider throws ends the message in an error', async () => {
     [() => [10n], { kind: 'provider', message: "the provider's piece is not JSON: the BigInt 10n is not JSON" }],
     [() => [{ txet: 'x' }], { kind: 'provider', message: /^piece: unknown "txet"; known are text, thinking/ }],
     [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^piece: end: a stop_reason of "error"/ }],
+    [() => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }], { kind: 'quota', message: 'no money' }],
     [() => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }], { kind: 'quota', httpStatus: 402, message: 'no money' }],
   ]) {
     const agent = own(provider, { maxRetries: 0 })

@@ -177,6 +177,30 @@ def test_a_setter_that_fails_changes_nothing():
     assert (story.model, story.system_prompt, story.tools) == ("scripted/story", "", (noop,))
 
 
+async def test_options_can_be_set_later():
+    seen = []
+
+    async def provider(request):
+        seen.append(request.options)
+        yield "ok"
+
+    story = Agent("own/m", provider=provider)
+    story.set_options(temperature=0, max_tokens=5, abort_grace_ms=5)
+    for options, text in [
+        ({"temperature": 1, "max_tokens": "x"}, 'option "max_tokens": expected a whole number of tokens, got "x"'),
+        ({"temprature": 1}, 'unknown option "temprature"; did you mean "temperature"?'),
+        ({"temperature": 1, "before_run": print}, "option 'before_run' is no plain value; use set_hook"),
+        ({"temperature": 1, "tools": []}, "option 'tools' is no plain value; use the agent's tools"),
+    ]:
+        with pytest.raises(InvalidArgumentError) as caught:
+            story.set_options(**options)
+        assert str(caught.value).startswith(text)
+    await story.prompt("go")
+    story.set_options(temperature=None)
+    await story.prompt("go")
+    assert seen == [{"temperature": 0, "max_tokens": 5}, {"max_tokens": 5}]
+
+
 async def test_changes_during_a_run_hold_from_its_next_turn():
     @tool
     async def swap():

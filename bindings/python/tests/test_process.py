@@ -11,7 +11,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from agent_loop import InvalidStateError, ToolContext, tool
+from agent_loop import Agent, InvalidStateError, ToolContext, tool
 from stories import agent, calls, events_of, kinds, results, says
 
 SCRIPTED = """
@@ -273,6 +273,50 @@ def test_a_run_ends_with_the_loop_it_was_started_on():
 
     result, text = asyncio.run(later())
     assert (result.outcome, results(result), text) == ("aborted", ["aborted"], "ok")
+
+
+@pytest.mark.parametrize("what", ["transform_context", "after_run", "middleware", "provider"])
+def test_what_waits_on_a_loop_ends_with_it(what):
+    async def stuck(*given):
+        reached.append(what)
+        await asyncio.Event().wait()
+
+    async def provider(request):
+        if what == "provider":
+            await stuck()
+        yield {"tool_call": {"name": "noop", "arguments": {}}} if len(request.messages) == 1 else "ok"
+
+    @tool
+    async def noop():
+        """Does nothing."""
+
+    def hook(given, context):
+        return stuck()
+
+    options = {what: [stuck] if what == "middleware" else hook} if what != "provider" else {}
+    story, reached = Agent("own/m", provider=provider, tools=[noop], **options), []
+
+    async def start():
+        run = story.stream("go")
+        while not reached:
+            await asyncio.sleep(0.001)
+        return run
+
+    loop = asyncio.new_event_loop()
+    # It would say that tasks are left as they are, which is what this is about.
+    loop.set_exception_handler(lambda loop, context: None)
+    run = loop.run_until_complete(start())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    # What was left on it goes without a complaint.
+    del loop
+    gc.collect()
+
+    async def later():
+        await story.wait_for_idle()
+        return await run.result()
+
+    assert asyncio.run(later()).outcome == ("completed" if what == "after_run" else "aborted")
 
 
 def test_after_the_end_of_a_loop_its_run_cannot_be_waited_for_without_one():

@@ -146,14 +146,16 @@ impl Driver {
             }
             self.flush().await;
             let happening = std::future::poll_fn(|cx| {
+                // Before the replies: what the abort itself calls forth comes after the ends of those that have not begun.
+                if grace.is_none() && aborted.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Happening::Aborted);
+                }
                 // The channel itself never closes: we hold a sender.
                 if let Poll::Ready(Some((number, reply))) = self.replies.1.poll_recv(cx) {
                     return Poll::Ready(Happening::Reply(number, reply));
                 }
-                match &mut grace {
-                    Some(grace) => return grace.as_mut().poll(cx).map(|()| Happening::GraceOver),
-                    None if aborted.as_mut().poll(cx).is_ready() => return Poll::Ready(Happening::Aborted),
-                    None => {}
+                if let Some(grace) = &mut grace {
+                    return grace.as_mut().poll(cx).map(|()| Happening::GraceOver);
                 }
                 for (number, running) in &mut running {
                     if let Some((_, limit)) = &mut running.limit

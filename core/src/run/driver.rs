@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::hooks::Unanswered;
-use super::inbox::Which;
+use super::inbox::{Inbox, Which};
 use super::machine::{Fact, Machine, Step};
 use super::{Interruption, RunShared};
 use crate::agent::{Agent, Offered};
@@ -28,6 +28,13 @@ pub(crate) struct Beginning {
     pub(crate) prompts: Vec<Message>,
     /// Of a `resume` that takes up queued messages, those, by their numbers in the queue.
     pub(crate) queued: Vec<(u64, Arc<Message>)>,
+}
+
+/// What the first turn begins with.
+struct Input {
+    prompts: Vec<Arc<Message>>,
+    /// `None` once that turn has begun.
+    queued: Option<Vec<(u64, Arc<Message>)>>,
 }
 
 /// What `prepare_next_turn` has changed for the rest of the run.
@@ -140,123 +147,136 @@ impl Driver {
 
     async fn course(&mut self, beginning: Beginning) -> (Outcome, Option<Error>, u32) {
         let Beginning { prompts, queued } = beginning;
-        let mut prompts: Vec<Arc<Message>> = prompts.into_iter().map(Arc::new).collect();
-        if let Some(hook) = self.offered.hooks.before_run.clone() {
-            let task = RunTask { prompts: prompts.clone() };
-            if let Err(Unanswered::Failed(error)) = self.ask(HookKind::BeforeRun, &hook, task).await {
-                self.before_call = Some(error);
-            }
-        }
-        self.emit(EventData::AgentStart).await;
         let mut machine = Machine::new(queued.is_empty());
-        let mut first = Some(queued);
-        let mut answer: Option<Arc<Message>> = None;
+        let mut input = Input { prompts: prompts.into_iter().map(Arc::new).collect(), queued: Some(queued) };
+        Box::pin(self.begin(&input.prompts)).await;
+        // The turn's message, and then its results.
         let mut summary: Option<TurnSummary> = None;
         loop {
+            // Boxed, but for what lives as long as an answer comes in: a run should be no larger than that.
             let fact = match machine.next() {
-                Step::BeginTurn => {
-                    let queued = match first.take() {
-                        Some(queued) => Some(queued),
-                        None => Some(self.agent.inbox(super::inbox::Inbox::fix))
-                            .filter(|queued| !queued.is_empty() || machine.has_work()),
-                    };
-                    match queued {
-                        Some(queued) => {
-                            self.offered = self.offer();
-                            self.steered = false;
-                            self.turn += 1;
-                            self.emit(EventData::TurnStart).await;
-                            for message in prompts.drain(..) {
-                                self.show_message(message).await;
-                            }
-                            self.show_queued(queued).await;
-                            Fact::TurnBegun
-                        }
-                        None => Fact::NothingToBegin,
-                    }
-                }
-                Step::PollFirst => {
-                    if self.before_call.is_none() && !self.is_aborted() {
-                        match self.poll(Which::Steering).await {
-                            // What an abort overtook stays in its queue.
-                            Ok(_) if self.is_aborted() => {}
-                            Ok(_) => {
-                                let queued = self.agent.inbox(super::inbox::Inbox::fix);
-                                self.show_queued(queued).await;
-                            }
-                            Err(Unanswered::Failed(error)) => self.before_call = Some(error),
-                            Err(Unanswered::Aborted) => {}
-                        }
-                    }
-                    Fact::Polled { found: false }
-                }
+                Step::BeginTurn => Box::pin(self.begin_turn(&mut input, machine.has_work())).await,
+                Step::PollFirst => Box::pin(self.poll_first()).await,
                 Step::CallModel => {
                     let message = self.call_model().await;
                     let assistant = message.as_assistant();
                     let stop_reason = assistant.and_then(|m| m.stop_reason).unwrap_or(StopReason::Stop);
                     let calls = assistant.map_or(0, |m| m.tool_calls().count());
-                    summary = Some(TurnSummary { turn: self.turn, message: Arc::clone(&message), tool_results: Vec::new() });
-                    answer = Some(message);
+                    summary = Some(TurnSummary { turn: self.turn, message, tool_results: Vec::new() });
                     Fact::Answered { stop_reason, calls }
                 }
-                Step::CallTools { execute } => match &mut summary {
-                    Some(summary) => {
-                        let (results, terminate) = self.call_tools(&summary.message, execute).await;
-                        summary.tool_results = results;
-                        Fact::ToolsAnswered { terminate, steered: self.steered }
+                Step::CallTools { execute } => {
+                    let mut terminate = false;
+                    if let Some(summary) = &mut summary {
+                        (summary.tool_results, terminate) = self.call_tools(&summary.message, execute).await;
                     }
-                    None => Fact::ToolsAnswered { terminate: false, steered: false },
-                },
-                Step::EndTurn => {
-                    self.late_replies().await;
-                    if let Some(TurnSummary { message, tool_results, .. }) = summary.clone() {
-                        self.emit(EventData::TurnEnd { message, tool_results }).await;
-                    }
-                    Fact::TurnEnded { max_turns: self.agent.offered().settings.max_turns }
+                    Fact::ToolsAnswered { terminate, steered: self.steered }
                 }
-                Step::PrepareNextTurn => {
-                    if let Some(summary) = summary.clone() {
-                        let prepared = Box::pin(self.prepare_next_turn(summary)).await;
-                        self.note_failure(prepared);
-                    }
-                    Fact::Prepared
+                Step::EndTurn => Box::pin(self.end_turn(summary.clone())).await,
+                step @ (Step::PrepareNextTurn | Step::AskStop | Step::PollSteering | Step::PollFollowUp | Step::LookAtQueues) => {
+                    Box::pin(self.between_turns(step, summary.clone())).await
                 }
-                Step::AskStop => {
-                    let stop = match summary.clone() {
-                        Some(summary) => Box::pin(self.should_stop(summary)).await,
-                        None => Ok(false),
-                    };
-                    Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
-                }
-                Step::PollSteering => {
-                    let found = self.poll(Which::Steering).await;
-                    Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
-                }
-                Step::PollFollowUp => {
-                    let found = self.poll(Which::FollowUp).await;
-                    Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
-                }
-                Step::LookAtQueues => Fact::Looked { waiting: self.agent.has_queued_messages() },
                 Step::Finish(outcome) => {
-                    let of_message = || answer.as_ref().and_then(|m| m.as_assistant()).and_then(|m| m.error.clone());
-                    let error = match outcome {
-                        Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => None,
-                        Outcome::Aborted | Outcome::Error => {
-                            let interruption = self.run.interruption().map(|interruption| interruption.error);
-                            interruption.or(self.failure.clone()).or_else(of_message)
-                        }
-                    };
-                    if let (Outcome::Error, Some(error)) = (outcome, &self.failure) {
-                        let error = error.clone();
-                        Box::pin(self.tell_error(&error, 0, false)).await;
-                    }
+                    let error = Box::pin(self.error_at_end(outcome, summary)).await;
                     return (outcome, error, machine.turns());
                 }
             };
-            let after_message = !matches!(machine.next(), Step::PollFirst | Step::CallModel | Step::CallTools { .. });
             // A turn that has begun is ended first.
-            let broken = self.broken().filter(|_| after_message && fact != Fact::TurnBegun);
+            let in_turn = matches!(machine.next(), Step::PollFirst | Step::CallModel | Step::CallTools { .. });
+            let broken = self.broken().filter(|_| !in_turn && fact != Fact::TurnBegun);
             machine.tell(broken.unwrap_or(fact));
+        }
+    }
+
+    async fn begin(&mut self, prompts: &[Arc<Message>]) {
+        if let Some(hook) = self.offered.hooks.before_run.clone() {
+            let task = RunTask { prompts: prompts.to_vec() };
+            if let Err(Unanswered::Failed(error)) = self.ask(HookKind::BeforeRun, &hook, task).await {
+                self.before_call = Some(error);
+            }
+        }
+        self.emit(EventData::AgentStart).await;
+    }
+
+    async fn begin_turn(&mut self, input: &mut Input, has_work: bool) -> Fact {
+        let queued = match input.queued.take() {
+            Some(queued) => queued,
+            None => {
+                let queued = self.agent.inbox(Inbox::fix);
+                if queued.is_empty() && !has_work {
+                    return Fact::NothingToBegin;
+                }
+                queued
+            }
+        };
+        self.offered = self.offer();
+        self.steered = false;
+        self.turn += 1;
+        self.emit(EventData::TurnStart).await;
+        for message in input.prompts.drain(..) {
+            self.show_message(message).await;
+        }
+        self.show_queued(queued).await;
+        Fact::TurnBegun
+    }
+
+    async fn poll_first(&mut self) -> Fact {
+        if self.before_call.is_none() && !self.is_aborted() {
+            match self.poll(Which::Steering).await {
+                // What an abort overtook stays in its queue.
+                Ok(_) if self.is_aborted() => {}
+                Ok(_) => {
+                    let queued = self.agent.inbox(Inbox::fix);
+                    self.show_queued(queued).await;
+                }
+                Err(Unanswered::Failed(error)) => self.before_call = Some(error),
+                Err(Unanswered::Aborted) => {}
+            }
+        }
+        Fact::Polled { found: false }
+    }
+
+    async fn end_turn(&mut self, summary: Option<TurnSummary>) -> Fact {
+        self.late_replies().await;
+        if let Some(TurnSummary { message, tool_results, .. }) = summary {
+            self.emit(EventData::TurnEnd { message, tool_results }).await;
+        }
+        Fact::TurnEnded { max_turns: self.agent.offered().settings.max_turns }
+    }
+
+    async fn between_turns(&mut self, step: Step, summary: Option<TurnSummary>) -> Fact {
+        match (step, summary) {
+            (Step::PrepareNextTurn, Some(summary)) => {
+                let prepared = self.prepare_next_turn(summary).await;
+                self.note_failure(prepared);
+                Fact::Prepared
+            }
+            (Step::AskStop, Some(summary)) => {
+                let stop = self.should_stop(summary).await;
+                Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
+            }
+            (Step::PollSteering | Step::PollFollowUp, _) => {
+                let which = if step == Step::PollSteering { Which::Steering } else { Which::FollowUp };
+                let found = self.poll(which).await;
+                Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
+            }
+            // Nothing else is asked between turns, and each turn has its message.
+            _ => Fact::Looked { waiting: self.agent.has_queued_messages() },
+        }
+    }
+
+    /// The error that goes with the outcome, if one does.
+    async fn error_at_end(&mut self, outcome: Outcome, summary: Option<TurnSummary>) -> Option<Error> {
+        if let (Outcome::Error, Some(error)) = (outcome, self.failure.clone()) {
+            self.tell_error(&error, 0, false).await;
+        }
+        match outcome {
+            Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => None,
+            Outcome::Aborted | Outcome::Error => {
+                let interruption = self.run.interruption().map(|interruption| interruption.error);
+                let of_message = || summary.and_then(|s| s.message.as_assistant().and_then(|message| message.error.clone()));
+                interruption.or(self.failure.clone()).or_else(of_message)
+            }
         }
     }
 

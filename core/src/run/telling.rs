@@ -32,7 +32,7 @@ impl Driver {
     async fn tell_and_wait(&mut self, data: EventData, partial: Option<Partial>) {
         let event = self.next_event(data, partial);
         let mut failed = Vec::new();
-        for listener in self.agent.listeners().snapshot() {
+        for listener in self.agent.listeners().snapshot().iter() {
             if !listener.is_subscribed() {
                 continue;
             }
@@ -57,7 +57,7 @@ impl Driver {
         let event = self.next_event(data, partial);
         let mut failed = Vec::new();
         if self.agent.listeners().kind() != ListenerKind::None {
-            for listener in self.agent.listeners().snapshot() {
+            for listener in self.agent.listeners().snapshot().iter() {
                 if listener.is_subscribed()
                     && let Listener::Function { function, .. } = &listener.listener
                 {

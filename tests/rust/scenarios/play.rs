@@ -8,6 +8,7 @@ use agent_loop::{
     ToolSet, ToolSpec,
 };
 use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 
 use crate::act::{Actor, End, Stage, object, only};
 use crate::story::{self, Behaviours, Story};
@@ -48,6 +49,11 @@ pub(crate) async fn play(story: Story) -> Result<Value, String> {
             },
             "run" | "resume_context" => {
                 let context = context(given, &tools)?;
+                let queue = object(&given["queue"]);
+                let filled = Arc::new(Notify::new());
+                if !queue.is_empty() {
+                    hold(&agent, &filled);
+                }
                 let run = match given.get("prompt") {
                     Some(prompt) => {
                         Prompt::from_json(prompt.clone()).and_then(|prompt| agent_loop::run(&context, prompt, &agent))
@@ -56,12 +62,15 @@ pub(crate) async fn play(story: Story) -> Result<Value, String> {
                 };
                 match run {
                     Ok(run) => {
-                        for (name, message) in object(&given["queue"]) {
+                        for (name, message) in queue {
                             let message = Prompt::from_json(message).map_err(|error| error.to_string())?;
                             let queued = if name == "steer" { run.steer(message) } else { run.follow_up(message) };
                             queued.map_err(|error| error.to_string())?;
                         }
-                        done(finish(run, &mut runs).await)
+                        filled.notify_one();
+                        let outcome = done(finish(run, &mut runs).await);
+                        agent.set_json_hook(HookKind::BeforeRun, None);
+                        outcome
                     }
                     Err(error) => failed(&error),
                 }
@@ -94,6 +103,21 @@ pub(crate) async fn play(story: Story) -> Result<Value, String> {
         "log": stage.log(),
         "state": agent.state_json(),
     }))
+}
+
+/// Keeps runs from beginning until their queue is filled.
+fn hold(agent: &Agent, filled: &Arc<Notify>) {
+    let filled = Arc::clone(filled);
+    agent.set_json_hook(
+        HookKind::BeforeRun,
+        Some(Arc::new(move |_, _| {
+            let filled = Arc::clone(&filled);
+            Box::pin(async move {
+                filled.notified().await;
+                Ok(Value::Null)
+            })
+        })),
+    );
 }
 
 fn failed(error: &agent_loop::Error) -> Value {

@@ -1,18 +1,37 @@
 // What the types say: compiled, never run. Lines that must not compile say so.
 
-import { Agent, AgentError, AuthenticationError, Tool, tool } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, resume, run as runLoop, tool } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
   AssistantMessage,
+  Context,
   ErrorKind,
+  FullToolResult,
+  HookContext,
+  HookName,
+  Hooks,
+  LoopOptions,
   Message,
   MessageUpdateEvent,
+  Middleware,
+  ModelPiece,
+  Provider,
   Run,
   RunResult,
+  StandardMessage,
+  ThinkingLevel,
   ToolContext,
   ToolResult,
 } from 'agent-loop'
+import { checkEvents } from 'agent-loop/testing'
+
+// An application's own messages, declared once, are messages everywhere.
+declare module 'agent-loop' {
+  interface CustomMessages {
+    note: { role: 'note'; text: string }
+  }
+}
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 function check<T extends true>(): T | void {}
@@ -59,6 +78,7 @@ tool({ name: 'x', parameters: schema, execute: ({ anything }) => anything })
 tool({ name: 'x', execute: () => 5 })
 tool({ name: 'x', execute: (): ToolResult => ({ content: [{ type: 'text', text: 'a' }], isError: true }) })
 tool({ name: 'x', execute: (_: unknown, context: ToolContext) => context.toolCallId })
+tool({ name: 'x', timeoutMs: 5, prepareArguments: (args, { signal }) => (signal.aborted ? args : { ...args, n: 1 }), execute: () => 5 })
 // @ts-expect-error a tool has a function
 tool({ name: 'x' })
 // @ts-expect-error this is how it is spelled: executionMode
@@ -80,7 +100,24 @@ const agent = new Agent({
   maxResultBytes: 100,
   abortGraceMs: 10,
   rawEvents: true,
-  messages: [{ role: 'user', content: 'Hi' }],
+  messages: [{ role: 'user', content: 'Hi' }, { role: 'note', text: 'ours' }],
+  thinkingLevel: 'low',
+  thinkingBudgets: { low: 100, high: 1000 },
+  stopSequences: ['END'],
+  toolChoice: { tool: 'calculator' },
+  sessionId: 's',
+  steeringMode: 'all',
+  followUpMode: 'one_at_a_time',
+  steeringPolicy: 'after_batch',
+  connectTimeoutMs: 1,
+  firstByteTimeoutMs: 1,
+  idleTimeoutMs: 1,
+  requestTimeoutMs: 1,
+  toolTimeoutMs: 1,
+  runTimeoutMs: 1,
+  maxRetries: 1,
+  retryBaseMs: 1,
+  maxRetryDelayMs: 1,
 })
 new Agent({ model: { provider: 'p', id: 'm', baseUrl: 'http://h', contextWindow: 5, maxOutputTokens: 5, cost: { cacheRead: 1 } } })
 // @ts-expect-error a model is needed
@@ -89,6 +126,92 @@ new Agent({})
 new Agent({ model: 'p/m', systemPromt: 'x' })
 // @ts-expect-error wrong value
 new Agent({ model: 'p/m', validation: 'loose' } satisfies AgentOptions)
+
+// Hooks get and give what they are about, now or later.
+new Agent({
+  model: 'p/m',
+  transformContext: (messages, { signal }) => {
+    check<Equal<typeof messages, Message[]>>()
+    return signal.aborted ? undefined : messages.slice(-10)
+  },
+  convertToLlm: async (messages) => {
+    const converted: (StandardMessage | { role: 'user'; content: string })[] = messages.map((message) =>
+      message.role === 'note' ? { role: 'user', content: message.text } : message,
+    )
+    return converted
+  },
+  getApiKey: async (provider) => (provider === 'openai' ? process.env.KEY : null),
+  beforeToolCall: ({ toolCallId, toolName, arguments: args, message }) => {
+    check<Equal<typeof message, AssistantMessage>>()
+    if (toolName === 'delete') return { block: true, reason: 'not here' }
+    return args.n === 1 ? { arguments: { n: toolCallId.length } } : null
+  },
+  afterToolCall: async ({ result, isError }) => (isError ? { content: 'failed', isError: false } : { details: result.content.length, terminate: true }),
+  prepareNextTurn: ({ turn, toolResults }) => ({
+    context: { systemPrompt: 'x', messages: toolResults, tools: [calculator, 'other'] },
+    model: { provider: 'p', id: 'm' },
+    thinkingLevel: turn > 1 ? 'high' : 'off',
+  }),
+  shouldStopAfterTurn: async ({ turn }) => turn === 3,
+  getSteeringMessages: ({ sleep }) => sleep(5).then(() => ['one', 'two']),
+  getFollowUpMessages: () => ({ role: 'user', content: 'more' }),
+  onPayload: ({ payload }) => ({ ...payload, seed: 1 }),
+  onResponse: ({ status, headers }) => console.log(status, headers['x-request-id']),
+  onError: ({ error, attempt, willRetry }) => console.log(error.kind, attempt, willRetry),
+  beforeRun: (prompts) => console.log(prompts[0]?.role),
+  afterRun: async ({ outcome, undelivered }) => console.log(outcome, undelivered?.followUp.length),
+})
+check<Equal<HookName, keyof Hooks>>()
+agent.setHook('beforeRun', (prompts, context: HookContext) => context.sleep(prompts.length))
+agent.setHook('beforeRun', null)
+// @ts-expect-error this is how it is spelled: beforeRun
+agent.setHook('before_run', null)
+// @ts-expect-error another hook's function
+agent.setHook('beforeRun', (call: { toolCallId: string }) => call.toolCallId)
+// @ts-expect-error a decision is an object
+agent.setHook('beforeToolCall', () => 'no')
+// @ts-expect-error true or false
+agent.setHook('shouldStopAfterTurn', () => 'yes')
+
+// Middleware stands around tools.
+const timed: Middleware = async (call, next) => {
+  const { signal, update } = call.context
+  update(signal.aborted)
+  const result = await next({ ...call.arguments, more: call.id + call.name })
+  check<Equal<typeof result, FullToolResult>>()
+  return { ...result, details: { isError: result.isError, terminate: result.terminate } }
+}
+agent.addMiddleware(timed)
+new Agent({ model: 'p/m', middleware: [timed, (_, next) => next(), () => 'instead'] })
+// @ts-expect-error arguments are an object
+agent.addMiddleware((_, next) => next(5))
+
+// A provider of one's own gives pieces.
+const mine: Provider = async function* (request, { signal }) {
+  if (signal.aborted || request.options.temperature === 0) throw new Error(request.messages[0]?.role)
+  yield 'text'
+  yield { thinking: 'Hm' }
+  yield { toolCall: { name: request.tools[0]?.name ?? 'x', arguments: { n: 1 } } }
+  yield { type: 'text_delta', delta: 'x' }
+  yield { end: { stopReason: 'stop', usage: { input: 5, cacheRead: 1 } } }
+}
+new Agent({ model: 'acme/m', provider: mine })
+new Agent({ model: 'acme/m', provider: () => ['one', { text: 'two' }] })
+new Agent({ model: 'acme/m', provider: async () => [{ end: 'length' }] })
+// @ts-expect-error an error is not an end
+const piece: ModelPiece = { end: { stopReason: 'error' } }
+void piece
+// @ts-expect-error pieces, not numbers
+new Agent({ model: 'acme/m', provider: () => [5] })
+
+// The loop without an agent.
+const context: Context = { systemPrompt: 'x', messages: agent.messages, tools: [calculator] }
+const loopOptions: LoopOptions = { model: 'p/m', signal: AbortSignal.timeout(5), beforeRun: () => {} }
+check<Equal<ReturnType<typeof runLoop>, Run>>()
+const loops: Run[] = [runLoop(context, 'go', loopOptions), resume({}, loopOptions)]
+// @ts-expect-error the context has it
+runLoop({}, 'go', { model: 'p/m', systemPrompt: 'x' })
+void loops
 
 // Events are told apart by type.
 function on(event: AgentEvent): string | number | undefined {
@@ -111,7 +234,7 @@ function on(event: AgentEvent): string | number | undefined {
       return event.block.rawArguments
     case 'message_start':
     case 'message_end':
-      return event.message.role === 'assistant' ? event.message.model : event.message.timestamp
+      return event.message.role === 'assistant' ? event.message.model : event.message.role === 'note' ? event.message.text : event.message.timestamp
     case 'tool_execution_start':
       return event.toolCallId + event.toolName + Object.keys(event.arguments)
     case 'tool_execution_update':
@@ -160,6 +283,30 @@ async function use(): Promise<void> {
   agent.systemPrompt = name
   agent.tools = [...agent.tools, calculator]
   await agent.prompt(agent.messages)
+  await agent.prompt('x', { signal: new AbortController().signal })
+  await agent.resume({ signal: undefined })
+  const resumed: Run = agent.streamResume()
+  for (const steered of [agent, resumed]) {
+    steered.steer('text')
+    steered.followUp([{ role: 'user', content: 'message' }])
+  }
+  agent.clearSteeringQueue()
+  agent.clearFollowUpQueue()
+  agent.clearAllQueues()
+  check<Equal<ReturnType<typeof agent.hasQueuedMessages>, boolean>>()
+  check<Equal<typeof agent.thinkingLevel, ThinkingLevel>>()
+  agent.thinkingLevel = 'xhigh'
+  agent.setOptions({ temperature: 0, maxTurns: 3, systemPrompt: 'x' })
+  // @ts-expect-error a hook has a way of its own
+  agent.setOptions({ beforeRun: () => {} })
+  agent.appendMessage({ role: 'note', text: 'x' })
+  agent.appendMessages(agent.messages)
+  agent.replaceMessages([...agent.messages].reverse())
+  agent.clearMessages()
+  agent.reset()
+  checkEvents([] as AgentEvent[])
+  // @ts-expect-error a signal is given by name
+  await agent.prompt('x', new AbortController().signal)
   // @ts-expect-error a prompt is text, blocks or messages
   await agent.prompt(5)
   try {

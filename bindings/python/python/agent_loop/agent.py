@@ -6,17 +6,18 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .errors import InvalidArgumentError
 from .runs import INSIDE, Run
 from .tools import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from ._native import AssistantMessage, Event, Message, RunResult, Subscription
     from .errors import AgentError
-    from .options import AgentOptions, _JsonObject, _Middleware, _Prompt, _ThinkingLevel
+    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Prompt, _ThinkingLevel
 
 
 class Agent:
@@ -86,6 +87,7 @@ class Agent:
     def __init__(self, model: str | _JsonObject, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
         tools, middleware, provider = given.pop("tools", None), given.pop("middleware", None), given.pop("provider", None)
+        self._abort_grace_ms = 1000
         hooks = {name: given.pop(name) for name in _native.HOOKS if name in given}
         if provider is not None:
             from .provider import provided
@@ -93,8 +95,7 @@ class Agent:
             provider = provided(provider)
         # The engine knows which names there are, and which is nearest to a wrong one.
         self._native = _native.Agent(model, given, provider)
-        grace_ms = given.get("abort_grace_ms")
-        self._abort_grace_ms = 1000 if grace_ms is None else grace_ms
+        self._note_grace(given)
         self.tools = tools or ()
         for name, function in hooks.items():
             self.set_hook(name, function)
@@ -206,6 +207,20 @@ class Agent:
         if not callable(listener):
             raise TypeError(f"listener: expected a function of an event, got {type(listener).__name__}")
         return self._native.subscribe(listener)
+
+    def set_options(self, **options: Unpack[Settings]) -> None:
+        """Sets options by name: all, or on an error none; None is the default. A change during a run takes effect at its next turn."""
+        for name in options:
+            if name in (*_native.HOOKS, "tools", "middleware", "provider"):
+                way = "set_hook" if name in _native.HOOKS else f"the agent's {name}" if name == "tools" else "a new agent"
+                raise InvalidArgumentError(f"option {name!r} is no plain value; use {way}")
+        self._native.set_options(dict(options))
+        self._note_grace(options)
+
+    def _note_grace(self, options: Mapping[str, Any]) -> None:
+        if "abort_grace_ms" in options:
+            grace_ms = options["abort_grace_ms"]
+            self._abort_grace_ms = 1000 if grace_ms is None else grace_ms
 
     def set_hook(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets the hook of that name, for example `before_tool_call`, or with None takes it out. At the next turn it holds."""

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     )
 
 
-class RunOptions(TypedDict, total=False):
-    """What an agent and a run without one can be told."""
+class Settings(TypedDict, total=False):
+    """What can be set at any time, too."""
 
     base_url: str | None
     api_key: str | None
@@ -60,7 +60,6 @@ class RunOptions(TypedDict, total=False):
     stop_sequences: Sequence[str] | None
     tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
     session_id: str | None
-    provider: _Provider | None
 
     max_turns: int | None
     tool_execution: Literal["parallel", "sequential"] | None
@@ -83,6 +82,11 @@ class RunOptions(TypedDict, total=False):
     retry_base_ms: int | None
     max_retry_delay_ms: int | None
 
+
+class RunOptions(Settings, total=False):
+    """What an agent and a run without one can be told."""
+
+    provider: _Provider | None
     middleware: Iterable[_Middleware] | None
     transform_context: _Hook[list[Message], _Messages | None] | None
     convert_to_llm: _Hook[list[Message], _Messages | None] | None

@@ -74,13 +74,18 @@ async def push_async(call: ModelCall, pieces: AsyncIterable[Any]) -> None:
     from .bridge import wait
 
     iterator = aiter(pieces)
+    close = getattr(iterator, "aclose", None)
     try:
         async for piece in iterator:
             push(call, piece)
             if not await wait(call.ready()):
                 break
+    except GeneratorExit:
+        # The loop is gone, and nothing can be awaited any more.
+        close = None
+        raise
     finally:
-        if (close := getattr(iterator, "aclose", None)) is not None:
+        if close is not None:
             await close()
 
 

@@ -1,0 +1,122 @@
+//! `bench-loop`: what the loop itself costs, without a network: events by the number of listeners, and an abort of a tool that
+//! never answers. Prints one line of JSON.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use agent_loop::{Agent, Error, FnTool, ModelSpec, Outcome, Subscription};
+use agent_loop_benches::measure;
+use serde_json::{Value, json};
+
+/// Deltas of the measured answer.
+const DELTAS: usize = 2000;
+
+/// How long an aborted run waits for its tools, in milliseconds.
+const GRACE_MS: u64 = 200;
+
+fn main() -> ExitCode {
+    match measured() {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured() -> Result<Value, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let mut listeners = Vec::new();
+        for count in [0, 1, 10, 100, 1000] {
+            // Not measured: what is set up once.
+            events(count).await?;
+            let mut cpu_us = Vec::new();
+            let mut heard = 0;
+            for _ in 0..5 {
+                let before = measure::cpu_us()?;
+                heard = events(count).await?;
+                cpu_us.push(measure::cpu_us()? - before);
+            }
+            listeners.push(json!({ "listeners": count, "events": heard, "cpu_us": cpu_us }));
+        }
+        let mut grace_ms = Vec::new();
+        for _ in 0..3 {
+            grace_ms.push(abort().await?);
+        }
+        Ok(json!({ "listeners": listeners, "grace": { "limit_ms": GRACE_MS, "real_ms": grace_ms } }))
+    })
+}
+
+fn scripted(script: Value) -> Result<Agent, Error> {
+    Ok(Agent::with_spec(ModelSpec::from_json(json!({ "provider": "scripted", "id": "bench", "script": script }))?))
+}
+
+/// A run that so many listeners hear; gives how many events one of them heard.
+async fn events(listeners: usize) -> Result<u64, String> {
+    let text = |error: Error| error.to_string();
+    let mut steps = vec![json!({ "delta": "word " }); DELTAS];
+    steps.push(json!({ "end": {} }));
+    let agent = scripted(json!([steps])).map_err(text)?;
+    let heard = Arc::new(AtomicU64::new(0));
+    let subscriptions: Vec<Subscription> = (0..listeners)
+        .map(|_| {
+            let heard = Arc::clone(&heard);
+            agent.subscribe(move |event| {
+                std::hint::black_box(event.seq);
+                heard.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    let result = agent.prompt("go").await.map_err(text)?;
+    drop(subscriptions);
+    if result.text.len() != DELTAS * 5 {
+        return Err(format!("the answer has {} characters", result.text.len()));
+    }
+    Ok(heard.load(Ordering::Relaxed) / listeners.max(1) as u64)
+}
+
+/// An abort of a tool that never answers, by the machine's clock; gives how long the run took to settle.
+async fn abort() -> Result<u128, String> {
+    let text = |error: Error| error.to_string();
+    let never = FnTool::new("never", "Never answers.", json!({ "type": "object" }), |_, _| async {
+        std::future::pending::<Result<Value, String>>().await
+    });
+    // A provider of one's own lives in real time.
+    let agent = Agent::new("bench/own")
+        .map_err(text)?
+        .abort_grace_ms(GRACE_MS)
+        .provider(|call| {
+            // What cannot be read would be this program's mistake: the run then fails and says so.
+            let _ = call.push(&json!({ "tool_call": { "id": "c", "name": "never", "arguments": {} } }));
+            call.finish();
+        })
+        .tool(never.map_err(text)?)
+        .map_err(text)?;
+    let begun: Arc<std::sync::Mutex<Option<Instant>>> = Arc::default();
+    let _subscription = {
+        let (abort, begun) = (agent.clone(), Arc::clone(&begun));
+        agent.subscribe(move |event| {
+            if event.kind() == "tool_execution_start" {
+                *begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Instant::now());
+                // From elsewhere, once the tool is at work.
+                let abort = abort.clone();
+                tokio::spawn(async move {
+                    tokio::task::yield_now().await;
+                    abort.abort();
+                });
+            }
+        })
+    };
+    let result = agent.prompt("go").await.map_err(text)?;
+    let begun = begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner).ok_or("the tool was not called")?;
+    match result.outcome {
+        Outcome::Aborted => Ok(begun.elapsed().as_millis()),
+        other => Err(format!("the run ended {}", other.as_str())),
+    }
+}

@@ -1,0 +1,35 @@
+// Changes your mind while the tools are at work. `node steer.mjs [MODEL [BASE_URL]]`
+
+import { Agent, tool } from 'agent-loop'
+
+// A tool that takes its time. An abort would end its sleep.
+const weather = tool({
+  name: 'weather',
+  description: 'The weather in a city.',
+  executionMode: 'sequential',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  execute: async (_, { sleep }) => {
+    await sleep(1000)
+    return 'rain, 7 degrees'
+  },
+})
+
+const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
+const agent = new Agent({ model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl, tools: [weather] })
+
+let steered = false
+agent.subscribe((event) => {
+  // As soon as the first tool runs, the user has seen enough.
+  if (event.type !== 'tool_execution_start' || steered) return
+  steered = true
+  agent.steer('Never mind the others.')
+})
+
+const run = agent.stream('Rain in Oslo, Bergen, Tromso?')
+for await (const event of run) {
+  if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
+  if (event.type === 'text_delta') process.stdout.write(event.delta)
+  // Of those that were skipped, too.
+  if (event.type === 'tool_execution_end') console.log(`[${event.toolName} -> ${event.result.content[0].text}]`)
+}
+console.log(`\n[${(await run.result()).outcome}]`)

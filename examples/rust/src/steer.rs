@@ -1,0 +1,49 @@
+//! Changes your mind while the tools are at work. `steer [MODEL [BASE_URL]]`
+
+use agent_loop::{Agent, Error, EventData, ExecutionMode, FnTool, Message, MessageUpdate, ToolSpec};
+use serde_json::json;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    // A tool that takes its time. An abort would end its sleep.
+    let mut spec = ToolSpec::from_json(json!({
+        "name": "weather", "description": "The weather in a city.",
+        "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] },
+    }))?;
+    spec.execution_mode = Some(ExecutionMode::Sequential);
+    let weather = FnTool::with_spec(spec, |_, call| async move {
+        call.sleep(1000).await;
+        Ok::<_, String>(json!("rain, 7 degrees"))
+    });
+
+    let mut arguments = std::env::args().skip(1);
+    let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
+    let agent = match model.starts_with('{') {
+        true => Agent::with_spec(agent_loop::ModelSpec::from_json(serde_json::from_str(&model).expect("the model's JSON"))?),
+        false => Agent::new(&model)?,
+    };
+    agent.set_base_url(arguments.next().as_deref());
+    let agent = agent.tool(weather)?;
+
+    let steering = agent.clone();
+    let steered = std::sync::Once::new();
+    let _subscription = agent.subscribe(move |event| {
+        // As soon as the first tool runs, the user has seen enough.
+        if let EventData::ToolExecutionStart { .. } = event.data {
+            steered.call_once(|| steering.steer("Never mind the others."));
+        }
+    });
+
+    let mut run = agent.stream("Rain in Oslo, Bergen, Tromso?")?;
+    while let Some(event) = run.next().await {
+        match &event.data {
+            EventData::MessageStart { message } if matches!(**message, Message::User(_)) => println!("User: {}", message.text()),
+            EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => print!("{delta}"),
+            // Of those that were skipped, too.
+            EventData::ToolExecutionEnd { tool_name, result, .. } => println!("[{tool_name} -> {}]", result.text()),
+            _ => {}
+        }
+    }
+    println!("\n[{}]", run.result().await?.outcome.as_str());
+    Ok(())
+}
