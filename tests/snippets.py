@@ -93,9 +93,15 @@ def quietly(command, **options):
         raise Failed(done.stdout)
 
 
+def there(path):
+    if not path.exists():
+        raise Failed(f"there is no {path}; build it, or say where it is")
+    return path.absolute()
+
+
 class Python:
     def __init__(self, options, begin, _features):
-        self.python, self.begin = options.python, begin
+        self.python, self.begin = there(options.python), begin
 
     def command(self, feature, folder):
         (folder / "snippet.py").write_text(self.begin + feature.snippets["python"])
@@ -107,7 +113,7 @@ class Node:
         self.begin = begin
         packages = options.work / "node_modules"
         packages.mkdir()
-        (packages / "agent-loop").symlink_to(options.node_package.resolve(), target_is_directory=True)
+        (packages / "agent-loop").symlink_to(there(options.node_package), target_is_directory=True)
 
     def command(self, feature, folder):
         (folder / "snippet.mjs").write_text(self.begin + feature.snippets["node"])
@@ -116,7 +122,7 @@ class Node:
 
 class C:
     def __init__(self, options, begin, _features):
-        self.stage, self.begin = options.stage.resolve(), begin
+        self.stage, self.begin = there(options.stage), begin
 
     def command(self, feature, folder):
         (folder / "snippet.c").write_text(self.begin + feature.snippets["c"])
@@ -199,7 +205,7 @@ def run(maker, feature, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(MAKERS), help="languages, of rust,c,python,node")
-    parser.add_argument("--python", default=str(ROOT / "target/python-venv/bin/python"), help="the interpreter that has agent_loop")
+    parser.add_argument("--python", type=Path, default=ROOT / "target/python-venv/bin/python", help="the interpreter that has agent_loop")
     parser.add_argument("--stage", type=Path, default=ROOT / "target/stage", help="where the C library is installed")
     parser.add_argument("--node-package", type=Path, default=ROOT / "examples/node/node_modules/agent-loop", help="the Node package")
     parser.add_argument("--feature", default="", help="only features whose heading contains this")
