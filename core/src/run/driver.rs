@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::hook::{HookKind, RunTask, TurnSummary};
 use crate::message::Message;
-use crate::model::{Model, ThinkingLevel};
+use crate::model::{BoxFuture, Model, ThinkingLevel};
 use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::tool::{Replies, Reply, catch_panic};
@@ -76,10 +76,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Driver {
+    /// Boxed: the task that runs it would hold it more than once.
+    pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Box<Driver> {
         let scope = agent.scope();
         let offered = agent.offered();
-        Driver {
+        Box::new(Driver {
             agent,
             run,
             clock,
@@ -96,14 +97,18 @@ impl Driver {
             failure: None,
             steered: false,
             ended: false,
-        }
+        })
     }
 
     /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
-    pub(crate) async fn drive(mut self, beginning: Beginning) {
+    pub(crate) async fn drive(mut self: Box<Self>, beginning: Beginning) {
         let clock = self.clock.clone();
         let (run, limit_ms) = (Arc::clone(&self.run), self.offered.settings.limits.run_timeout_ms);
-        let course = limited(run, clock.clone(), limit_ms, Box::pin(self.course(beginning)));
+        // Boxed, as what wraps it holds it more than once.
+        let mut course: BoxFuture<'_, _> = Box::pin(self.course(beginning));
+        if limit_ms > 0 {
+            course = Box::pin(limited(run, clock.clone(), limit_ms, course));
+        }
         let course = catch_panic(clock.working(course)).await;
         let (outcome, error, turns) = match course {
             Ok(end) => end,
@@ -361,12 +366,8 @@ impl Drop for Driver {
     }
 }
 
-/// The run's course, interrupted when its time limit passes (0: none).
-async fn limited<T>(run: Arc<RunShared>, clock: Clock, limit_ms: u64, course: impl Future<Output = T> + Unpin) -> T {
-    if limit_ms == 0 {
-        return course.await;
-    }
-    let mut course = course;
+/// The run's course, interrupted when its time limit passes.
+async fn limited<T>(run: Arc<RunShared>, clock: Clock, limit_ms: u64, mut course: BoxFuture<'_, T>) -> T {
     let mut limit = std::pin::pin!(clock.limit(limit_ms));
     tokio::select! {
         biased;
