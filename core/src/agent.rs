@@ -90,6 +90,7 @@ impl Agent {
             middleware: Arc::default(),
             messages: Arc::default(),
             inbox: Inbox::default(),
+            closed: false,
             active: None,
             streaming_message: None,
             pending_tool_calls: Vec::new(),
@@ -212,17 +213,18 @@ impl Agent {
     /// or among its tool calls, of which those that do not run yet are skipped (see `steering_policy`). From any thread and any
     /// callback.
     pub fn steer(&self, message: impl Into<Prompt>) {
-        self.inbox(|inbox| inbox.push(Which::Steering, message.into().0));
+        // Refused only after the end of a run without an agent, whose handle says so.
+        let _ = self.queue(Which::Steering, message.into());
     }
 
     /// Queues a message for when a run would have ended. From any thread and any callback.
     pub fn follow_up(&self, message: impl Into<Prompt>) {
-        self.inbox(|inbox| inbox.push(Which::FollowUp, message.into().0));
+        let _ = self.queue(Which::FollowUp, message.into());
     }
 
     pub(crate) fn queue(&self, which: Which, prompt: Prompt) -> Result<(), Error> {
         let mut state = self.state();
-        if self.0.is_loop && state.active.is_none() {
+        if state.closed {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
@@ -257,12 +259,13 @@ impl Agent {
 
     /// What a run without an agent gives back of its queues; of an agent's run, nothing.
     pub(crate) fn undelivered(&self) -> Option<Undelivered> {
-        let take = |inbox: &mut Inbox| {
-            let (steering, follow_up) = (inbox.messages(Which::Steering), inbox.messages(Which::FollowUp));
-            *inbox = Inbox::default();
-            Undelivered { steering, follow_up }
-        };
-        self.0.is_loop.then(|| self.inbox(take))
+        if !self.0.is_loop {
+            return None;
+        }
+        let mut state = self.state();
+        state.closed = true;
+        let inbox = std::mem::take(&mut state.inbox);
+        Some(Undelivered { steering: inbox.messages(Which::Steering), follow_up: inbox.messages(Which::FollowUp) })
     }
 
     /// Aborts the active run, if there is one. From any thread and any callback; returns at once.

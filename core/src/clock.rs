@@ -34,7 +34,8 @@ struct State {
     /// How many times callbacks were taken to be silent; tokens of an earlier count no longer count.
     given_up: u64,
     next_id: u64,
-    sleepers: BTreeMap<(u64, u64), Waker>,
+    /// By deadline; and whether the sleeper counts as working from its deadline until it is polled.
+    sleepers: BTreeMap<(u64, u64), (Waker, bool)>,
 }
 
 impl Clock {
@@ -68,7 +69,7 @@ impl Clock {
                 state.next_id += 1;
                 let place = (state.now.saturating_add(ms), state.next_id);
                 drop(state);
-                Sleep::Simulated { clock: Arc::clone(clock), place, stage: Stage::New }
+                Sleep::Simulated { clock: Arc::clone(clock), place, stage: Stage::New, counts: true }
             }
         }
     }
@@ -77,6 +78,10 @@ impl Clock {
     /// least a second, no longer hold up virtual time.
     pub(crate) fn limit(&self, ms: u64) -> impl Future<Output = ()> + Send + use<> {
         let (mut sleep, clock) = (self.sleep(ms), self.clone());
+        if let Sleep::Simulated { counts, .. } = &mut sleep {
+            // The run may be busy with something else and look at its limits later; time goes on meanwhile.
+            *counts = false;
+        }
         async move {
             let Some(simulated) = &clock.0 else {
                 return sleep.await;
@@ -188,9 +193,9 @@ impl Virtual {
         if state.engine + state.hosts > 0 {
             return;
         }
-        if let Some(((deadline, _), waker)) = state.sleepers.pop_first() {
+        if let Some(((deadline, _), (waker, counts))) = state.sleepers.pop_first() {
             state.now = state.now.max(deadline);
-            state.engine += 1;
+            state.engine += usize::from(counts);
             drop(state);
             waker.wake();
         }
@@ -224,7 +229,7 @@ pub enum Sleep {
     /// By a virtual clock.
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    Simulated { clock: Arc<Virtual>, place: (u64, u64), stage: Stage },
+    Simulated { clock: Arc<Virtual>, place: (u64, u64), stage: Stage, counts: bool },
 }
 
 #[doc(hidden)]
@@ -241,14 +246,16 @@ impl Future for Sleep {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match self.get_mut() {
             Sleep::Real(sleep) => sleep.as_mut().poll(cx),
-            Sleep::Simulated { clock, place, stage } => {
+            Sleep::Simulated { clock, place, stage, counts } => {
                 let mut state = clock.lock();
                 match stage {
                     Stage::Waiting if !state.sleepers.contains_key(place) => {
                         // Our deadline came: the clock counted us as working until now.
                         *stage = Stage::Done;
                         drop(state);
-                        clock.rest(Whose::Engine);
+                        if *counts {
+                            clock.rest(Whose::Engine);
+                        }
                         Poll::Ready(())
                     }
                     Stage::New if place.0 <= state.now => {
@@ -263,7 +270,7 @@ impl Future for Sleep {
                     }
                     Stage::New | Stage::Waiting => {
                         *stage = Stage::Waiting;
-                        state.sleepers.insert(*place, cx.waker().clone());
+                        state.sleepers.insert(*place, (cx.waker().clone(), *counts));
                         Poll::Pending
                     }
                     Stage::Done => Poll::Ready(()),
@@ -275,9 +282,9 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Sleep::Simulated { clock, place, stage: Stage::Waiting } = self {
+        if let Sleep::Simulated { clock, place, stage: Stage::Waiting, counts } = self {
             let fired = clock.lock().sleepers.remove(place).is_none();
-            if fired {
+            if fired && *counts {
                 clock.rest(Whose::Engine);
             }
         }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::run::driver::SHUT_DOWN;
 
 /// Checks the events of one run, in canonical JSON and in order, against the grammar of the loop's contract: their order, their
 /// numbers, their fields, and that what they say of messages fits together.
@@ -337,7 +338,8 @@ impl Checker {
 
     fn end_run(&mut self, event: &Value) -> Result<(), String> {
         // A runtime that is shut down ends its runs wherever they are.
-        let shut_down = event["outcome"] == "aborted";
+        let said = event.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
+        let shut_down = event["outcome"] == "aborted" && said.is_some_and(|said| said == SHUT_DOWN);
         if !shut_down || self.place == Place::Between {
             self.within(&[Place::Between], "a run ends after a turn")?;
         }

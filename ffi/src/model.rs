@@ -1,7 +1,7 @@
 //! A provider of one's own that is a C function: requests, and their answers piece by piece.
 
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::{CancellationToken, Error, ErrorKind, ModelCall, ProviderFn};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ pub type agent_model_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, c
 pub struct agent_model_call_t {
     request: Text,
     cancel: CancellationToken,
-    /// There until the answer has ended. Shared while pieces are pushed, which may take as long as the run is behind.
-    call: RwLock<Option<ModelCall>>,
+    /// There until the answer has ended. Never locked while somebody waits.
+    call: Mutex<Option<Arc<ModelCall>>>,
 }
 
 impl agent_model_call_t {
@@ -28,14 +28,13 @@ impl agent_model_call_t {
         agent_model_call_t {
             request: Text::json(call.request()),
             cancel: call.cancel_token().clone(),
-            call: RwLock::new(Some(call)),
+            call: Mutex::new(Some(Arc::new(call))),
         }
     }
 
     /// Gives a piece and waits while the run is behind.
     fn push(&self, piece: &Value) -> Result<(), Error> {
-        let held = self.call.read().unwrap_or_else(PoisonError::into_inner);
-        let call = held.as_ref().ok_or_else(over)?;
+        let call = self.held()?;
         if call.is_cancelled() {
             return Err(self.unwanted());
         }
@@ -43,14 +42,17 @@ impl agent_model_call_t {
         let only = piece.as_object().filter(|piece| piece.len() == 1);
         if only.is_some_and(|piece| piece.contains_key("end") || piece.contains_key("error")) {
             // The run takes no more of this answer, which is no reason to call it unwanted.
-            drop(held);
             return self.take().map(drop);
         }
         if call.ready_blocking() { Ok(()) } else { Err(self.unwanted()) }
     }
 
-    fn take(&self) -> Result<ModelCall, Error> {
-        self.call.write().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)
+    fn held(&self) -> Result<Arc<ModelCall>, Error> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(over)
+    }
+
+    fn take(&self) -> Result<Arc<ModelCall>, Error> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)
     }
 
     fn unwanted(&self) -> Error {
@@ -156,8 +158,7 @@ pub unsafe extern "C" fn agent_model_call_finish(
             let call = borrow(call, "call")?;
             if let Some(end) = text::optional(end, length, "end")? {
                 let end = json!({ "end": text::parse(end, "end")? });
-                let held = call.call.read().unwrap_or_else(PoisonError::into_inner);
-                held.as_ref().ok_or_else(over)?.push(&end)?;
+                call.held()?.push(&end)?;
             }
             call.take()?.finish();
             Ok(AGENT_OK)

@@ -240,3 +240,66 @@ async fn a_fast_provider_waits_for_a_slow_reader() {
     while run.next().await.is_some() {}
     assert_eq!(run.outcome().await.unwrap().text.len(), 20_000);
 }
+
+#[tokio::test]
+async fn a_piece_that_does_not_fit_is_refused_and_the_answer_goes_on() {
+    let agent = answering(|call| {
+        let wrong = |piece: Value| call.push(&piece).unwrap_err().message().to_owned();
+        call.push(&json!({ "type": "tool_call_start", "content_index": 0, "id": "c", "name": "t" })).unwrap();
+        let other = wrong(json!({ "type": "text_delta", "content_index": 0, "delta": "x" }));
+        assert_eq!(other, "piece: content_index 0 is of another kind, or has ended");
+        assert_eq!(wrong(json!({ "tool_call": { "id": "d" } })), "piece: the tool call has no name");
+        call.push(&json!({ "type": "tool_call_delta", "content_index": 0, "delta": "{\"n\":1}" })).unwrap();
+        call.push(&json!({ "type": "tool_call_end", "content_index": 0 })).unwrap();
+        assert!(wrong(json!({ "type": "tool_call_delta", "content_index": 0, "delta": "x" })).contains("has ended"));
+        assert_eq!(wrong(json!({ "type": "tool_call_end", "content_index": 0 })), "piece: tool_call_end: no such block is open");
+        call.push(&json!({ "type": "text_delta", "content_index": 4_294_967_295_u32, "delta": "last" })).unwrap();
+        call.finish();
+    });
+    let (events, result) = play(&agent.max_turns(1)).await;
+    let calls: Vec<String> = only(&events, &["tool_call_delta", "text_delta"]);
+    assert_eq!(calls, ["tool_call_delta {\"n\":1}", "text_delta last"]);
+    assert_eq!(result.outcome, Outcome::MaxTurns);
+}
+
+#[tokio::test]
+async fn another_provider_gets_neither_the_key_nor_the_address_of_the_first() {
+    let tool_call = json!({ "index": 0, "id": "c", "function": { "name": "t", "arguments": "{}" } });
+    let called = Answer::frames([
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [tool_call] } }] })),
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })),
+        Frame::data("[DONE]"),
+    ]);
+    let (first, second) = (Mock::start(Script::new().answer(called)), Mock::start(Script::new().answer(chat("from the second"))));
+    let url = second.url();
+    let agent =
+        agent(&first, json!({})).tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap().prepare_next_turn(move |_, _| {
+            let model = json!({ "provider": "company", "id": "tiny", "base_url": url });
+            let model = agent_loop::ModelSpec::from_json(model).ok();
+            async { Ok::<_, String>(agent_loop::TurnChange { model, ..Default::default() }) }
+        });
+    assert_eq!(agent.prompt("go").await.unwrap().text, "from the second");
+    assert!(first.requests()[0].headers.contains_key("authorization"));
+    assert!(!second.requests()[0].headers.contains_key("authorization"), "the key is the first provider's");
+}
+
+#[tokio::test]
+async fn a_tool_added_in_the_middle_of_a_turn_is_offered_in_the_next() {
+    let agent = scripted(json!([[call("c", "t", json!({})), end("tool_use")], [{ "delta": "done" }, end("stop")]]));
+    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
+    let offered: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let told = Arc::clone(&offered);
+    let adding = agent.clone();
+    let agent = agent
+        .transform_context(move |_, _| {
+            // After the turn has begun, before its request is made. The second time there is one of that name.
+            let _ = adding.add_tool(Arc::new(tool("late", |_, _| async { Ok(json!("late")) })));
+            async { Ok::<_, String>(None) }
+        })
+        .on_payload(move |payload, _| {
+            told.lock().unwrap().push(payload.payload["tools"].as_array().unwrap().len());
+            async { Ok::<_, String>(None) }
+        });
+    agent.prompt("go").await.unwrap();
+    assert_eq!(*offered.lock().unwrap(), [1, 2]);
+}

@@ -127,9 +127,12 @@ impl Call {
             None => call.arguments().clone(),
         };
         let (link, next) = (Arc::clone(&self.link), call.next(arguments));
+        let over = call.context().over_token().clone();
         let rest = async move {
             let said = tokio::select! {
                 said = next => said,
+                // A tool that reacts to nothing: what stands after it still runs.
+                () = over.cancelled() => Err("aborted".to_owned()),
                 () = link.closing().cancelled() => return,
             };
             let said = match said {

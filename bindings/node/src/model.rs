@@ -37,11 +37,11 @@ impl Answer {
         Answer { link: Arc::clone(link), number, request, cancel, over: CancellationToken::new() }
     }
 
-    /// The call, of which nobody else has a part any more: JavaScript waits for `ready` before it goes on.
-    fn last(&self) -> Option<ModelCall> {
+    /// The call, to be ended.
+    fn last(&self) -> Option<Arc<ModelCall>> {
         self.over.cancel();
         match self.link.answered(self.number) {
-            Some(Waiting::Model(call)) => Arc::into_inner(call),
+            Some(Waiting::Model(call)) => Some(call),
             _ => None,
         }
     }

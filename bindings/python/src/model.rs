@@ -63,11 +63,10 @@ impl ModelCall {
         self.core.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The call, to be ended. `None` when it has ended, or somebody who waited for room was interrupted: then nobody wants the
-    /// answer any more.
-    fn take(&self) -> Option<CoreCall> {
+    /// The call, to be ended. `None` when it has ended.
+    fn take(&self) -> Option<Arc<CoreCall>> {
         self.watch.end();
-        self.core.lock().unwrap_or_else(PoisonError::into_inner).take().and_then(Arc::into_inner)
+        self.core.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

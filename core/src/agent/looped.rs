@@ -84,6 +84,7 @@ impl Agent {
             middleware: Arc::clone(&state.middleware),
             messages: Arc::new(context.messages.iter().cloned().map(Arc::new).collect()),
             inbox: Inbox::default(),
+            closed: false,
             active: None,
             streaming_message: None,
             pending_tool_calls: Vec::new(),

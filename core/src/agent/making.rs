@@ -178,9 +178,10 @@ impl Agent {
         Ok(self)
     }
 
-    /// The conversation so far, to go on from.
+    /// The conversation so far, to go on from. Not during a run, which keeps its own; see [`Agent::replace_messages`].
     #[must_use]
     pub fn messages_so_far(self, messages: Vec<Message>) -> Agent {
-        self.with(|state| state.messages = Arc::new(messages.into_iter().map(Arc::new).collect()))
+        let _ = self.replace_messages(messages);
+        self
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Offered {
     /// `provider/id`, also of a model that cannot be used.
     pub(crate) model_name: String,
     pub(crate) tools: ToolSet,
+    /// What the model is told of them.
+    pub(crate) descriptions: Arc<Vec<ToolDescription>>,
     pub(crate) settings: Settings,
     pub(crate) api_key: Option<String>,
     pub(crate) hooks: Arc<Hooks>,
@@ -49,6 +51,8 @@ pub(super) struct State {
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) messages: Arc<Vec<Arc<Message>>>,
     pub(super) inbox: Inbox,
+    /// Of a run without an agent, once its queues' rest was given back.
+    pub(super) closed: bool,
     pub(super) active: Option<Arc<RunShared>>,
     pub(super) streaming_message: Option<Partial>,
     pub(super) pending_tool_calls: Vec<Arc<str>>,
@@ -152,10 +156,13 @@ impl Agent {
                 state.resolve(&client).map(|model| Arc::clone(state.resolved.insert(model)))
             }
         };
+        let State { tools, descriptions, .. } = &mut *state;
+        let descriptions = Arc::clone(descriptions.get_or_insert_with(|| describe(tools)));
         Offered {
             model,
             model_name: state.model_name(),
             tools: state.tools.clone(),
+            descriptions,
             settings: state.settings.clone(),
             api_key: state.api_key.clone(),
             hooks: Arc::clone(&state.hooks),
@@ -163,30 +170,39 @@ impl Agent {
         }
     }
 
+    pub(crate) fn max_turns_now(&self) -> u32 {
+        self.state().settings.max_turns
+    }
+
     /// The hooks as they stand.
     pub(crate) fn hooks(&self) -> Arc<Hooks> {
         Arc::clone(&self.state().hooks)
-    }
-
-    /// What models are told of these tools; `own` when they are not all of the agent's.
-    pub(crate) fn descriptions(&self, tools: &ToolSet, own: bool) -> Arc<Vec<ToolDescription>> {
-        let describe = |tool: &Arc<dyn Tool>| {
-            let spec = tool.spec();
-            let (name, description) = (spec.name.clone(), spec.description.clone());
-            ToolDescription { name, description, parameters: spec.parameters.clone() }
-        };
-        let all = || Arc::new(tools.iter().map(describe).collect());
-        if own {
-            return all();
-        }
-        Arc::clone(self.state().descriptions.get_or_insert_with(all))
     }
 
     /// Another model, for a while.
     pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Arc<dyn Model>, Error> {
         let state = self.state();
         let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
-        state.resolve_spec(spec, &client)
+        // The agent's address is that of its own model.
+        state.resolve_spec(spec, None, &client)
+    }
+}
+
+/// What models are told of these tools.
+fn describe(tools: &ToolSet) -> Arc<Vec<ToolDescription>> {
+    let describe = |tool: &Arc<dyn Tool>| {
+        let spec = tool.spec();
+        let (name, description) = (spec.name.clone(), spec.description.clone());
+        ToolDescription { name, description, parameters: spec.parameters.clone() }
+    };
+    Arc::new(tools.iter().map(describe).collect())
+}
+
+impl Offered {
+    /// Keeps the tools of these names only.
+    pub(crate) fn keep_tools(&mut self, names: &[String]) {
+        self.tools.keep(names);
+        self.descriptions = describe(&self.tools);
     }
 }
 
@@ -236,14 +252,14 @@ impl State {
     pub(super) fn resolve(&self, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
         match (&self.resolved, &self.model) {
             (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
-            (None, Source::Spec(spec)) => self.resolve_spec(spec, client),
+            (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref(), client),
         }
     }
 
-    fn resolve_spec(&self, spec: &ModelSpec, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
+    fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
         match &self.provider {
             Some(function) => Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) })),
-            None => provider::resolve(spec, self.base_url.as_deref(), client),
+            None => provider::resolve(spec, base_url, client),
         }
     }
 }

@@ -127,10 +127,12 @@ impl FromJson for Vec<Message> {
     fn from_json(value: Value) -> Result<Vec<Message>, String> {
         match value {
             Value::Null => Ok(Vec::new()),
-            Value::Array(list) if list.is_empty() => Ok(Vec::new()),
-            // Several texts are several messages, which a prompt has no form for.
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                Ok(list.iter().filter_map(Value::as_str).map(|text| Message::user(text, 0)).collect())
+            Value::Array(list) if list.iter().all(|item| item.is_string() || item.get("role").is_some()) => {
+                let read = |(i, item)| match item {
+                    Value::String(text) => Ok(Message::user(text, 0)),
+                    other => serde_json::from_value(other).map_err(|e| format!("[{i}]: {e}")),
+                };
+                list.into_iter().enumerate().map(read).collect()
             }
             other => Prompt::from_json(other).map(|prompt| prompt.0).map_err(|error| error.message().to_owned()),
         }
@@ -140,14 +142,19 @@ impl FromJson for Vec<Message> {
 impl FromJson for ToolDecision {
     fn from_json(value: Value) -> Result<ToolDecision, String> {
         let mut map = fields(value, &["block", "reason", "arguments"])?;
-        if field(&mut map, "block", "true or false")?.unwrap_or(false) {
-            let reason: Option<String> = field(&mut map, "reason", "a text")?;
-            return Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) });
+        let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
+        let reason: Option<String> = field(&mut map, "reason", "a text")?;
+        let arguments = field(&mut map, "arguments", "an object")?;
+        // What is half said must not let a call through.
+        match (block, reason, arguments) {
+            (true, reason, None) => {
+                Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) })
+            }
+            (true, _, Some(_)) => Err("a call cannot be both blocked and given new arguments".to_owned()),
+            (false, Some(_), _) => Err("there is a reason, but no \"block\": true".to_owned()),
+            (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),
+            (false, None, None) => Ok(ToolDecision::Allow),
         }
-        Ok(match field(&mut map, "arguments", "an object")? {
-            Some(arguments) => ToolDecision::Replace { arguments },
-            None => ToolDecision::Allow,
-        })
     }
 }
 

@@ -17,6 +17,7 @@ use std::task::Poll;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub(crate) use delta::MessageBuilder;
@@ -207,8 +208,8 @@ pub struct ToolDescription {
     pub parameters: Value,
 }
 
-/// What a run asks a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`; the key is not
-/// part of it.
+/// What a run asks a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options,
+/// payload?}`; the key is not part of it.
 #[derive(Clone, Default)]
 pub struct ModelRequest {
     /// `provider/id`.
@@ -244,6 +245,10 @@ impl Serialize for ModelRequest {
         map.serialize_entry("tools", &*self.tools)?;
         map.serialize_entry("thinking_level", &self.thinking_level)?;
         map.serialize_entry("options", &self.options)?;
+        // Of a model without a request of its own: there when a hook has replaced what is asked.
+        if let Some(payload) = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok()) {
+            map.serialize_entry("payload", payload)?;
+        }
         map.end()
     }
 }

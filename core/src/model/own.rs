@@ -1,6 +1,6 @@
 //! A provider of one's own: a function of the host's that answers requests piece by piece, now or later, from any thread.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -34,7 +34,7 @@ struct Shared {
 /// A request that waits for its answer. Dropping it before [`ModelCall::finish`] fails it.
 pub struct ModelCall {
     shared: Arc<Shared>,
-    answered: bool,
+    answered: AtomicBool,
 }
 
 impl ModelCall {
@@ -94,17 +94,17 @@ impl ModelCall {
         }
     }
 
-    /// The answer is complete, if it was not ended by a piece: `stop_reason` is `tool_use` where there are calls, else `stop`.
-    pub fn finish(mut self) {
-        self.answered = true;
+    /// The answer is complete, if it was not ended before; what comes after counts no more. Its `stop_reason` is `tool_use` where there are calls, else `stop`.
+    pub fn finish(&self) {
+        self.answered.store(true, Ordering::Release);
         let end = self.shared.pieces.lock().unwrap_or_else(PoisonError::into_inner).natural_end();
         // Nobody listens any more after an end.
         let _ = self.shared.sender.send(Piece::End(end));
     }
 
     /// The answer failed. `provider` is the error's kind where nothing says better.
-    pub fn fail(mut self, error: Error) {
-        self.answered = true;
+    pub fn fail(&self, error: Error) {
+        self.answered.store(true, Ordering::Release);
         self.give_up(error);
     }
 
@@ -116,7 +116,7 @@ impl ModelCall {
 
 impl Drop for ModelCall {
     fn drop(&mut self) {
-        if !self.answered {
+        if !self.answered.load(Ordering::Acquire) {
             let text = format!("the provider {} dropped the request without ending its answer", self.shared.provider);
             self.give_up(Error::new(ErrorKind::Provider, text));
         }
@@ -151,7 +151,7 @@ impl OwnModel {
             room: Notify::new(),
             engine: Handle::try_current().ok(),
         });
-        let call = ModelCall { shared: Arc::clone(&shared), answered: false };
+        let call = ModelCall { shared: Arc::clone(&shared), answered: AtomicBool::new(false) };
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.function)(call)));
         if let Err(payload) = started {
             let text = format!("the provider {} panicked: {}", self.spec.provider, panic_message(&*payload));

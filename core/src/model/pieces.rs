@@ -1,5 +1,7 @@
 //! An answer in pieces of JSON, as scripts have them and as models of one's own give them: read into deltas.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -25,7 +27,8 @@ pub(crate) struct Pieces {
     next_key: u32,
     /// The block that a piece without a `content_index` goes on with.
     open: Option<(Kind, u32)>,
-    started: Vec<u32>,
+    /// Each block's kind, and whether more may come of it.
+    started: BTreeMap<u32, (Kind, bool)>,
     any_call: bool,
 }
 
@@ -48,7 +51,7 @@ impl Kind {
 
 impl Pieces {
     pub(crate) fn new(provider: &str) -> Pieces {
-        Pieces { provider: provider.to_owned(), next_key: 0, open: None, started: Vec::new(), any_call: false }
+        Pieces { provider: provider.to_owned(), next_key: 0, open: None, started: BTreeMap::new(), any_call: false }
     }
 
     /// Reads a piece: more of the message (see [`Pieces::delta`]), `{"end": …}`, `{"error": …}`,
@@ -128,8 +131,9 @@ impl Pieces {
                     "text" => self.append(Kind::Text, None, text()?, &mut out)?,
                     "thinking" => self.append(Kind::Thinking, None, text()?, &mut out)?,
                     "tool_call" => {
+                        let block = call(value)?;
                         self.close(&mut out);
-                        let key = self.start(None, call(value)?, &mut out)?;
+                        let key = self.start(None, block, &mut out)?;
                         match value.get("arguments") {
                             None | Some(Value::Null) => {}
                             Some(Value::String(text)) if text.is_empty() => {}
@@ -191,11 +195,12 @@ impl Pieces {
             }
             "end" => {
                 let key = given.or(self.open.filter(|(open, _)| *open == family).map(|(_, key)| key));
+                let key = key.filter(|key| self.started.get(key) == Some(&(family, true)));
                 let key = key.ok_or_else(|| format!("{kind}: no such block is open"))?;
                 if let Some(signature) = text("signature") {
                     out.push(Delta::Signature { key, signature: signature.to_owned() });
                 }
-                out.push(Delta::End { key });
+                self.end_block(key, out);
                 if self.open.is_some_and(|(_, open)| open == key) {
                     self.open = None;
                 }
@@ -209,7 +214,11 @@ impl Pieces {
 
     fn append(&mut self, kind: Kind, given: Option<u32>, text: &str, out: &mut Vec<Delta>) -> Result<(), String> {
         let going_on = match given {
-            Some(key) => self.started.contains(&key).then_some(key),
+            Some(key) => match self.started.get(&key) {
+                Some((started, true)) if *started == kind => Some(key),
+                Some(_) => return Err(format!("content_index {key} is of another kind, or has ended")),
+                None => None,
+            },
             None => self.open.filter(|(open, _)| *open == kind).map(|(_, key)| key),
         };
         let key = match going_on {
@@ -230,19 +239,31 @@ impl Pieces {
 
     fn start(&mut self, given: Option<u32>, block: BlockStart, out: &mut Vec<Delta>) -> Result<u32, String> {
         let key = given.unwrap_or(self.next_key);
-        if self.started.contains(&key) {
+        if self.started.contains_key(&key) {
             return Err(format!("content_index {key} is used twice"));
         }
-        self.any_call |= matches!(block, BlockStart::ToolCall { .. });
-        self.next_key = self.next_key.max(key + 1);
-        self.started.push(key);
+        let kind = match &block {
+            BlockStart::Thinking { .. } => Kind::Thinking,
+            BlockStart::ToolCall { .. } => Kind::ToolCall,
+            BlockStart::Text | BlockStart::Opaque { .. } => Kind::Text,
+        };
+        self.any_call |= kind == Kind::ToolCall;
+        self.next_key = self.next_key.max(key.saturating_add(1));
+        self.started.insert(key, (kind, true));
         out.push(Delta::Start { key, block });
         Ok(key)
     }
 
+    fn end_block(&mut self, key: u32, out: &mut Vec<Delta>) {
+        if let Some((_, open)) = self.started.get_mut(&key) {
+            *open = false;
+        }
+        out.push(Delta::End { key });
+    }
+
     fn close(&mut self, out: &mut Vec<Delta>) {
         if let Some((_, key)) = self.open.take() {
-            out.push(Delta::End { key });
+            self.end_block(key, out);
         }
     }
 }

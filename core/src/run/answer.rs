@@ -143,6 +143,9 @@ impl Driver {
                 }
                 Ok(delay_ms) => {
                     Box::pin(self.tell_error(&error, attempt, true)).await;
+                    if self.is_aborted() {
+                        return Ok(());
+                    }
                     self.emit(EventData::Retry { attempt, delay_ms, error }).await;
                     let (clock, abort) = (self.clock.clone(), self.run.abort.clone());
                     tokio::select! {
@@ -160,6 +163,9 @@ impl Driver {
     /// One try: shows the model's deltas as they come. An abort ends it at once, without an error of its own.
     async fn stream(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
         let sink = DeltaSink::default();
+        // A model of real time that joins a run in virtual time holds that up, as a callback does.
+        let real = self.clock.is_simulated() && !model.clock().is_simulated();
+        let _busy = real.then(|| self.clock.busy());
         // A model of the host's own is one more callback of it.
         let mut call = std::pin::pin!(self.scope.clone().enter(catch_panic(model.stream(request, &sink))));
         let abort = self.run.abort.clone();

@@ -120,7 +120,7 @@ impl Driver {
         let mut aborted = std::pin::pin!(abort.cancelled());
         let mut grace: Option<BoxFuture<'static, ()>> = None;
         loop {
-            if self.steered && grace.is_none() {
+            if self.steered && grace.is_none() && !self.is_aborted() {
                 for (call, _) in waiting.by_ref() {
                     self.end(call, ToolOutput::error(SKIPPED), true).await;
                 }

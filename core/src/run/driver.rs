@@ -22,6 +22,9 @@ use crate::scope::Scope;
 use crate::tool::{Replies, Reply, catch_panic};
 use crate::usage::{Outcome, StopReason};
 
+/// What a run's error says that ended with its runtime.
+pub(crate) const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
+
 /// What a run begins with.
 pub(crate) struct Beginning {
     /// Of `prompt`; of `resume` none.
@@ -182,7 +185,7 @@ impl Driver {
                     Box::pin(self.between_turns(step, summary.clone())).await
                 }
                 Step::Finish(outcome) => {
-                    let error = Box::pin(self.error_at_end(outcome, summary)).await;
+                    let (outcome, error) = Box::pin(self.conclude(outcome, summary)).await;
                     return (outcome, error, machine.turns());
                 }
             };
@@ -246,7 +249,7 @@ impl Driver {
         if let Some(TurnSummary { message, tool_results, .. }) = summary {
             self.emit(EventData::TurnEnd { message, tool_results }).await;
         }
-        Fact::TurnEnded { max_turns: self.agent.offered().settings.max_turns }
+        Fact::TurnEnded { max_turns: self.agent.max_turns_now() }
     }
 
     async fn between_turns(&mut self, step: Step, summary: Option<TurnSummary>) -> Fact {
@@ -270,17 +273,19 @@ impl Driver {
         }
     }
 
-    /// The error that goes with the outcome, if one does.
-    async fn error_at_end(&mut self, outcome: Outcome, summary: Option<TurnSummary>) -> Option<Error> {
+    /// The outcome with its error. An abort may still come while the hook is told of a failure.
+    async fn conclude(&mut self, outcome: Outcome, summary: Option<TurnSummary>) -> (Outcome, Option<Error>) {
         if let (Outcome::Error, Some(error)) = (outcome, self.failure.clone()) {
             self.tell_error(&error, 0, false).await;
         }
+        if let Some(Interruption { outcome, error, .. }) = self.run.interruption() {
+            return (outcome, Some(error));
+        }
         match outcome {
-            Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => None,
+            Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => (outcome, None),
             Outcome::Aborted | Outcome::Error => {
-                let interruption = self.run.interruption().map(|interruption| interruption.error);
                 let of_message = || summary.and_then(|s| s.message.as_assistant().and_then(|message| message.error.clone()));
-                interruption.or(self.failure.clone()).or_else(of_message)
+                (outcome, self.failure.clone().or_else(of_message))
             }
         }
     }
@@ -293,7 +298,7 @@ impl Driver {
             offered.settings.system_prompt.clone_from(text);
         }
         if let Some(names) = tools {
-            offered.tools.keep(names);
+            offered.keep_tools(names);
         }
         if let Some(model) = model {
             offered.model = Ok(Arc::clone(model));
@@ -354,7 +359,7 @@ impl Drop for Driver {
         if self.ended {
             return;
         }
-        let error = Error::new(ErrorKind::Aborted, "the runtime was shut down before the run had ended");
+        let error = Error::new(ErrorKind::Aborted, SHUT_DOWN);
         let mut result = RunResult::new(Outcome::Aborted, std::mem::take(&mut self.added), self.turn, Some(error));
         // The thread may not be one that listeners can be called on; the reader gets the event.
         let end = self.next_event(agent_end(&result), None);

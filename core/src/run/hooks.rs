@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
 use super::inbox::Which;
@@ -60,7 +61,9 @@ impl Driver {
         }
         // A reader is to have seen what led here.
         self.flush().await;
-        let work = HostWork::new(self.run.abort.child_token(), self.clock.clone());
+        // One that is waited for without limit is not cancelled either.
+        let cancel = if patience == Patience::Unlimited { CancellationToken::new() } else { self.run.abort.child_token() };
+        let work = HostWork::new(cancel, self.clock.clone());
         let (hook, context) = (Arc::clone(hook), HookContext(work.clone()));
         let answer = self.scope.clone().enter(catch_panic(async move { hook(input, context).await }));
         let (abort, grace_ms) = (self.run.abort.clone(), self.offered.settings.abort_grace_ms);

@@ -30,7 +30,9 @@ impl Driver {
             prepare(&messages, max_result_bytes)
         };
         let provider = model.info().provider.to_owned();
-        let mut api_key = self.offered.api_key.clone();
+        // The configured key is for the configured provider; another one has its own.
+        let configured = self.offered.model_name.split_once('/').is_some_and(|(configured, _)| configured == provider);
+        let mut api_key = self.offered.api_key.clone().filter(|_| configured);
         if let Some(hook) = &hooks.get_api_key {
             api_key = self.ask(HookKind::GetApiKey, hook, provider.clone()).await?.or(api_key);
         }
@@ -39,7 +41,7 @@ impl Driver {
             model: format!("{provider}/{}", model.info().id),
             system_prompt: settings.system_prompt.clone(),
             messages,
-            tools: self.agent.descriptions(&self.offered.tools, self.changes.tools.is_some()),
+            tools: Arc::clone(&self.offered.descriptions),
             thinking_level: settings.thinking_level,
             options: settings.model.clone(),
             api_key,

@@ -93,11 +93,16 @@ impl Driver {
             Ok(Some(prepared)) => {
                 self.flush().await;
                 let abort = self.run.abort.clone();
-                tokio::select! {
+                let answer = tokio::select! {
                     biased;
-                    () = abort.cancelled() => return Err(ABORTED.to_owned()),
+                    () = abort.cancelled() => None,
                     prepared = self.scope.clone().enter(catch_panic(prepared)) => Some(prepared),
+                };
+                if answer.is_none() {
+                    work.finish();
+                    return Err(ABORTED.to_owned());
                 }
+                answer
             }
             Err(payload) => Some(Err(payload)),
         };
