@@ -215,7 +215,13 @@ class Stage:
                 case "log", _:
                     self.log.append(given)
                 case "gate", _:
-                    await self.until(lambda given=given: given in self.gates)
+                    try:
+                        await self.until(lambda given=given: given in self.gates)
+                    except asyncio.CancelledError:
+                        # The same holds for who waits.
+                        if not getattr(actor, "is_cancelled", False):
+                            raise
+                        await self.until(lambda given=given: given in self.gates)
                 case "subscribe" | "unsubscribe", _:
                     (place,) = [place for place, listener in enumerate(self.listeners) if listener.get("name") == given]
                     if name == "subscribe":
