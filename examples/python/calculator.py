@@ -50,7 +50,7 @@ def show(event: Event) -> None:
         case ToolExecutionStart(tool_name=name, arguments=arguments):
             print(f"[calling {name} {json.dumps(arguments, separators=(',', ':'))}]")
         case ToolExecutionEnd(tool_name=name, result=result):
-            print(f"[{name} -> {''.join(block.text for block in result.content)}]")
+            print(f"[{name} -> {result.text}]")
         case AgentEnd(outcome=outcome):
             print(f"[{outcome}]")
 

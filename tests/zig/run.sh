@@ -1,7 +1,7 @@
 #!/bin/sh
 # Plays a part of the scenarios from Zig: run.sh PREFIX
 #
-# PREFIX is where libagent is installed. Zig itself comes as examples/zig/build.sh says. The last line counts: N passed, N failed.
+# PREFIX is where libagent is installed. Zig itself comes as examples/zig/build.sh says. The last line counts: N passed, N failed, N skipped.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

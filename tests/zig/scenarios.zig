@@ -84,7 +84,7 @@ pub fn main(init: std.process.Init) !u8 {
         }
         try out.flush();
     }
-    try out.print("{d} passed, {d} failed\n", .{ stories.len - failed, failed });
+    try out.print("{d} passed, {d} failed, 0 skipped\n", .{ stories.len - failed, failed });
     try out.flush();
     return if (failed > 0) 1 else 0;
 }

@@ -284,6 +284,11 @@ impl ToolOutput {
         self.0.terminate
     }
 
+    #[getter]
+    fn text(&self) -> String {
+        self.0.text()
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &self.0)
     }

@@ -543,6 +543,9 @@ class ToolOutput:
     @property
     def terminate(self) -> bool:
         """Whether the run may end here."""
+    @property
+    def text(self) -> str:
+        """All text, joined with nothing between the blocks."""
     def to_dict(self) -> dict[str, Any]: ...
 
 @final
