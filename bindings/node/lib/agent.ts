@@ -87,7 +87,7 @@ export class Agent {
     callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
-      return resultOf(await settled(ticket), cancellation)
+      return resultOf(await settled(ticket, callbacks), cancellation)
     } finally {
       cancellation?.end()
     }
@@ -155,7 +155,7 @@ export class Agent {
     const { native, callbacks } = this.#halves
     const ticket = nextNumber()
     enter(() => native.waitForIdle(ticket, callbacks.isInside))
-    await settled(ticket)
+    await settled(ticket, callbacks)
   }
 
   /**

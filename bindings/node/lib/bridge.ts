@@ -28,6 +28,7 @@ export const bridge = new native.Bridge(pump)
 process.on('exit', () => bridge.close())
 
 const waiting = new Map<number, (text: string | undefined) => void>()
+const kept = new Map<number, Host | undefined>()
 const hosts = new Map<number, WeakRef<Host>>()
 const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(number))
 let lastNumber = 0
@@ -44,12 +45,17 @@ export function register(number: number, host: Host): void {
   forgotten.register(host, number)
 }
 
-/** @internal Waits until the ticket is settled. Meanwhile the process stays alive. */
-export function settled(ticket: number): Promise<string | undefined> {
+/**
+ * @internal Waits until the ticket is settled. Meanwhile the process stays alive, and so does the host whose callbacks may be called:
+ * an agent that nobody holds any more but a run of it.
+ */
+export function settled(ticket: number, host?: Host): Promise<string | undefined> {
   return new Promise((resolve) => {
     if (holders++ === 0) bridge.hold()
+    kept.set(ticket, host)
     waiting.set(ticket, (text) => {
       waiting.delete(ticket)
+      kept.delete(ticket)
       if (--holders === 0) bridge.release()
       resolve(text)
     })

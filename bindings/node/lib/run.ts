@@ -118,7 +118,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
         // Those that were read are the reader's; what a waiting run keeps counts when there are thousands.
         this.#events = NONE
         this.#at = 0
-        await settled(this.#ticket)
+        await settled(this.#ticket, this.#callbacks)
       }
     } finally {
       this.#reading = false
@@ -149,7 +149,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     this.#events = NONE
     this.#at = 0
     try {
-      return resultOf(await settled(ticket), this.#cancellation)
+      return resultOf(await settled(ticket, this.#callbacks), this.#cancellation)
     } finally {
       this.#cancellation?.end()
     }

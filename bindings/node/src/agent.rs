@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling, Subscription};
+use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value};
@@ -20,7 +20,9 @@ pub struct Agent {
     agent: agent_loop::Agent,
     link: Arc<Link>,
     number: u32,
-    subscriptions: HashMap<u32, Subscription>,
+    /// The core's numbers of our listeners. They stay as long as the core's agent, which a run keeps when JavaScript has let go of
+    /// ours.
+    subscriptions: HashMap<u32, u64>,
 }
 
 #[napi]
@@ -238,13 +240,16 @@ impl Agent {
             let link = Arc::clone(&link);
             Box::pin(async move { link.tell(number, listener, event.to_json()).await })
         };
-        self.subscriptions.insert(listener, self.agent.add_listener(Listener::Future(Arc::new(tell))));
+        let subscription = self.agent.add_listener(Listener::Future(Arc::new(tell)));
+        self.subscriptions.insert(listener, subscription.detach());
     }
 
     /// Ends a subscription.
     #[napi(catch_unwind)]
     pub fn unsubscribe(&mut self, listener: u32) {
-        self.subscriptions.remove(&listener);
+        if let Some(id) = self.subscriptions.remove(&listener) {
+            self.agent.unsubscribe(id);
+        }
     }
 
     /// What the model is told first.
