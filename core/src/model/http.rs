@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::protocol::{Protocol, Target};
-use crate::provider::{ModelSpec, failure};
+use crate::protocol::Target;
+use crate::provider::known::Place;
+use crate::provider::{ModelSpec, Served, failure};
 use crate::transport::client::{Client, Response};
 use crate::transport::retry;
 use crate::transport::sse::{Frame, Splitter};
@@ -22,25 +23,24 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 /// A model at an address.
 pub(crate) struct HttpModel {
     pub(crate) spec: ModelSpec,
-    pub(crate) protocol: &'static dyn Protocol,
-    /// Whether the address is the provider's own: then a key is needed.
-    pub(crate) own_address: bool,
+    pub(crate) served: Served,
     pub(crate) url: Url,
-    pub(crate) key_variable: Option<&'static str>,
     pub(crate) client: Arc<Client>,
 }
 
 impl HttpModel {
-    /// The configured key, else the provider's environment variable.
+    /// The configured key, else one of the provider's environment variables.
     fn key(&self, configured: Option<&str>) -> Result<Option<String>, Error> {
-        let from_environment = || self.key_variable.and_then(|name| std::env::var(name).ok());
-        let key = configured.map(str::to_owned).or_else(from_environment).filter(|key| !key.is_empty());
-        match (&key, self.own_address, self.key_variable) {
-            (None, true, Some(variable)) => {
+        let variables = self.served.known.map_or(&[][..], |known| known.key_variables);
+        let from_environment = || variables.iter().filter_map(|name| std::env::var(name).ok()).find(|key| !key.is_empty());
+        let key = configured.filter(|key| !key.is_empty()).map(str::to_owned).or_else(from_environment);
+        let needed = self.served.own_address && self.served.known.is_some_and(|known| !known.key_optional);
+        match variables {
+            [first, ..] if key.is_none() && needed => {
                 let provider = &self.spec.provider;
                 Err(Error::new(
                     ErrorKind::Authentication,
-                    format!("no API key for {provider}: set the environment variable {variable}, or give api_key"),
+                    format!("no API key for {provider}: set the environment variable {first}, or give api_key"),
                 )
                 .with_provider(provider))
             }
@@ -48,12 +48,29 @@ impl HttpModel {
         }
     }
 
-    fn headers(&self, key: Option<&str>, own: &Map<String, Value>) -> Result<HeaderMap, Error> {
+    /// What authenticates: the header of the key, as the provider wants it.
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        let bearer = || ("authorization", format!("Bearer {key}"));
+        match self.served.place {
+            Place::Plain => self.served.protocol.key_header(key),
+            // A token of Entra ID is a JWT, a key is not.
+            Place::Azure if key.starts_with("eyJ") => bearer(),
+            Place::Azure => ("api-key", key.to_owned()),
+            // Google's keys begin so; all else is an access token.
+            Place::Vertex if key.starts_with("AIza") || key.starts_with("AQ.") => ("x-goog-api-key", key.to_owned()),
+            Place::Vertex => bearer(),
+        }
+    }
+
+    fn headers(&self, key: Option<&str>, request: &ModelRequest) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-        let given = self.spec.headers.iter().chain(own).map(|(name, value)| (name.as_str(), text(value)));
-        for (name, value) in self.protocol.headers(key).into_iter().chain(given) {
+        let given = self.spec.headers.iter().chain(&request.options.headers).map(|(name, value)| (name.as_str(), text(value)));
+        let session = self.served.quirks.session_header.zip(request.options.session_id.clone());
+        let session = session.map(|(header, id)| (header.name(), id));
+        let own = self.served.protocol.headers(request, self.target());
+        for (name, value) in own.into_iter().chain(key.map(|key| self.key_header(key))).chain(session).chain(given) {
             let wrong = |what: &str| {
                 Error::invalid_argument(format!("header {name:?}: the {what} has characters that HTTP does not allow"))
             };
@@ -65,8 +82,12 @@ impl HttpModel {
         Ok(headers)
     }
 
+    fn target(&self) -> Target<'_> {
+        self.served.target(&self.spec)
+    }
+
     fn encode(&self, request: &ModelRequest) -> Map<String, Value> {
-        self.protocol.encode(request, Target { spec: &self.spec, own_address: self.own_address })
+        self.served.protocol.encode(request, self.target())
     }
 
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
@@ -88,7 +109,7 @@ impl HttpModel {
             // Asked outside of a run.
             None => Value::Object(self.encode(request)).to_string().into(),
         };
-        let headers = self.headers(key, &request.options.headers)?;
+        let headers = self.headers(key, request)?;
         let named = |error: Error| error.with_provider(provider);
         let mut response = self.client.post(&self.url, headers, body, request.connect_timeout_ms).await.map_err(named)?;
         sink.alive();
@@ -99,7 +120,7 @@ impl HttpModel {
             return Err(self.refusal(&mut response, secrets).await);
         }
         let mut splitter = Splitter::default();
-        let mut decoder = self.protocol.decoder(provider);
+        let mut decoder = self.served.protocol.decoder(self.target());
         let (mut frames, mut beginning) = (0_u64, Vec::new());
         loop {
             let chunk = response.chunk().await.map_err(named)?;
@@ -190,7 +211,12 @@ fn listed(headers: &HeaderMap) -> Map<String, Value> {
 
 impl Model for HttpModel {
     fn info(&self) -> ModelInfo<'_> {
-        ModelInfo { provider: &self.spec.provider, protocol: self.protocol.name(), id: &self.spec.id, prices: self.spec.cost }
+        ModelInfo {
+            provider: &self.spec.provider,
+            protocol: self.served.protocol.name(),
+            id: &self.spec.id,
+            prices: self.spec.cost,
+        }
     }
 
     fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {

@@ -5,6 +5,8 @@ mod openai_chat;
 mod prepare;
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod trial;
 
 use std::fmt::Debug;
 
@@ -14,16 +16,18 @@ pub(crate) use prepare::prepare;
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{Delta, ModelRequest};
-use crate::names::nearest;
+use crate::names::{Spelling, unknown_name};
 use crate::provider::ModelSpec;
+use crate::provider::known::Place;
+use crate::provider::quirks::Quirks;
 use crate::transport::sse::Frame;
 
 /// What a request is written for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) spec: &'a ModelSpec,
-    /// Whether this is the provider's own address, not another server that speaks its protocol.
-    pub(crate) own_address: bool,
+    pub(crate) quirks: &'a Quirks,
+    pub(crate) place: Place,
 }
 
 /// One wire format.
@@ -31,17 +35,23 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     /// The canonical name, for example `openai_chat`.
     fn name(&self) -> &'static str;
 
-    /// The endpoint under the server's address, version first, for example `/v1/messages`.
-    fn path(&self) -> &'static str;
+    /// What a server of this format is taken to do when nothing else is known of it.
+    fn quirks(&self) -> Quirks;
 
-    /// Headers of each request, the key among them.
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
+    /// The endpoint under the server's address, version first, for example `/v1/messages`.
+    fn path(&self, model: &str) -> String;
+
+    /// The header of the key.
+    fn key_header(&self, key: &str) -> (&'static str, String);
+
+    /// Headers of a request, but for the key's.
+    fn headers(&self, request: &ModelRequest, target: Target<'_>) -> Vec<(&'static str, String)>;
 
     /// The request's body.
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value>;
 
     /// Reads one answer.
-    fn decoder(&self, provider: &str) -> Box<dyn Decoder>;
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
 }
 
 /// Reads one answer, frame by frame.
@@ -66,14 +76,9 @@ const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::Opena
 /// # Errors
 /// `invalid_argument` when there is none.
 pub(crate) fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
-    PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied().ok_or_else(|| {
-        let known = PROTOCOLS.iter().map(|protocol| protocol.name());
-        let hint = match nearest(name, known.clone()) {
-            Some(right) => format!("did you mean {right:?}?"),
-            None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
-        };
-        Error::invalid_argument(format!("unknown protocol {name:?}; {hint}"))
-    })
+    let known = PROTOCOLS.iter().map(|protocol| protocol.name());
+    let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
+    found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
 }
 
 /// The error for a frame that cannot be read.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::by_name;
+use super::trial::Trial;
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock};
 use crate::model::MessageBuilder;
@@ -33,7 +33,7 @@ fn decode(protocol: &str, stream: &[u8], cuts: &[usize]) -> (AssistantMessage, O
         timestamp: 0,
     };
     let mut builder = MessageBuilder::new(head, 1, None);
-    let mut decoder = by_name(protocol).unwrap().decoder("p");
+    let mut decoder = Trial::of_protocol(protocol).decoder();
     let mut splitter = Splitter::default();
     let mut deltas = Vec::new();
     let mut end = Ok(true);

@@ -1,7 +1,9 @@
 //! Who serves a model: its name, address, key and wire format. Vendors are data ([`known`]), not code.
 
+mod address;
 pub(crate) mod failure;
-mod known;
+pub(crate) mod known;
+pub(crate) mod quirks;
 #[cfg(test)]
 mod tests;
 
@@ -11,18 +13,20 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::known::{Place, Provider};
+use self::quirks::{Quirks, ThinkingStyle};
 use crate::error::Error;
 use crate::model::Model;
 use crate::model::http::HttpModel;
 use crate::model::scripted::ScriptedModel;
-use crate::names::{Spelling, canonical_names};
-use crate::protocol::{self, Protocol};
+use crate::names::{Spelling, canonical_names, unknown_name};
+use crate::protocol::{self, Protocol, Target};
 use crate::transport::client::Client;
 use crate::usage::Prices;
 
 /// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON
-/// `{provider, id, protocol, base_url, headers, context_window, max_output_tokens, input, thinking, cost, quirks}`, all but
-/// the first two optional; of the provider `scripted` also `script`.
+/// `{provider, id, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
+/// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
     /// Who serves it.
@@ -38,6 +42,15 @@ pub struct ModelSpec {
     /// Headers for each request to it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
+    /// Vertex AI's project, where the environment's (`GOOGLE_CLOUD_PROJECT`) is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Vertex AI's location, for example `europe-west1` or `global`, where the environment's (`GOOGLE_CLOUD_LOCATION`) is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// Azure's `api-version`, where the environment's (`AZURE_OPENAI_API_VERSION`) or the address's own is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
     /// How many tokens it can read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -47,7 +60,7 @@ pub struct ModelSpec {
     /// What it can read: `text`, `image`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<String>>,
-    /// How it thinks.
+    /// Whether it thinks, or how: a word of the quirk `thinking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Value>,
     /// Its prices; without them a message's cost is `None`.
@@ -67,6 +80,9 @@ const FIELDS: &[&str] = &[
     "protocol",
     "base_url",
     "headers",
+    "project",
+    "location",
+    "api_version",
     "context_window",
     "max_output_tokens",
     "input",
@@ -91,6 +107,9 @@ impl ModelSpec {
                 protocol: None,
                 base_url: None,
                 headers: Map::new(),
+                project: None,
+                location: None,
+                api_version: None,
                 context_window: None,
                 max_output_tokens: None,
                 input: None,
@@ -170,60 +189,91 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Cli
         let name = spec.name();
         return Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")));
     }
-    let known = known::provider(&spec.provider);
-    let own_address = base_url.or(spec.base_url.as_deref());
-    let address = match (own_address, known) {
-        (Some(address), _) => address,
-        (None, Some(known)) => known.base_url,
-        (None, None) => {
-            let (name, provider) = (spec.name(), &spec.provider);
-            let names: Vec<&str> = known::PROVIDERS.iter().map(|p| p.name).collect();
-            return Err(Error::invalid_argument(format!(
-                "model {name:?}: unknown provider {provider:?}; known are {}, scripted; for another server give base_url",
-                names.join(", ")
-            )));
-        }
-    };
-    let protocol: &dyn Protocol = match (&spec.protocol, known) {
-        (Some(name), _) => protocol::by_name(name)?,
-        (None, Some(known)) => protocol::by_name(known.protocol)?,
-        (None, None) => protocol::by_name("openai_chat")?,
-    };
-    let url = endpoint(address, protocol.path())?;
-    Ok(Arc::new(HttpModel {
-        spec: spec.clone(),
-        protocol,
-        own_address: own_address.is_none(),
-        url,
-        key_variable: known.map(|known| known.key_variable),
-        client: Arc::clone(client),
-    }))
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let served = Served::of(spec, base_url, &variable)?;
+    let url = address::of_model(spec, &served.base_url, served.place, served.protocol, &variable)?;
+    Ok(Arc::new(HttpModel { spec: spec.clone(), served, url, client: Arc::clone(client) }))
 }
 
-/// The address of an endpoint such as `/v1/messages` under a base URL that may or may not have the version, or the whole path.
-fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
-    let wrong = |why: String| {
-        Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
-    };
-    let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(e.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(format!("{} is not http or https", url.scheme())));
+/// What is known of who serves a model: the provider's row, refined by the model and its spec.
+#[derive(Debug, Clone)]
+pub(crate) struct Served {
+    /// The provider's row; none of a server that is only known by its address.
+    pub(crate) known: Option<&'static Provider>,
+    pub(crate) protocol: &'static dyn Protocol,
+    pub(crate) place: Place,
+    pub(crate) quirks: Quirks,
+    base_url: String,
+    /// Whether the address is the provider's own: then a key is needed.
+    pub(crate) own_address: bool,
+}
+
+impl Served {
+    /// `base_url` is the agent's own, which wins over the spec's; `variable` reads the environment.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk.
+    pub(crate) fn of(
+        spec: &ModelSpec,
+        base_url: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Served, Error> {
+        let named = known::provider(&spec.provider);
+        let of_azure = || variable("AZURE_OPENAI_ENDPOINT").filter(|_| named.is_some_and(|p| p.place == Place::Azure));
+        let given = base_url.or(spec.base_url.as_deref()).map(str::to_owned).or_else(of_azure);
+        let address = match (given, named) {
+            (Some(address), _) => address,
+            (None, Some(known)) if !known.base_url.is_empty() => known.base_url.to_owned(),
+            (None, Some(known)) => {
+                let (name, provider) = (spec.name(), known.name);
+                let or = if known.place == Place::Azure { ", or set the environment variable AZURE_OPENAI_ENDPOINT" } else { "" };
+                return Err(Error::invalid_argument(format!(
+                    "model {name:?}: {provider} has no address of its own; give base_url{or}"
+                )));
+            }
+            (None, None) => {
+                let names = known::PROVIDERS.iter().map(|p| p.name).chain(["scripted"]);
+                let error = unknown_name("provider", &spec.provider, names, Spelling::Snake);
+                return Err(Error::invalid_argument(format!(
+                    "model {:?}: {}; for another server give base_url",
+                    spec.name(),
+                    error.message()
+                )));
+            }
+        };
+        // A server is known by its host, too: a company's own name for it changes nothing of what it understands.
+        let at_host = Url::parse(address.trim()).ok().and_then(|url| known::at_host(url.host_str()?));
+        let known = named.filter(|p| p.name != "openai-compatible").or(at_host).or(named);
+        let own_address = known.is_some_and(|p| p.base_url == address || at_host.is_some_and(|host| host.name == p.name));
+        let place = known.map_or(Place::Plain, |p| p.place);
+        let protocol = match (&spec.protocol, known) {
+            (Some(name), _) => protocol::by_name(name)?,
+            // Other servers that speak OpenAI's formats speak Chat.
+            (None, Some(known)) if known.name == "openai" && !own_address => protocol::by_name("openai_chat")?,
+            (None, Some(_)) if place == Place::Vertex && spec.id.starts_with("claude") => protocol::by_name("anthropic")?,
+            (None, Some(known)) => protocol::by_name(known.protocol)?,
+            (None, None) => protocol::by_name("openai_chat")?,
+        };
+        let mut quirks = protocol.quirks();
+        // What is true of OpenAI's own servers is not of others that are reached by its name.
+        if let Some(known) = known.filter(|known| own_address || known.place != Place::Plain || known.name != "openai") {
+            (known.adjust)(&mut quirks, &spec.id);
+        }
+        match &spec.thinking {
+            Some(Value::Bool(false)) => quirks.thinking = ThinkingStyle::None,
+            Some(Value::String(style)) => {
+                quirks = quirks.overridden(&Map::from_iter([("thinking".to_owned(), Value::String(style.clone()))]))?;
+            }
+            _ => {}
+        }
+        let quirks = quirks.overridden(&spec.quirks)?;
+        Ok(Served { known, protocol, place, quirks, base_url: address, own_address })
     }
-    let (version, tail) = path.split_at(path.get(1..).and_then(|p| p.find('/')).map_or(0, |slash| slash + 1));
-    let base = url.path().trim_end_matches('/').to_owned();
-    let is_version = |segment: &str| {
-        let mut chars = segment.chars();
-        chars.next() == Some('v') && chars.next().is_some_and(|c| c.is_ascii_digit())
-    };
-    let whole = if base.ends_with(tail) {
-        base
-    } else if base.split('/').any(is_version) {
-        format!("{base}{tail}")
-    } else {
-        format!("{base}{version}{tail}")
-    };
-    url.set_path(&whole);
-    Ok(url)
+
+    /// What a request to the model is written for.
+    pub(crate) fn target<'a>(&'a self, spec: &'a ModelSpec) -> Target<'a> {
+        Target { spec, quirks: &self.quirks, place: self.place }
+    }
 }
 
 /// Headers are an object of texts. The error names the header and not its value, which may be a key.

@@ -1,4 +1,4 @@
-use super::*;
+use super::address::endpoint;
 
 #[test]
 fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
@@ -15,6 +15,8 @@ fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
         ("https://host/v1beta/openai", chat, "https://host/v1beta/openai/chat/completions"),
         ("https://host/gateway?tenant=7", chat, "https://host/gateway/v1/chat/completions?tenant=7"),
         (" http://host ", chat, "http://host/v1/chat/completions"),
+        ("https://g", "/v1beta/models/m:stream?alt=sse", "https://g/v1beta/models/m:stream?alt=sse"),
+        ("https://g/v1beta?key=k", "/v1beta/models/m:stream?alt=sse", "https://g/v1beta/models/m:stream?key=k&alt=sse"),
     ] {
         assert_eq!(endpoint(base, path).unwrap().as_str(), whole, "{base}");
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Decoder, Protocol, Target};
 use crate::model::ModelRequest;
+use crate::provider::quirks::{CallIds, Quirks, ThinkingStyle};
 
 #[derive(Debug)]
 pub(super) struct Anthropic;
@@ -20,21 +21,34 @@ impl Protocol for Anthropic {
         "anthropic"
     }
 
-    fn path(&self) -> &'static str {
-        "/v1/messages"
+    fn quirks(&self) -> Quirks {
+        Quirks {
+            thinking: ThinkingStyle::Budget,
+            call_ids: CallIds::Anthropic,
+            result_images: true,
+            cache_markers: true,
+            cache_tools: true,
+            ..Quirks::PLAIN
+        }
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        let mut headers = vec![("anthropic-version", "2023-06-01".to_owned())];
-        headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
-        headers
+    fn path(&self, _model: &str) -> String {
+        "/v1/messages".to_owned()
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("x-api-key", key.to_owned())
+    }
+
+    fn headers(&self, _request: &ModelRequest, _target: Target<'_>) -> Vec<(&'static str, String)> {
+        vec![("anthropic-version", "2023-06-01".to_owned())]
     }
 
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
         encode::body(request, target)
     }
 
-    fn decoder(&self, provider: &str) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(provider))
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(&target.spec.provider))
     }
 }

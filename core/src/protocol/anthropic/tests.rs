@@ -2,28 +2,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::model::{BlockStart, Delta, ModelOptions, ThinkingLevel, ToolDescription};
+use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
 use crate::protocol::prepare;
-use crate::provider::ModelSpec;
-use crate::transport::sse::Frame;
+use crate::protocol::trial::Trial;
 use crate::usage::{StopReason, Usage};
 
 fn encoded(messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
     let messages: Vec<Arc<crate::message::Message>> = serde_json::from_value(messages).unwrap();
     let request = ModelRequest {
-        model: "anthropic/m".into(),
         system_prompt: "Be brief.".into(),
         messages: prepare(&messages, 50_000),
         tools: Arc::new(tools),
         options,
-        api_key: None,
-        raw_events: false,
         ..ModelRequest::default()
     };
-    let spec = ModelSpec::parse("anthropic/m").unwrap();
-    Value::Object(Anthropic.encode(&request, Target { spec: &spec, own_address: true }))
+    Trial::new(json!("anthropic/m")).encode(&request)
 }
 
 fn messages(messages: Value) -> Value {
@@ -32,19 +26,7 @@ fn messages(messages: Value) -> Value {
 
 /// All deltas of a stream, and how it ended.
 fn decoded(frames: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
-    let mut decoder = Anthropic.decoder("anthropic");
-    let mut out = Vec::new();
-    for frame in frames {
-        let data = frame.as_str().map_or_else(|| frame.to_string(), str::to_owned);
-        let event = frame["type"].as_str().unwrap_or_default().to_owned();
-        match decoder.frame(&Frame { event: event.into(), data: data.into() }, &mut out) {
-            Ok(true) => {}
-            Ok(false) => return (out, Ok(())),
-            Err(error) => return (out, Err(error)),
-        }
-    }
-    let end = decoder.end(&mut out);
-    (out, end)
+    Trial::new(json!("anthropic/m")).decode(frames)
 }
 
 #[test]
@@ -70,12 +52,11 @@ fn with_options(spec: Value, level: ThinkingLevel, options: Value) -> Value {
         tools: Arc::new(vec![tool]),
         ..ModelRequest::default()
     };
-    let spec = ModelSpec::from_json(spec).unwrap();
-    let mut body = Anthropic.encode(&request, Target { spec: &spec, own_address: true });
+    let mut body = Trial::new(spec).encode(&request);
     for field in ["model", "messages", "tools", "stream"] {
-        body.remove(field);
+        body.as_object_mut().unwrap().remove(field);
     }
-    Value::Object(body)
+    body
 }
 
 #[test]

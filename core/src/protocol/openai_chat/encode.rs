@@ -6,6 +6,7 @@ use super::super::Target;
 use super::super::prepare::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, UserMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
+use crate::provider::quirks::MaxTokensField;
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let mut body = Map::new();
@@ -23,8 +24,11 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     }
     if let Some(max_tokens) = request.options.max_tokens {
         // OpenAI's newer models take only the new name, compatible servers often only the old one.
-        let new_name = target.own_address && target.spec.provider == "openai";
-        body.insert(if new_name { "max_completion_tokens" } else { "max_tokens" }.into(), max_tokens.into());
+        let field = match target.quirks.max_tokens_field {
+            MaxTokensField::MaxTokens => "max_tokens",
+            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        body.insert(field.into(), max_tokens.into());
     }
     if let Some(choice) = &request.options.tool_choice
         && !request.tools.is_empty()
@@ -38,7 +42,7 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         body.insert("reasoning_effort".into(), request.thinking_level.as_str().into());
     }
     // Other servers refuse fields they do not know; 64 characters are what the API takes.
-    if let (Some(id), true) = (&request.options.session_id, target.own_address && target.spec.provider == "openai") {
+    if let (Some(id), true) = (&request.options.session_id, target.quirks.cache_key) {
         body.insert("prompt_cache_key".into(), id.chars().take(64).collect::<String>().into());
     }
     if let Some(temperature) = request.options.temperature {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Decoder, Protocol, Target};
 use crate::model::ModelRequest;
+use crate::provider::quirks::Quirks;
 
 #[derive(Debug)]
 pub(super) struct OpenaiChat;
@@ -21,19 +22,27 @@ impl Protocol for OpenaiChat {
         "openai_chat"
     }
 
-    fn path(&self) -> &'static str {
-        "/v1/chat/completions"
+    fn quirks(&self) -> Quirks {
+        Quirks::PLAIN
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+    fn path(&self, _model: &str) -> String {
+        "/v1/chat/completions".to_owned()
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("authorization", format!("Bearer {key}"))
+    }
+
+    fn headers(&self, _request: &ModelRequest, _target: Target<'_>) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
         encode::body(request, target)
     }
 
-    fn decoder(&self, provider: &str) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(provider))
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(&target.spec.provider))
     }
 }

@@ -1,49 +1,26 @@
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::model::{BlockStart, Delta, ModelOptions, ThinkingLevel, ToolDescription};
-use crate::protocol::prepare;
-use crate::provider::ModelSpec;
-use crate::transport::sse::Frame;
+use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
+use crate::protocol::trial::Trial;
 use crate::usage::{StopReason, Usage};
 
+fn trial() -> Trial {
+    Trial::new(json!({ "provider": "openai", "id": "m", "protocol": "openai_chat" }))
+}
+
 fn encoded(messages: Value, options: ModelOptions, tools: Vec<ToolDescription>, own_address: bool) -> Value {
-    let messages: Vec<Arc<crate::message::Message>> = serde_json::from_value(messages).unwrap();
-    let request = ModelRequest {
-        model: "openai/m".into(),
-        system_prompt: String::new(),
-        messages: prepare(&messages, 50_000),
-        tools: Arc::new(tools),
-        options,
-        api_key: None,
-        raw_events: false,
-        ..ModelRequest::default()
-    };
-    let spec = ModelSpec::parse("openai/m").unwrap();
-    Value::Object(OpenaiChat.encode(&request, Target { spec: &spec, own_address }))
+    let base_url = if own_address { "https://api.openai.com" } else { "http://h" };
+    let spec = json!({ "provider": "openai", "id": "m", "protocol": "openai_chat", "base_url": base_url });
+    Trial::new(spec).body(messages, options, tools)
 }
 
 fn messages(messages: Value) -> Value {
-    encoded(messages, ModelOptions::default(), Vec::new(), true)["messages"].clone()
+    trial().body(messages, ModelOptions::default(), Vec::new())["messages"].clone()
 }
 
-/// All deltas of a stream of chunks, and how it ended.
 fn decoded(chunks: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
-    let mut decoder = OpenaiChat.decoder("openai");
-    let mut out = Vec::new();
-    for chunk in chunks {
-        let data = chunk.as_str().map_or_else(|| chunk.to_string(), str::to_owned);
-        match decoder.frame(&Frame { event: "".into(), data: data.into() }, &mut out) {
-            Ok(true) => {}
-            Ok(false) => return (out, Ok(())),
-            Err(error) => return (out, Err(error)),
-        }
-    }
-    let end = decoder.end(&mut out);
-    (out, end)
+    trial().decode(chunks)
 }
 
 /// A chunk of choice 0.
@@ -104,8 +81,7 @@ fn options_are_passed_on() {
     assert_eq!(other.get("prompt_cache_key"), None, "other servers refuse what they do not know");
     assert_eq!(encoded(json!([]), options, Vec::new(), true).get("tool_choice"), None, "nothing to choose from");
     let request = ModelRequest { thinking_level: ThinkingLevel::High, ..ModelRequest::default() };
-    let spec = ModelSpec::parse("openai/m").unwrap();
-    let body = OpenaiChat.encode(&request, Target { spec: &spec, own_address: true });
+    let body = Trial::of_protocol("openai_chat").encode(&request);
     assert_eq!(body["reasoning_effort"], json!("high"));
 }
 

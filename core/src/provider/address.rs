@@ -1,0 +1,127 @@
+//! Where a request goes: the endpoint of a wire format under a server's address.
+
+use reqwest::Url;
+
+use super::ModelSpec;
+use super::known::Place;
+use crate::error::Error;
+use crate::protocol::Protocol;
+
+/// What Azure's older addresses demand when nothing else is given.
+const AZURE_API_VERSION: &str = "2024-10-21";
+
+/// The address of a model's endpoint at its provider's kind of place.
+///
+/// # Errors
+/// `invalid_argument`: an unusable address, or a project or location that is missing.
+pub(super) fn of_model(
+    spec: &ModelSpec,
+    base_url: &str,
+    place: Place,
+    protocol: &dyn Protocol,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Url, Error> {
+    match place {
+        Place::Plain => endpoint(base_url, &protocol.path(&spec.id)),
+        Place::Azure => azure(spec, base_url, protocol, variable),
+        Place::Vertex => vertex(spec, base_url, protocol, variable),
+    }
+}
+
+/// `/openai/v1/responses` with the deployment as the body's model, or, for Chat,
+/// `/openai/deployments/{deployment}/chat/completions?api-version=…`:
+/// <https://learn.microsoft.com/azure/ai-foundry/openai/reference>.
+fn azure(
+    spec: &ModelSpec,
+    base_url: &str,
+    protocol: &dyn Protocol,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Url, Error> {
+    let root = base_url.trim().trim_end_matches('/').trim_end_matches("/v1").trim_end_matches("/openai");
+    let version =
+        spec.api_version.clone().or_else(|| variable("AZURE_OPENAI_API_VERSION")).or_else(|| variable("OPENAI_API_VERSION"));
+    let mut url;
+    let version = if protocol.name() == "openai_chat" {
+        url = endpoint(root, "")?;
+        append(&mut url, &["openai", "deployments", &spec.id, "chat", "completions"]);
+        Some(version.unwrap_or_else(|| AZURE_API_VERSION.to_owned()))
+    } else {
+        url = endpoint(root, "")?;
+        append(&mut url, &["openai", "v1", "responses"]);
+        // The addresses of `v1` need none.
+        version
+    };
+    if let Some(version) = version {
+        url.query_pairs_mut().append_pair("api-version", &version);
+    }
+    Ok(url)
+}
+
+/// <https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference>; Claude:
+/// <https://docs.anthropic.com/en/api/claude-on-vertex-ai>.
+fn vertex(
+    spec: &ModelSpec,
+    base_url: &str,
+    protocol: &dyn Protocol,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Url, Error> {
+    let missing = |what: &str, variables: &str| {
+        let name = spec.name();
+        Error::invalid_argument(format!("model {name:?}: no {what}; give {what}, or set the environment variable {variables}"))
+    };
+    let project = spec.project.clone().or_else(|| variable("GOOGLE_CLOUD_PROJECT")).or_else(|| variable("GCLOUD_PROJECT"));
+    let project = project.ok_or_else(|| missing("project", "GOOGLE_CLOUD_PROJECT"))?;
+    let location = spec.location.clone().or_else(|| variable("GOOGLE_CLOUD_LOCATION"));
+    let location = location.ok_or_else(|| missing("location", "GOOGLE_CLOUD_LOCATION"))?;
+    let base = match location.as_str() {
+        "global" => base_url.replace("{location}-", ""),
+        _ => base_url.replace("{location}", &location),
+    };
+    let mut url = endpoint(&base, "/v1/")?;
+    let (publisher, action) = match protocol.name() {
+        "anthropic" => ("anthropic", "streamRawPredict"),
+        _ => ("google", "streamGenerateContent"),
+    };
+    let model = format!("{}:{action}", spec.id);
+    append(&mut url, &["projects", &project, "locations", &location, "publishers", publisher, "models", &model]);
+    if action == "streamGenerateContent" {
+        url.query_pairs_mut().append_pair("alt", "sse");
+    }
+    Ok(url)
+}
+
+fn append(url: &mut Url, segments: &[&str]) {
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(segments);
+    }
+}
+
+/// The address of an endpoint such as `/v1/messages` under a base URL that may or may not have the version, or the whole path.
+pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
+    let wrong = |why: String| {
+        Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
+    };
+    let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(e.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong(format!("{} is not http or https", url.scheme())));
+    }
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let (version, tail) = path.split_at(path.get(1..).and_then(|p| p.find('/')).map_or(0, |slash| slash + 1));
+    let base = url.path().trim_end_matches('/').to_owned();
+    let is_version = |segment: &str| {
+        let mut chars = segment.chars();
+        chars.next() == Some('v') && chars.next().is_some_and(|c| c.is_ascii_digit())
+    };
+    let whole = if base.ends_with(tail) {
+        base
+    } else if base.split('/').any(is_version) {
+        format!("{base}{tail}")
+    } else {
+        format!("{base}{version}{tail}")
+    };
+    url.set_path(&whole);
+    if let Some((name, value)) = query.and_then(|query| query.split_once('=')) {
+        url.query_pairs_mut().append_pair(name, value);
+    }
+    Ok(url)
+}
