@@ -33,6 +33,7 @@
 
 mod agent;
 mod clock;
+pub mod doctor;
 mod error;
 mod event;
 mod hook;

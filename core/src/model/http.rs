@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
+use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::Target;
 use crate::provider::known::Place;
@@ -217,6 +218,10 @@ impl Model for HttpModel {
             id: &self.spec.id,
             prices: self.spec.cost,
         }
+    }
+
+    fn fit(&self) -> Fit {
+        Fit::served(&self.spec, &self.served)
     }
 
     fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {

@@ -25,6 +25,7 @@ pub use delta::{BlockStart, Delta};
 pub use own::{ModelCall, ProviderFn};
 
 use crate::clock::Clock;
+use crate::doctor::Fit;
 use crate::error::Error;
 use crate::message::Message;
 use crate::usage::Prices;
@@ -50,6 +51,12 @@ pub trait Model: Send + Sync + 'static {
     fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
         let _ = request;
         Ok(None)
+    }
+
+    /// What a transcript has to fit before this model is asked.
+    fn fit(&self) -> Fit {
+        let ModelInfo { provider, protocol, id, .. } = self.info();
+        Fit::named(provider, protocol, id)
     }
 
     /// The time that runs with this model live in.

@@ -10,6 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::pieces::{Piece, Pieces};
 use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
+use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::provider::ModelSpec;
 
@@ -178,6 +179,10 @@ impl Model for OwnModel {
     fn info(&self) -> ModelInfo<'_> {
         let protocol = self.spec.protocol.as_deref().unwrap_or(&self.spec.provider);
         ModelInfo { provider: &self.spec.provider, protocol, id: &self.spec.id, prices: self.spec.cost }
+    }
+
+    fn fit(&self) -> Fit {
+        Fit::plain(&self.spec, self.info().protocol)
     }
 
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

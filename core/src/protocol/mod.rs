@@ -2,7 +2,6 @@
 
 mod anthropic;
 mod openai_chat;
-mod prepare;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
@@ -11,8 +10,6 @@ mod trial;
 use std::fmt::Debug;
 
 use serde_json::{Map, Value};
-
-pub(crate) use prepare::prepare;
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{Delta, ModelRequest};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, by_name, prepare};
+use super::{Decoder, by_name};
+use crate::doctor::{self, Fit};
 use crate::error::Error;
 use crate::message::Message;
 use crate::model::{Delta, ModelOptions, ModelRequest, ToolDescription};
@@ -39,8 +40,13 @@ impl Trial {
     /// The body of a request with these messages, as canonical JSON.
     pub(super) fn body(&self, messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
         let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
-        let messages = prepare(&messages, 50_000);
+        let messages = self.fitted(&messages);
         self.encode(&ModelRequest { messages, tools: Arc::new(tools), options, ..ModelRequest::default() })
+    }
+
+    /// The messages as they are before they are encoded.
+    pub(super) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        doctor::repair(messages, &Fit::served(&self.spec, &self.served)).messages
     }
 
     pub(super) fn headers(&self, request: &ModelRequest) -> Vec<(&'static str, String)> {

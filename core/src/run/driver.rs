@@ -12,6 +12,7 @@ use super::machine::{Fact, Machine, Step};
 use super::{Interruption, RunShared};
 use crate::agent::{Agent, Offered};
 use crate::clock::Clock;
+use crate::doctor::Repair;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::hook::{HookKind, RunTask, TurnSummary};
@@ -75,6 +76,8 @@ pub(crate) struct Driver {
     pub(super) failure: Option<Error>,
     /// Whether a poll among the turn's tool calls found steering.
     pub(super) steered: bool,
+    /// What was repaired for the model, as far as it was told.
+    pub(super) repaired: Vec<Repair>,
     ended: bool,
 }
 
@@ -99,6 +102,7 @@ impl Driver {
             before_call: None,
             failure: None,
             steered: false,
+            repaired: Vec::new(),
             ended: false,
         })
     }

@@ -6,29 +6,31 @@ use serde_json::json;
 
 use super::driver::Driver;
 use super::hooks::Unanswered;
+use crate::doctor::{self, Fit, Repair, Repaired};
 use crate::error::{Error, ErrorKind};
+use crate::event::EventData;
 use crate::hook::{HookKind, Payload};
 use crate::model::{Model, ModelRequest};
-use crate::protocol::prepare;
 
 impl Driver {
     /// What is asked, and whom.
     pub(super) async fn prepare_request(&mut self) -> Result<(Arc<dyn Model>, ModelRequest), Unanswered> {
         let hooks = Arc::clone(&self.offered.hooks);
         let model = self.offered.model.clone().map_err(Unanswered::Failed)?;
-        let max_result_bytes = self.offered.settings.max_result_bytes;
+        let fit = Fit { max_result_bytes: self.offered.settings.max_result_bytes, ..model.fit() };
         let changed = self.changes.messages.clone();
-        let messages = if hooks.transform_context.is_none() && hooks.convert_to_llm.is_none() {
+        let Repaired { messages, repairs } = if hooks.transform_context.is_none() && hooks.convert_to_llm.is_none() {
             match &changed {
-                Some(messages) => prepare(messages, max_result_bytes),
-                None => prepare(&self.agent.messages(), max_result_bytes),
+                Some(messages) => doctor::repair(messages, &fit),
+                None => doctor::repair(&self.agent.messages(), &fit),
             }
         } else {
             let messages = changed.unwrap_or_else(|| self.agent.messages().to_vec());
             let messages = self.change_messages(HookKind::TransformContext, hooks.transform_context.clone(), messages).await?;
             let messages = self.change_messages(HookKind::ConvertToLlm, hooks.convert_to_llm.clone(), messages).await?;
-            prepare(&messages, max_result_bytes)
+            doctor::repair(&messages, &fit)
         };
+        self.tell_repairs(repairs, &fit).await;
         let provider = model.info().provider.to_owned();
         // The configured key is for the configured provider; another one has its own.
         let configured = self.offered.model_name.split_once('/').is_some_and(|(configured, _)| configured == provider);
@@ -64,5 +66,21 @@ impl Driver {
         })?;
         request.payload = written.map(Arc::from);
         Ok((model, request))
+    }
+    /// Tells what was repaired, once in a run.
+    async fn tell_repairs(&mut self, repairs: Vec<Repair>, fit: &Fit) {
+        let new: Vec<Repair> = repairs.into_iter().filter(|repair| !self.repaired.contains(repair)).collect();
+        let Some(first) = new.first() else {
+            return;
+        };
+        let more = match new.len() {
+            1 => String::new(),
+            count => format!(", and {} more", count - 1),
+        };
+        let message =
+            format!("the transcript was made to fit {}: message {}: {}{more}", fit.name(), first.message_index, first.text);
+        let data = Box::new(json!({ "repairs": new }));
+        self.repaired.extend(new);
+        self.emit(EventData::Diagnostic { code: "transcript_repaired".into(), message, data }).await;
     }
 }

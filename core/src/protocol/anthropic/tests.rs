@@ -4,20 +4,15 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
-use crate::protocol::prepare;
 use crate::protocol::trial::Trial;
 use crate::usage::{StopReason, Usage};
 
 fn encoded(messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
     let messages: Vec<Arc<crate::message::Message>> = serde_json::from_value(messages).unwrap();
-    let request = ModelRequest {
-        system_prompt: "Be brief.".into(),
-        messages: prepare(&messages, 50_000),
-        tools: Arc::new(tools),
-        options,
-        ..ModelRequest::default()
-    };
-    Trial::new(json!("anthropic/m")).encode(&request)
+    let trial = Trial::new(json!("anthropic/m"));
+    let messages = trial.fitted(&messages);
+    let system_prompt = "Be brief.".into();
+    trial.encode(&ModelRequest { system_prompt, messages, tools: Arc::new(tools), options, ..ModelRequest::default() })
 }
 
 fn messages(messages: Value) -> Value {

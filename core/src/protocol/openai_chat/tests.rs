@@ -88,7 +88,7 @@ fn options_are_passed_on() {
 #[test]
 fn results_follow_their_calls_and_images_follow_all_results() {
     let sent = messages(json!([
-        { "role": "assistant", "provider": "openai", "model": "m", "content": [
+        { "role": "assistant", "provider": "openai", "protocol": "openai_chat", "model": "m", "content": [
             { "type": "thinking", "thinking": "kept back" },
             { "type": "tool_call", "id": "a", "name": "t", "arguments": { "x": 1 } }, { "type": "tool_call", "id": "b", "name": "t" },
         ] },

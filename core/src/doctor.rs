@@ -1,0 +1,260 @@
+//! Makes a transcript fit a model: any transcript, for any model, at the level of canonical messages. It runs before every request;
+//! in public it is there for transcripts from elsewhere, and to look at one before it is used.
+//!
+//! Messages that failed are left out, with the results of their calls. Each call has one result, right behind the message that made
+//! it and in the order of the calls; a missing one is an error result that says so, and results without a call are left out. Thinking
+//! goes only to the model that wrote it (else it becomes text, or is dropped when hidden or empty), and so do signatures and opaque
+//! blocks. Ids of calls are made valid for the model, the same way in calls and results, and depending only on what stands before
+//! them, so that what a provider has cached stays valid. Images become a line of text for a model that reads none. Empty blocks and
+//! messages are dropped.
+//!
+//! Not done here, as it needs the wire format: merging neighbours of one role, and images in results where only text is taken.
+//!
+//! ```
+//! use agent_loop::{Message, ModelSpec, doctor};
+//! let transcript: Vec<Message> = serde_json::from_str(r#"[{"role": "user", "content": "hi"},
+//!     {"role": "assistant", "content": [{"type": "tool_call", "id": "a b", "name": "t"}]}]"#).unwrap();
+//! let transcript: Vec<_> = transcript.into_iter().map(std::sync::Arc::new).collect();
+//! let fit = doctor::Fit::of(&ModelSpec::parse("anthropic/claude-sonnet-4-5").unwrap()).unwrap();
+//! let repaired = doctor::repair(&transcript, &fit);
+//! assert_eq!(repaired.messages.len(), 3);
+//! assert_eq!(repaired.repairs[0].text, "the call id \"a b\" became \"a_b\"");
+//! ```
+
+mod blocks;
+mod ids;
+mod results;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use self::blocks::Blocks;
+use self::ids::Ids;
+use self::results::Results;
+pub(crate) use self::results::result_text;
+use crate::error::Error;
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
+use crate::provider::quirks::CallIds;
+use crate::provider::{ModelSpec, Served};
+
+/// What a transcript is to fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    pub(crate) provider: String,
+    pub(crate) protocol: String,
+    pub(crate) model: String,
+    pub(crate) call_ids: CallIds,
+    pub(crate) thinking: Thinking,
+    /// Whether the model reads images.
+    pub(crate) images: bool,
+    /// The most bytes of a result's text that go to the model whole.
+    pub(crate) max_result_bytes: usize,
+}
+
+/// What happens to a model's own thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thinking {
+    /// It goes back.
+    Kept,
+    /// It goes back with its signature; without one it is text.
+    SignedOrText,
+    /// It goes back with its signature; without one it is dropped.
+    SignedOrDropped,
+    /// It does not go back.
+    Dropped,
+}
+
+impl Fit {
+    /// What this model takes.
+    ///
+    /// # Errors
+    /// As setting the model would: an unknown provider without an address, an unknown protocol or quirk.
+    pub fn of(spec: &ModelSpec) -> Result<Fit, Error> {
+        if spec.provider == "scripted" {
+            return Ok(Fit::plain(spec, "scripted"));
+        }
+        Ok(Fit::served(spec, &Served::of(spec, None, &|name| std::env::var(name).ok())?))
+    }
+
+    /// Of a model that takes messages as they are.
+    pub(crate) fn plain(spec: &ModelSpec, protocol: &str) -> Fit {
+        let images = spec.input.as_ref().is_none_or(|kinds| kinds.iter().any(|kind| kind == "image"));
+        Fit { images, ..Fit::named(&spec.provider, protocol, &spec.id) }
+    }
+
+    pub(crate) fn named(provider: &str, protocol: &str, model: &str) -> Fit {
+        Fit {
+            provider: provider.to_owned(),
+            protocol: protocol.to_owned(),
+            model: model.to_owned(),
+            call_ids: CallIds::Any,
+            thinking: Thinking::Kept,
+            images: true,
+            max_result_bytes: usize::MAX,
+        }
+    }
+
+    pub(crate) fn served(spec: &ModelSpec, served: &Served) -> Fit {
+        let quirks = &served.quirks;
+        let thinking = match served.protocol.name() {
+            "anthropic" if quirks.empty_signatures => Thinking::Kept,
+            "anthropic" => Thinking::SignedOrText,
+            "openai_responses" => Thinking::SignedOrDropped,
+            "openai_chat" if quirks.reasoning_field.is_none() => Thinking::Dropped,
+            _ => Thinking::Kept,
+        };
+        Fit { call_ids: quirks.call_ids, thinking, ..Fit::plain(spec, served.protocol.name()) }
+    }
+
+    /// `provider/model`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// Whether the message was made by this very model.
+    fn made(&self, message: &AssistantMessage) -> bool {
+        message.protocol == self.protocol && message.provider == self.provider && message.model == self.model
+    }
+}
+
+/// What was done. Canonical JSON: the fields in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`,
+    /// `call_id`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`,
+    /// `misplaced_block`.
+    pub code: &'static str,
+    /// Which message of the transcript, from 0.
+    pub message_index: usize,
+    /// Which of its blocks, from 0, where it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_index: Option<usize>,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// A transcript that fits, and what was done to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repaired {
+    /// The messages; those that needed no repair are shared.
+    pub messages: Vec<Arc<Message>>,
+    /// In the order of the transcript.
+    pub repairs: Vec<Repair>,
+}
+
+/// What would have to be done to the transcript so that it fits: nothing when it does.
+pub fn check(transcript: &[Arc<Message>], fit: &Fit) -> Vec<Repair> {
+    repair(transcript, fit).repairs
+}
+
+/// The transcript made to fit. Messages of an application's own roles are left out without a word, as a model never sees them.
+pub fn repair(transcript: &[Arc<Message>], fit: &Fit) -> Repaired {
+    let mut out = Vec::with_capacity(transcript.len());
+    let mut log = Log::default();
+    let mut ids = Ids::new(fit.call_ids);
+    let mut results = Results::of(transcript);
+    for (at, message) in transcript.iter().enumerate() {
+        match &**message {
+            Message::User(user) => out.extend(fitted_user(message, user, at, fit, &mut log)),
+            Message::Assistant(assistant) if failed(assistant) => {
+                log.note("failed_message", at, None, || "the message failed or was aborted; it was left out".to_owned());
+            }
+            Message::Assistant(assistant) => {
+                let Some(fitted) = fitted_assistant(message, assistant, at, fit, &mut ids, &mut log) else {
+                    continue;
+                };
+                // Results are looked for by the ids as they were, and stand under those they have now.
+                let now: Vec<String> =
+                    fitted.as_assistant().map_or_else(Vec::new, |m| m.tool_calls().map(|c| c.id.clone()).collect());
+                out.push(fitted);
+                for (call, id) in assistant.tool_calls().zip(now) {
+                    let result = match results.take(at, &call.id) {
+                        Some((place, result)) => fitted_result(result, place, &id, &call.name, fit, &mut log),
+                        None => {
+                            let text =
+                                || format!("the call {:?} of {} has no result; an error result says so", call.id, call.name);
+                            log.note("missing_result", at, None, text);
+                            Arc::new(Message::ToolResult(results::missing(&id, &call.name, assistant.timestamp)))
+                        }
+                    };
+                    out.push(results::shortened(result, fit.max_result_bytes));
+                }
+            }
+            // Taken up by the message that made the call; what is left is told below.
+            Message::ToolResult(_) | Message::Custom(_) => {}
+        }
+    }
+    results.tell_strays(&mut log);
+    log.0.sort_by_key(|repair| repair.message_index);
+    Repaired { messages: out, repairs: log.0 }
+}
+
+fn failed(assistant: &AssistantMessage) -> bool {
+    assistant.stop_reason.is_some_and(|reason| reason.is_failure())
+}
+
+fn fitted_user(message: &Arc<Message>, user: &UserMessage, at: usize, fit: &Fit, log: &mut Log) -> Option<Arc<Message>> {
+    let blocks = Blocks { fit, at, log };
+    match blocks.said(&user.content, true) {
+        None => Some(Arc::clone(message)),
+        Some(content) if content.is_empty() => empty_message(at, log),
+        Some(content) => Some(Arc::new(Message::User(UserMessage { content, timestamp: user.timestamp }))),
+    }
+}
+
+fn fitted_assistant(
+    message: &Arc<Message>,
+    assistant: &AssistantMessage,
+    at: usize,
+    fit: &Fit,
+    ids: &mut Ids,
+    log: &mut Log,
+) -> Option<Arc<Message>> {
+    let blocks = Blocks { fit, at, log };
+    match blocks.answered(&assistant.content, fit.made(assistant), ids) {
+        None => Some(Arc::clone(message)),
+        Some(content) if content.is_empty() => empty_message(at, log),
+        Some(content) => Some(Arc::new(Message::Assistant(AssistantMessage { content, ..assistant.clone() }))),
+    }
+}
+
+fn fitted_result(message: &Arc<Message>, at: usize, id: &str, name: &str, fit: &Fit, log: &mut Log) -> Arc<Message> {
+    let Message::ToolResult(result) = &**message else {
+        return Arc::clone(message);
+    };
+    let blocks = Blocks { fit, at, log };
+    // An empty result is one, too: it says that there was no output.
+    let content = blocks.said(&result.content, false);
+    if content.is_none() && result.tool_call_id == id && result.tool_name == name {
+        return Arc::clone(message);
+    }
+    Arc::new(Message::ToolResult(ToolResultMessage {
+        tool_call_id: id.to_owned(),
+        tool_name: name.to_owned(),
+        content: content.unwrap_or_else(|| result.content.clone()),
+        ..result.clone()
+    }))
+}
+
+fn empty_message(at: usize, log: &mut Log) -> Option<Arc<Message>> {
+    log.note("empty_message", at, None, || "nothing of the message is left for the model; it was left out".to_owned());
+    None
+}
+
+/// What was done so far.
+#[derive(Default)]
+struct Log(Vec<Repair>);
+
+impl Log {
+    fn note(&mut self, code: &'static str, message_index: usize, content_index: Option<usize>, text: impl FnOnce() -> String) {
+        self.0.push(Repair { code, message_index, content_index, text: text() });
+    }
+}
+
+/// Whether a block says nothing to anybody.
+fn is_blank(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Text { text, signature: None } if text.trim().is_empty())
+}

@@ -1,0 +1,133 @@
+//! The blocks of a message, each kept, replaced or dropped.
+
+use super::ids::Ids;
+use super::{Fit, Log, Thinking, is_blank};
+use crate::message::{ContentBlock, ToolCall};
+
+/// What becomes of a block.
+enum Fate {
+    Kept,
+    Replaced(ContentBlock),
+    Dropped,
+}
+
+/// The blocks of one message.
+pub(super) struct Blocks<'a> {
+    pub(super) fit: &'a Fit,
+    /// Which message.
+    pub(super) at: usize,
+    pub(super) log: &'a mut Log,
+}
+
+impl Blocks<'_> {
+    fn note(&mut self, code: &'static str, index: usize, text: &str) -> Fate {
+        self.log.note(code, self.at, Some(index), || text.to_owned());
+        Fate::Dropped
+    }
+
+    /// Text and images of a user or a tool; `None` when all of it fits.
+    pub(super) fn said(mut self, content: &[ContentBlock], tell_blanks: bool) -> Option<Vec<ContentBlock>> {
+        let mut in_images = false;
+        apply(content, |index, block| {
+            let begins = matches!(block, ContentBlock::Image { .. }) && !std::mem::replace(&mut in_images, true);
+            in_images = matches!(block, ContentBlock::Image { .. });
+            match block {
+                // Results of tools are empty often enough, and a word stands for that.
+                ContentBlock::Text { text, .. } if text.trim().is_empty() && !tell_blanks => Fate::Dropped,
+                ContentBlock::Text { text, .. } if text.trim().is_empty() => {
+                    self.note("empty_block", index, "the text is empty; it was dropped")
+                }
+                ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
+                ContentBlock::Image { .. } if !self.fit.images => {
+                    self.note("image_replaced", index, "the model reads no images; a line of text says that one was here");
+                    if begins { Fate::Replaced(ContentBlock::text(NO_IMAGES)) } else { Fate::Dropped }
+                }
+                ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
+                ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => {
+                    self.note("misplaced_block", index, "only text and images can stand in this message; the block was dropped")
+                }
+            }
+        })
+    }
+
+    /// The blocks of a model's message; `own`: the target made it. `None` when all of it fits.
+    pub(super) fn answered(mut self, content: &[ContentBlock], own: bool, ids: &mut Ids) -> Option<Vec<ContentBlock>> {
+        ids.next_message();
+        apply(content, |index, block| match block {
+            _ if is_blank(block) => self.note("empty_block", index, "the text is empty; it was dropped"),
+            ContentBlock::Text { text, signature: Some(_) } if !own && text.trim().is_empty() => Fate::Dropped,
+            ContentBlock::Text { text, signature: Some(_) } if !own => Fate::Replaced(ContentBlock::text(text)),
+            ContentBlock::Text { .. } => Fate::Kept,
+            ContentBlock::Thinking { thinking, signature, redacted } => {
+                self.thought(index, thinking, signature.as_deref(), *redacted, own)
+            }
+            ContentBlock::ToolCall(call) => self.call(index, call, own, ids),
+            ContentBlock::Opaque { protocol, .. } if own && *protocol == self.fit.protocol => Fate::Kept,
+            ContentBlock::Opaque { protocol, .. } => {
+                let text = format!("only the model that made it understands this {protocol} block; it was dropped");
+                self.note("opaque_dropped", index, &text)
+            }
+            ContentBlock::Image { .. } => {
+                self.note("image_dropped", index, "no model takes its own images back; the block was dropped")
+            }
+        })
+    }
+
+    fn thought(&mut self, index: usize, thinking: &str, signature: Option<&str>, redacted: bool, own: bool) -> Fate {
+        let signed = signature.is_some_and(|signature| !signature.is_empty());
+        let blank = thinking.trim().is_empty();
+        match (own, self.fit.thinking) {
+            (true, Thinking::Dropped) => Fate::Dropped,
+            (true, _) if signed => Fate::Kept,
+            (true, Thinking::Kept) if !blank && !redacted => Fate::Kept,
+            (true, Thinking::SignedOrDropped) => {
+                self.note("thinking_dropped", index, "the thinking is incomplete: what proves it is missing; it was dropped")
+            }
+            _ if redacted || blank => self.note(
+                "thinking_dropped",
+                index,
+                "the thinking is hidden or empty, and of no use to this model; it was dropped",
+            ),
+            (own, _) => {
+                let why = if own { "it has no signature" } else { "another model wrote it" };
+                self.note("thinking_to_text", index, &format!("the thinking became text, as {why}"));
+                Fate::Replaced(ContentBlock::text(thinking))
+            }
+        }
+    }
+
+    fn call(&mut self, index: usize, call: &ToolCall, own: bool, ids: &mut Ids) -> Fate {
+        let id = ids.give(&call.id, (self.at, index));
+        if id != call.id {
+            self.note("call_id", index, &format!("the call id {:?} became {id:?}", call.id));
+        } else if own || call.signature.is_none() {
+            return Fate::Kept;
+        }
+        let signature = call.signature.clone().filter(|_| own);
+        Fate::Replaced(ContentBlock::ToolCall(ToolCall { id, signature, ..call.clone() }))
+    }
+}
+
+/// What stands for images that a model cannot read: one line for each row of them.
+const NO_IMAGES: &str = "(an image was here; this model cannot read images)";
+
+/// The blocks after each has met its fate; `None` when all are kept.
+fn apply(content: &[ContentBlock], mut fate: impl FnMut(usize, &ContentBlock) -> Fate) -> Option<Vec<ContentBlock>> {
+    let mut changed: Option<Vec<ContentBlock>> = None;
+    for (index, block) in content.iter().enumerate() {
+        let new = match fate(index, block) {
+            Fate::Kept => match &mut changed {
+                Some(blocks) => {
+                    blocks.push(block.clone());
+                    continue;
+                }
+                None => continue,
+            },
+            Fate::Replaced(new) => Some(new),
+            Fate::Dropped => None,
+        };
+        changed.get_or_insert_with(|| content.iter().take(index).cloned().collect()).extend(new);
+    }
+    // A message that never had any.
+    if content.is_empty() { Some(Vec::new()) } else { changed }
+}

@@ -1,0 +1,227 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::provider::quirks::CallIds;
+
+fn read(messages: Value) -> Vec<Arc<Message>> {
+    serde_json::from_value(messages).unwrap()
+}
+
+/// A model `p/m` of this wire format.
+fn fit(protocol: &str) -> Fit {
+    let spec = json!({ "provider": "p", "id": "m", "protocol": protocol, "base_url": "http://h" });
+    Fit::of(&ModelSpec::from_json(spec).unwrap()).unwrap()
+}
+
+fn prepared(messages: Value) -> Value {
+    let kept: Vec<Value> = repair(&read(messages), &Fit::named("p", "own", "m"))
+        .messages
+        .iter()
+        .map(|message| match &**message {
+            Message::ToolResult(result) => {
+                json!([result.tool_call_id, result_text(result), result.is_error])
+            }
+            other => json!([other.role(), other.text()]),
+        })
+        .collect();
+    Value::Array(kept)
+}
+
+/// The code and place of each repair.
+fn codes(messages: &Value, fit: &Fit) -> Vec<String> {
+    let place = |r: &Repair| match r.content_index {
+        Some(block) => format!("{} {}.{block}", r.code, r.message_index),
+        None => format!("{} {}", r.code, r.message_index),
+    };
+    check(&read(messages.clone()), fit).iter().map(place).collect()
+}
+
+/// What the blocks of a message by `p/m` in this format become.
+fn blocks(content: Value, protocol: &str, fit: &Fit) -> Value {
+    let message = json!([{ "role": "assistant", "provider": "p", "protocol": protocol, "model": "m", "content": content }]);
+    let repaired = repair(&read(message), fit);
+    repaired.messages.first().map_or(Value::Null, |message| json!(message)["content"].clone())
+}
+
+fn call(id: &str) -> Value {
+    json!({ "type": "tool_call", "id": id, "name": "t", "arguments": {} })
+}
+
+fn result(id: &str, text: &str) -> Value {
+    json!({ "role": "tool_result", "tool_call_id": id, "content": text })
+}
+
+#[test]
+fn failed_messages_and_application_roles_stay_behind() {
+    let kept = prepared(json!([
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "content": "half", "stop_reason": "aborted" },
+        { "role": "note", "anything": 1 },
+        { "role": "assistant", "content": "none", "stop_reason": "error" },
+        { "role": "user", "content": "again" },
+    ]));
+    assert_eq!(kept, json!([["user", "hi"], ["user", "again"]]));
+}
+
+#[test]
+fn results_stand_behind_their_calls_in_call_order_once() {
+    let kept = prepared(json!([
+        { "role": "assistant", "content": [call("a"), call("b"), call("c")], "stop_reason": "tool_use" },
+        { "role": "user", "content": "meanwhile" },
+        result("b", "B"), result("a", "A"), result("a", "A again"), result("x", "nobody's"),
+        { "role": "assistant", "content": "done" },
+    ]));
+    let expected = json!([
+        ["assistant", ""],
+        ["a", "A", false],
+        ["b", "B", false],
+        ["c", "no result was recorded for this call", true],
+        ["user", "meanwhile"],
+        ["assistant", "done"],
+    ]);
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn empty_blocks_and_messages_are_dropped_and_signed_ones_kept() {
+    let kept = prepared(json!([
+        { "role": "user", "content": [{ "type": "text", "text": " \n" }, { "type": "text", "text": "x" }] },
+        { "role": "user", "content": "" },
+        { "role": "assistant", "provider": "p", "protocol": "own", "model": "m", "content": [
+            { "type": "thinking", "thinking": "", "signature": "s" },
+        ] },
+        { "role": "assistant", "content": [{ "type": "thinking", "thinking": "" }] },
+    ]));
+    assert_eq!(kept, json!([["user", "x"], ["assistant", ""]]));
+}
+
+#[test]
+fn a_result_with_nothing_in_it_says_so() {
+    let kept = prepared(json!([{ "role": "assistant", "content": [call("a")] }, result("a", "")]));
+    assert_eq!(kept, json!([["assistant", ""], ["a", "no output", false]]));
+}
+
+#[test]
+fn a_long_result_goes_as_head_and_tail() {
+    let messages = read(json!([{ "role": "assistant", "content": [call("a")] }, result("a", "éé1234567890éé")]));
+    let within = |most| {
+        let fit = Fit { max_result_bytes: most, ..Fit::named("p", "own", "m") };
+        repair(&messages, &fit).messages[1].text()
+    };
+    assert_eq!(within(8), "éé\n[… 10 bytes left out …]\néé");
+    assert_eq!(within(18), "éé1234567890éé");
+}
+
+#[test]
+fn each_repair_is_told_with_its_place() {
+    let messages = json!([
+        { "role": "user", "content": [{ "type": "text", "text": "" }, { "type": "text", "text": "x" }] },
+        { "role": "assistant", "content": [call("a")], "stop_reason": "error" },
+        result("a", "of the failed call"),
+        { "role": "assistant", "content": [call("a"), call("a"), call("b c")] },
+        result("a", "first"), result("a", "second"), result("a", "third"), result("z", ""),
+        { "role": "user", "content": "" },
+        { "role": "note" },
+    ]);
+    let expected = [
+        "empty_block 0.0",
+        "failed_message 1",
+        "stray_result 2",
+        "call_id 3.1",
+        "call_id 3.2",
+        "missing_result 3",
+        "stray_result 6",
+        "stray_result 7",
+        "empty_block 8.0",
+        "empty_message 8",
+    ];
+    assert_eq!(codes(&messages, &fit("anthropic")), expected);
+    let repaired = repair(&read(messages), &fit("anthropic")).messages;
+    let again = codes(&json!(repaired), &fit("anthropic"));
+    assert!(again.is_empty(), "what was repaired fits: {again:?}");
+    let texts: Vec<String> = repaired.iter().map(|m| m.text()).collect();
+    assert_eq!(texts, ["x", "", "first", "second", "no result was recorded for this call"], "each call with its own result");
+}
+
+#[test]
+fn what_fits_is_shared_and_not_told() {
+    let messages = read(json!([
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "provider": "p", "protocol": "anthropic", "model": "m", "content": [
+            { "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "thinking", "thinking": "", "signature": "only" },
+            { "type": "text", "text": "yes" }, { "type": "tool_call", "id": "a", "name": "t", "signature": "s" },
+        ] },
+        { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": "r" },
+    ]));
+    let repaired = repair(&messages, &fit("anthropic"));
+    assert_eq!(repaired.repairs, []);
+    assert!(repaired.messages.iter().zip(&messages).all(|(a, b)| Arc::ptr_eq(a, b)), "no message was copied");
+}
+
+#[test]
+fn thinking_and_signatures_go_only_to_their_own_model() {
+    let content = json!([
+        { "type": "thinking", "thinking": "hm", "signature": "s" },
+        { "type": "thinking", "thinking": "", "signature": "data", "redacted": true },
+        { "type": "text", "text": "yes", "signature": "s" },
+        { "type": "tool_call", "id": "a", "name": "t", "arguments": {}, "signature": "s" },
+        { "type": "opaque", "protocol": "anthropic", "data": { "type": "server_tool_use" } },
+    ]);
+    assert_eq!(blocks(content.clone(), "anthropic", &fit("anthropic")), content);
+    let elsewhere = json!([
+        { "type": "text", "text": "hm" },
+        { "type": "text", "text": "yes" },
+        { "type": "tool_call", "id": "a", "name": "t", "arguments": {} },
+    ]);
+    for protocol in ["openai_chat", "anthropic"] {
+        let other = Fit { model: "n".into(), ..fit(protocol) };
+        assert_eq!(blocks(content.clone(), "anthropic", &other), elsewhere, "{protocol}");
+    }
+}
+
+#[test]
+fn unsigned_thinking_of_the_own_model_goes_where_signatures_are_not_demanded() {
+    let thought = json!([{ "type": "thinking", "thinking": "hm" }]);
+    assert_eq!(blocks(thought.clone(), "anthropic", &fit("anthropic")), json!([{ "type": "text", "text": "hm" }]));
+    let lenient = json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true } });
+    let lenient = Fit::of(&ModelSpec::from_json(lenient).unwrap()).unwrap();
+    assert_eq!(blocks(thought.clone(), "anthropic", &lenient), thought);
+    assert_eq!(blocks(thought.clone(), "openai_chat", &fit("openai_chat")), Value::Null, "it has no field to go back in");
+    let field = json!({ "provider": "deepseek", "id": "m" });
+    let field = Fit { provider: "p".into(), ..Fit::of(&ModelSpec::from_json(field).unwrap()).unwrap() };
+    assert_eq!(blocks(thought.clone(), "openai_chat", &field), thought);
+}
+
+#[test]
+fn images_become_a_line_for_each_row_where_the_model_reads_none() {
+    let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
+    let messages = read(json!([{ "role": "user", "content": [image, image, { "type": "text", "text": "?" }, image] }]));
+    let blind = Fit { images: false, ..fit("openai_chat") };
+    let repaired = repair(&messages, &blind);
+    assert_eq!(
+        repaired.messages[0].text(),
+        "(an image was here; this model cannot read images)?(an image was here; this model cannot read images)"
+    );
+    assert_eq!(repaired.repairs.len(), 3);
+    assert!(check(&messages, &fit("openai_chat")).is_empty());
+}
+
+#[test]
+fn a_longer_transcript_is_repaired_as_its_beginning_was() {
+    let turn = |i: usize| {
+        let id = format!("call {}", i % 3);
+        [
+            json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "t" }, call(&id)] }),
+            result(&id, &i.to_string()),
+        ]
+    };
+    let messages: Vec<Value> = (0..20).flat_map(turn).collect();
+    for form in [CallIds::Any, CallIds::Anthropic, CallIds::Openai, CallIds::Responses, CallIds::Mistral] {
+        let fit = Fit { call_ids: form, ..fit("anthropic") };
+        let whole = repair(&read(json!(messages)), &fit).messages;
+        for end in 0..20 {
+            let part = repair(&read(json!(messages[..end * 2])), &fit).messages;
+            assert_eq!(part[..], whole[..part.len()]);
+        }
+    }
+}
