@@ -18,8 +18,8 @@ static void bad_models_are_refused(void)
     CHECK_REFUSED("", "model \"\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: EOF while parsing an object at line 1 column 21");
     CHECK_REFUSED("{\"provider\": \"openai\", \"model\": \"x\"}",
-                  "unknown model field \"model\"; known are provider, id, protocol, base_url, headers, context_window, "
-                  "max_output_tokens, input, thinking, cost, quirks, script");
+                  "unknown model field \"model\"; known are provider, id, protocol, base_url, headers, project, location, "
+                  "api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
     CHECK_REFUSED("{\"provider\": \"openai\", \"id\": \"x\", \"base_uri\": \"y\"}",
                   "unknown model field \"base_uri\"; did you mean \"base_url\"?");
     CHECK_REFUSED("\xfe", "model is not UTF-8: the byte at 0 is wrong");
@@ -31,9 +31,9 @@ static void a_model_that_cannot_be_used_is_told_by_the_prompt(void)
     agent_t *agent = NULL;
     agent_run_t *run = NULL;
 
-    CHECK_OK(agent_new(runtime, "acme/x", AGENT_NTS, &agent, &error));
+    CHECK_OK(agent_new(runtime, "opnai/x", AGENT_NTS, &agent, &error));
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
-                "model \"acme/x\": unknown provider \"acme\"; known are anthropic, openai, scripted; for another server give base_url");
+                "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"?; for another server give base_url");
     CHECK_OK(agent_set_model(agent, "openai/x", AGENT_NTS, &error));
     CHECK_OK(agent_set_base_url(agent, "localhost", AGENT_NTS, &error));
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
