@@ -24,10 +24,7 @@ use crate::result::{RunResult, Undelivered};
 use crate::run::driver::{Beginning, Driver};
 use crate::run::inbox::{Inbox, Which};
 use crate::run::{AbortHandle, Run, RunShared};
-use crate::runtime::Runtime;
 use crate::scope::Scope;
-use crate::settings::Settings;
-use crate::tool::ToolSet;
 pub use looped::{Context, resume, run, start_aborted};
 pub(crate) use state::Offered;
 use state::{Source, State};
@@ -76,27 +73,7 @@ impl Agent {
     }
 
     fn with_source(model: Source) -> Agent {
-        let state = State {
-            runtime: None,
-            model,
-            provider: None,
-            base_url: None,
-            api_key: None,
-            resolved: None,
-            settings: Settings::default(),
-            tools: ToolSet::default(),
-            descriptions: None,
-            hooks: Arc::default(),
-            middleware: Arc::default(),
-            messages: Arc::default(),
-            inbox: Inbox::default(),
-            closed: false,
-            active: None,
-            streaming_message: None,
-            pending_tool_calls: Vec::new(),
-            error: None,
-        };
-        Agent::from_state(state, false)
+        Agent::from_state(State::new(model), false)
     }
 
     fn from_state(state: State, is_loop: bool) -> Agent {
@@ -184,12 +161,9 @@ impl Agent {
         if state.active.is_some() {
             return Err(busy("another cannot be started"));
         }
-        let runtime = match &state.runtime {
-            Some(runtime) => runtime.clone(),
-            None => state.runtime.insert(Runtime::current()?).clone(),
-        };
+        let runtime = state.runtime_here()?;
         runtime.check()?;
-        let model = state.resolve(runtime.client())?;
+        let model = state.resolve()?;
         let clock = model.clock();
         state.resolved = Some(model);
         let queued = match prompt {

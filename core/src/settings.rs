@@ -89,6 +89,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "messages",
     "base_url",
     "api_key",
+    "fallbacks",
     "headers",
     "temperature",
     "max_tokens",

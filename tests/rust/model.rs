@@ -185,7 +185,7 @@ async fn what_models_do_wrong_ends_the_run_with_its_reason() {
     for (how, text) in [
         ("panics", "provider: the model panicked: lost it"),
         ("strays", "protocol: the model's stream goes on with block 3, which was not started or has ended"),
-        ("leaves", "stream_truncated: the model's answer ended without its closing event"),
+        ("leaves", "stream_truncated: own's answer ended without its closing event"),
     ] {
         let agent = Agent::with_model(Arc::new(Broken(how)));
         let (events, result) = play(&agent).await;

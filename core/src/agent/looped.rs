@@ -12,12 +12,11 @@
 
 use std::sync::Arc;
 
+use super::Agent;
 use super::state::State;
-use super::{Agent, Runtime};
 use crate::error::Error;
 use crate::message::{Message, Prompt};
 use crate::run::Run;
-use crate::run::inbox::Inbox;
 use crate::tool::ToolSet;
 
 /// What a run without an agent begins with.
@@ -61,34 +60,25 @@ impl Agent {
     /// What stands in for an agent during one run.
     fn for_loop(&self, context: &Context) -> Result<Agent, Error> {
         let mut state = self.state();
-        let runtime = match &state.runtime {
-            Some(runtime) => runtime.clone(),
-            None => state.runtime.insert(Runtime::current()?).clone(),
-        };
+        let runtime = state.runtime_here()?;
         // Made once for all runs: they share its connections, and a script goes on.
-        let model = state.resolve(runtime.client())?;
+        let model = state.resolve()?;
         state.resolved = Some(Arc::clone(&model));
         let mut settings = state.settings.clone();
         context.system_prompt.clone_into(&mut settings.system_prompt);
         let alone = State {
             runtime: Some(runtime),
-            model: state.model.clone(),
             provider: state.provider.clone(),
             base_url: state.base_url.clone(),
             api_key: state.api_key.clone(),
             resolved: Some(model),
+            fallbacks: state.fallbacks.clone(),
             settings,
             tools: context.tools.clone(),
-            descriptions: None,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
             messages: Arc::new(context.messages.iter().cloned().map(Arc::new).collect()),
-            inbox: Inbox::default(),
-            closed: false,
-            active: None,
-            streaming_message: None,
-            pending_tool_calls: Vec::new(),
-            error: None,
+            ..State::new(state.model.clone())
         };
         Ok(Agent::from_state(alone, true))
     }

@@ -9,6 +9,7 @@ use super::Agent;
 use crate::error::Error;
 use crate::message::Message;
 use crate::model::{ModelCall, ThinkingLevel};
+use crate::provider::ModelSpec;
 use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
 use crate::tool::{ExecutionMode, MiddlewareCall, Tool, Validation};
@@ -40,6 +41,13 @@ impl Agent {
     #[must_use]
     pub fn api_key(self, key: &str) -> Agent {
         self.with(|state| state.api_key = Some(key.to_owned()))
+    }
+
+    /// Models tried in this order when the model fails before it said anything; see [`Agent::set_fallbacks`].
+    #[must_use]
+    pub fn fallbacks(self, specs: Vec<ModelSpec>) -> Agent {
+        self.set_fallbacks(specs);
+        self
     }
 
     /// A header for each request.

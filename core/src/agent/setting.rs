@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Map, Value};
 
-use super::state::{Source, State};
+use super::state::{Fallback, Source, State};
 use super::{Agent, busy};
 use crate::error::Error;
 use crate::hook::{HookKind, Hooks, JsonHook};
@@ -161,6 +161,13 @@ impl Agent {
         state.forget_address();
     }
 
+    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. Each has
+    /// its provider's address and key; the transcript is made to fit it, and the hooks of a request run again. The next turn begins
+    /// with the agent's own model.
+    pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) {
+        self.state().fallbacks = Fallback::all(specs);
+    }
+
     /// Replaces the key; `None` for the provider's environment variable.
     pub fn set_api_key(&self, key: Option<&str>) {
         self.state().api_key = key.map(str::to_owned);
@@ -175,11 +182,12 @@ impl Agent {
         let named = settings::named(options, spelling, own)?;
         let mut state = self.state();
         let mut new = state.settings.clone();
-        let (mut model, mut base_url, mut api_key, mut messages) = (None, None, None, None);
+        let (mut model, mut base_url, mut api_key, mut messages, mut fallbacks) = (None, None, None, None, None);
         for (name, spelled, value) in named {
             let text = || settings::read(value, spelled, "text", None::<String>);
             match name {
                 "model" => model = Some(ModelSpec::from_json_spelled(value.clone(), spelling)?),
+                "fallbacks" => fallbacks = Some(read_models(value, spelled, spelling)?),
                 "base_url" => base_url = Some(text()?),
                 // Not through the error of `read`: that would show the key.
                 "api_key" if !value.is_string() && !value.is_null() => {
@@ -203,6 +211,9 @@ impl Agent {
             state.base_url = url;
             state.forget_address();
         }
+        if let Some(specs) = fallbacks {
+            state.fallbacks = Fallback::all(specs);
+        }
         if let Some(key) = api_key {
             state.api_key = key;
         }
@@ -219,13 +230,24 @@ impl Agent {
     /// `invalid_argument`: says what is wrong.
     pub fn check(&self) -> Result<(), Error> {
         let mut state = self.state();
-        let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
-        let resolved = state.resolve(&client)?;
+        let resolved = state.resolve()?;
         if state.runtime.is_some() {
             state.resolved = Some(resolved);
         }
         Ok(())
     }
+}
+
+fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<ModelSpec>, Error> {
+    if value.is_null() {
+        return Ok(Vec::new());
+    }
+    let list = value.as_array().ok_or_else(|| settings::wrong(value, spelled, "a list of models"))?;
+    let read = |(i, model): (usize, &Value)| {
+        ModelSpec::from_json_spelled(model.clone(), spelling)
+            .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {}", e.message())))
+    };
+    list.iter().enumerate().map(read).collect()
 }
 
 fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Error> {

@@ -17,7 +17,6 @@ use crate::run::inbox::{Inbox, Which};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::tool::{Middleware, Tool, ToolSet};
-use crate::transport::client::Client;
 
 /// What a turn is made with, as it stood when the turn began.
 pub(crate) struct Offered {
@@ -43,6 +42,8 @@ pub(super) struct State {
     pub(super) api_key: Option<String>,
     /// The model behind `model` and `base_url`, made at the first run after either changed.
     pub(super) resolved: Option<Arc<dyn Model>>,
+    /// Models tried in this order when the model fails before it said anything; made when first needed.
+    pub(super) fallbacks: Vec<Fallback>,
     pub(super) settings: Settings,
     pub(super) tools: ToolSet,
     /// What models are told of `tools`, made when first needed after they changed.
@@ -57,6 +58,19 @@ pub(super) struct State {
     pub(super) streaming_message: Option<Partial>,
     pub(super) pending_tool_calls: Vec<Arc<str>>,
     pub(super) error: Option<Error>,
+}
+
+/// A model to fall back on.
+#[derive(Clone)]
+pub(super) struct Fallback {
+    pub(super) spec: ModelSpec,
+    pub(super) resolved: Option<Arc<dyn Model>>,
+}
+
+impl Fallback {
+    pub(super) fn all(specs: Vec<ModelSpec>) -> Vec<Fallback> {
+        specs.into_iter().map(|spec| Fallback { spec, resolved: None }).collect()
+    }
 }
 
 #[derive(Clone)]
@@ -149,13 +163,10 @@ impl Agent {
     /// What a turn that begins now is made with.
     pub(crate) fn offered(&self) -> Offered {
         let mut state = self.state();
-        let model = match &state.resolved {
-            Some(model) => Ok(Arc::clone(model)),
-            None => {
-                let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
-                state.resolve(&client).map(|model| Arc::clone(state.resolved.insert(model)))
-            }
-        };
+        let model = state.resolve();
+        if let Ok(model) = &model {
+            state.resolved = Some(Arc::clone(model));
+        }
         let State { tools, descriptions, .. } = &mut *state;
         let descriptions = Arc::clone(descriptions.get_or_insert_with(|| describe(tools)));
         Offered {
@@ -181,10 +192,23 @@ impl Agent {
 
     /// Another model, for a while.
     pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Arc<dyn Model>, Error> {
-        let state = self.state();
-        let client = state.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
         // The agent's address is that of its own model.
-        state.resolve_spec(spec, None, &client)
+        self.state().resolve_spec(spec, None)
+    }
+
+    /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
+    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Result<Arc<dyn Model>, Error>)> {
+        let mut state = self.state();
+        let Fallback { spec, resolved } = state.fallbacks.get(number)?;
+        let name = spec.name();
+        let model = match resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => state.resolve_spec(spec, None),
+        };
+        if let (Ok(model), Some(fallback)) = (&model, state.fallbacks.get_mut(number)) {
+            fallback.resolved = Some(Arc::clone(model));
+        }
+        Some((name, model))
     }
 }
 
@@ -249,17 +273,51 @@ impl State {
         }
     }
 
-    pub(super) fn resolve(&self, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
-        match (&self.resolved, &self.model) {
-            (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
-            (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref(), client),
+    /// Where runs live: here, when nothing else was said.
+    pub(super) fn runtime_here(&mut self) -> Result<Runtime, Error> {
+        match &self.runtime {
+            Some(runtime) => Ok(runtime.clone()),
+            None => Ok(self.runtime.insert(Runtime::current()?).clone()),
         }
     }
 
-    fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
-        match &self.provider {
-            Some(function) => Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) })),
-            None => provider::resolve(spec, base_url, client),
+    pub(super) fn resolve(&self) -> Result<Arc<dyn Model>, Error> {
+        match (&self.resolved, &self.model) {
+            (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
+            (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref()),
+        }
+    }
+
+    fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
+        if let Some(function) = &self.provider {
+            return Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) }));
+        }
+        let client = self.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
+        provider::resolve(spec, base_url, &client)
+    }
+
+    /// An agent that has nothing but its model.
+    pub(super) fn new(model: Source) -> State {
+        State {
+            runtime: None,
+            model,
+            provider: None,
+            base_url: None,
+            api_key: None,
+            resolved: None,
+            fallbacks: Vec::new(),
+            settings: Settings::default(),
+            tools: ToolSet::default(),
+            descriptions: None,
+            hooks: Arc::default(),
+            middleware: Arc::default(),
+            messages: Arc::default(),
+            inbox: Inbox::default(),
+            closed: false,
+            active: None,
+            streaming_message: None,
+            pending_tool_calls: Vec::new(),
+            error: None,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
 
+use serde_json::json;
+
 use super::Interruption;
 use super::driver::Driver;
 use super::hooks::Unanswered;
@@ -63,22 +65,13 @@ impl Answer {
 impl Driver {
     /// Asks the model; gives its message, which may have failed.
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
-        let prepared = match self.before_call.take() {
-            Some(error) => Err(Unanswered::Failed(error)),
-            // Boxed: gone before the answer comes.
-            None => Box::pin(self.prepare_request()).await,
-        };
-        let mut answer = self.new_answer();
-        let failure = match prepared {
-            Ok((model, request)) => self.try_until_answered(&*model, &request, &mut answer).await.err(),
-            Err(Unanswered::Failed(error)) => {
-                if !self.is_aborted() {
-                    Box::pin(self.tell_error(&error, 0, false)).await;
-                }
-                Some(error)
-            }
-            Err(Unanswered::Aborted) => None,
-        };
+        let (mut answer, mut failure) = self.ask_model().await;
+        let mut fallbacks = 0;
+        while let Some(error) = &failure
+            && Box::pin(self.fall_back(error, &answer, &mut fallbacks)).await
+        {
+            (answer, failure) = self.ask_model().await;
+        }
         if failure.is_none() {
             self.show_start(&mut answer).await;
             while !self.is_aborted()
@@ -96,6 +89,44 @@ impl Driver {
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
         self.emit(EventData::MessageEnd { message: Arc::clone(&message) }).await;
         message
+    }
+
+    /// Asks the turn's model; gives its answer, with the error that ended it.
+    async fn ask_model(&mut self) -> (Answer, Option<Error>) {
+        let prepared = match self.before_call.take() {
+            Some(error) => Err(Unanswered::Failed(error)),
+            // Boxed: gone before the answer comes.
+            None => Box::pin(self.prepare_request()).await,
+        };
+        let mut answer = self.new_answer();
+        let failure = match prepared {
+            Ok((model, request)) => self.try_until_answered(&*model, &request, &mut answer).await.err(),
+            Err(Unanswered::Failed(error)) => {
+                if !self.is_aborted() {
+                    Box::pin(self.tell_error(&error, 0, false)).await;
+                }
+                Some(error)
+            }
+            Err(Unanswered::Aborted) => None,
+        };
+        (answer, failure)
+    }
+
+    /// Takes the next model for the rest of the turn, if there is one that may help.
+    async fn fall_back(&mut self, error: &Error, answer: &Answer, tried: &mut usize) -> bool {
+        // What a hook of the host has failed with, every model would.
+        let hopeless = error.kind() == ErrorKind::Callback || self.is_aborted() || answer.builder.has_blocks();
+        let Some((to, model)) = self.agent.fallback(*tried).filter(|_| !hopeless) else {
+            return false;
+        };
+        *tried += 1;
+        let failed = self.offered.model.as_ref().map(|model| format!("{}/{}", model.info().provider, model.info().id));
+        let from = failed.unwrap_or_else(|_| self.offered.model_name.clone());
+        let message = format!("{from} failed ({error}); {to} is asked instead");
+        let data = Box::new(json!({ "from": from, "to": to, "error": error }));
+        self.emit(EventData::Diagnostic { code: "fallback".into(), message, data }).await;
+        self.offered.model = model;
+        true
     }
 
     fn new_answer(&self) -> Answer {
@@ -214,8 +245,9 @@ impl Driver {
                 Some(Ok(Ok(()))) if answer.builder.is_stopped() => break,
                 Some(Ok(Ok(()))) if self.is_aborted() => break,
                 Some(Ok(Ok(()))) => {
-                    let text = "the model's answer ended without its closing event";
-                    return Err(Error::new(ErrorKind::StreamTruncated, text));
+                    let provider = model.info().provider;
+                    let text = format!("{provider}'s answer ended without its closing event");
+                    return Err(Error::new(ErrorKind::StreamTruncated, text).with_provider(provider));
                 }
                 Some(Ok(Err(error))) => return Err(error),
                 Some(Err(payload)) => {
