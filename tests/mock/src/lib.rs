@@ -47,17 +47,23 @@
 //! While a script runs, `GET /__requests` lists the requests so far and `DELETE /__requests` forgets them.
 
 mod answer;
+mod check;
 mod error;
 mod playback;
+mod refusal;
 mod request;
+mod route;
 mod script;
 mod server;
 mod when;
 mod wire;
 
 pub use answer::{Answer, Body, Chunk, Frame};
+pub use check::{Flavour, Strict, check};
 pub use error::Error;
+pub use refusal::Refusal;
 pub use request::Request;
+pub use route::Format;
 pub use script::Script;
 pub use server::Mock;
 pub use when::{Last, When};

@@ -1,0 +1,3 @@
+//! The strict checks: what passes and what each rule refuses.
+
+mod recorded;
