@@ -71,7 +71,7 @@ pub use model::{
 };
 pub use names::{Spelling, nearest};
 pub use partial::Partial;
-pub use provider::ModelSpec;
+pub use provider::{ModelSpec, models};
 pub use result::{RunResult, Undelivered};
 pub use run::inbox::{QueueMode, SteeringPolicy};
 pub use run::queue::Observer;

@@ -1,6 +1,7 @@
 //! Who serves a model: its name, address, key and wire format. Vendors are data ([`known`]), not code.
 
 mod address;
+mod catalogue;
 pub(crate) mod failure;
 pub(crate) mod known;
 pub(crate) mod quirks;
@@ -9,6 +10,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use catalogue::models;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -24,15 +26,19 @@ use crate::protocol::{self, Protocol, Target};
 use crate::transport::client::Client;
 use crate::usage::Prices;
 
-/// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON
-/// `{provider, id, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
-/// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`.
+/// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON `{provider, id, label,
+/// protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input, thinking, cost,
+/// quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is taken from the
+/// catalogue ([`models`](crate::models)), if the model stands there.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
     /// Who serves it.
     pub provider: String,
     /// The model's name there.
     pub id: String,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// The wire format, where the provider's own is not meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
@@ -77,6 +83,7 @@ pub struct ModelSpec {
 const FIELDS: &[&str] = &[
     "provider",
     "id",
+    "label",
     "protocol",
     "base_url",
     "headers",
@@ -104,6 +111,7 @@ impl ModelSpec {
             Some((provider, id)) if !provider.is_empty() && !id.is_empty() => Ok(ModelSpec {
                 provider: provider.to_owned(),
                 id: id.to_owned(),
+                label: None,
                 protocol: None,
                 base_url: None,
                 headers: Map::new(),
@@ -190,9 +198,52 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Cli
         return Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")));
     }
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let served = Served::of(spec, base_url, &variable)?;
-    let url = address::of_model(spec, &served.base_url, served.place, served.protocol, &variable)?;
-    Ok(Arc::new(HttpModel { spec: spec.clone(), served, url, client: Arc::clone(client) }))
+    let spec = completed(spec, base_url, &variable)?;
+    let served = Served::of(&spec, base_url, &variable)?;
+    let url = address::of_model(&spec, &served.base_url, served.place, served.protocol, &variable)?;
+    Ok(Arc::new(HttpModel { spec, served, url, client: Arc::clone(client) }))
+}
+
+/// The spec with what the catalogue knows of its model where the spec itself is silent: field by field, of `quirks` name by name,
+/// `cost` only whole. Prices are those of the vendor's own servers, so at another address there are none but the spec's.
+///
+/// # Errors
+/// As [`Served::of`].
+pub(crate) fn completed(
+    spec: &ModelSpec,
+    base_url: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<ModelSpec, Error> {
+    let server = Server::of(spec, base_url, variable)?;
+    let mut spec = spec.clone();
+    let Some(entry) = server.known.and_then(|known| catalogue::find(known.name, &spec.id)) else {
+        return Ok(spec);
+    };
+    spec.label = spec.label.or(entry.label);
+    spec.context_window = spec.context_window.or(entry.context_window);
+    spec.max_output_tokens = spec.max_output_tokens.or(entry.max_output_tokens);
+    spec.input = spec.input.or(entry.input);
+    // How it thinks is said in the words of one wire format; that it thinks holds in all.
+    let how = entry.thinking.map(|how| if server.understands(&how) { how } else { Value::Bool(true) });
+    spec.thinking = match (spec.thinking.take(), how) {
+        (None, how) => how,
+        (Some(Value::Bool(true)), Some(how @ Value::String(_))) => Some(how),
+        (given, _) => given,
+    };
+    if server.own_address || server.place != Place::Plain {
+        spec.cost = spec.cost.or(entry.cost);
+    }
+    spec.quirks = entry.quirks.into_iter().chain(spec.quirks).collect();
+    Ok(spec)
+}
+
+/// Who serves a model, where, in which format.
+struct Server {
+    known: Option<&'static Provider>,
+    base_url: String,
+    own_address: bool,
+    place: Place,
+    protocol: &'static dyn Protocol,
 }
 
 /// What is known of who serves a model: the provider's row, refined by the model and its spec.
@@ -208,16 +259,12 @@ pub(crate) struct Served {
     pub(crate) own_address: bool,
 }
 
-impl Served {
+impl Server {
     /// `base_url` is the agent's own, which wins over the spec's; `variable` reads the environment.
     ///
     /// # Errors
-    /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk.
-    pub(crate) fn of(
-        spec: &ModelSpec,
-        base_url: Option<&str>,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Served, Error> {
+    /// `invalid_argument`: an unknown provider without an address, an unknown protocol.
+    fn of(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Server, Error> {
         let named = known::provider(&spec.provider);
         let of_azure = || variable("AZURE_OPENAI_ENDPOINT").filter(|_| named.is_some_and(|p| p.place == Place::Azure));
         let given = base_url.or(spec.base_url.as_deref()).map(str::to_owned).or_else(of_azure);
@@ -248,16 +295,45 @@ impl Served {
         let place = known.map_or(Place::Plain, |p| p.place);
         let protocol = match (&spec.protocol, known) {
             (Some(name), _) => protocol::by_name(name)?,
+            // Named so, it is that format, though its host may be known for another: many vendors speak two.
+            (None, Some(_)) if spec.provider == "openai-compatible" => protocol::by_name("openai_chat")?,
             // Other servers that speak OpenAI's formats speak Chat.
             (None, Some(known)) if known.name == "openai" && !own_address => protocol::by_name("openai_chat")?,
             (None, Some(_)) if place == Place::Vertex && spec.id.starts_with("claude") => protocol::by_name("anthropic")?,
             (None, Some(known)) => protocol::by_name(known.protocol)?,
             (None, None) => protocol::by_name("openai_chat")?,
         };
+        Ok(Server { known, base_url: address, own_address, place, protocol })
+    }
+
+    /// Whether a model's `thinking` can be asked for in the server's format.
+    fn understands(&self, thinking: &Value) -> bool {
+        match ThinkingStyle::deserialize(thinking) {
+            Ok(style) => style.is_of(self.protocol.name()),
+            Err(_) => thinking.is_boolean(),
+        }
+    }
+}
+
+impl Served {
+    /// `base_url` is the agent's own, which wins over the spec's; `variable` reads the environment.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk.
+    pub(crate) fn of(
+        spec: &ModelSpec,
+        base_url: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Served, Error> {
+        let Server { known, base_url, own_address, place, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
         // What is true of OpenAI's own servers is not of others that are reached by its name.
         if let Some(known) = known.filter(|known| own_address || known.place != Place::Plain || known.name != "openai") {
             (known.adjust)(&mut quirks, &spec.id);
+        }
+        // A row speaks of the vendor's usual format.
+        if !quirks.thinking.is_of(protocol.name()) {
+            quirks.thinking = protocol.quirks().thinking;
         }
         match &spec.thinking {
             Some(Value::Bool(false)) => quirks.thinking = ThinkingStyle::None,
@@ -267,7 +343,7 @@ impl Served {
             _ => {}
         }
         let quirks = quirks.overridden(&spec.quirks)?;
-        Ok(Served { known, protocol, place, quirks, base_url: address, own_address })
+        Ok(Served { known, protocol, place, quirks, base_url, own_address })
     }
 
     /// What a request to the model is written for.
