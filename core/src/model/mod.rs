@@ -27,6 +27,7 @@ pub use own::{ModelCall, ProviderFn};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::message::Message;
+use crate::transport::network::Network;
 use crate::usage::Prices;
 
 /// A future that the caller owns.
@@ -232,6 +233,8 @@ pub struct ModelRequest {
     pub wants_response: bool,
     /// The longest that setting up a connection may take, in milliseconds; 0 for no limit.
     pub connect_timeout_ms: u64,
+    /// Proxies, certificate authorities and the like.
+    pub network: Arc<Network>,
     /// The request's body in JSON, as [`Model::payload`] or a hook made it: to be sent as it is, with each try.
     pub payload: Option<Arc<[u8]>>,
 }
