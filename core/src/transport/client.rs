@@ -14,10 +14,13 @@ use reqwest::{Method, Url};
 use super::network::{Network, Route};
 use super::tls;
 use crate::error::{Error, ErrorKind};
+use crate::provider::credential::Tokens;
 
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
+    /// Access tokens are shared by all that share the connections.
+    pub(crate) tokens: Tokens,
     ways: Mutex<HashMap<Key, Arc<Way>>>,
 }
 
@@ -52,6 +55,21 @@ impl Client {
     ) -> Result<Response, Error> {
         let way = self.way(url, connect_timeout_ms, network)?;
         way.send(Method::POST, url, headers, body, connect_timeout_ms).await
+    }
+
+    /// Gets an address, as [`Client::post`] posts.
+    ///
+    /// # Errors
+    /// As [`Client::post`].
+    pub(crate) async fn get(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        connect_timeout_ms: u64,
+        network: &Arc<Network>,
+    ) -> Result<Response, Error> {
+        let way = self.way(url, connect_timeout_ms, network)?;
+        way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
     }
 
     fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
