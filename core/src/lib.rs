@@ -83,6 +83,7 @@ pub use tool::{
     ExecutionMode, FnTool, Middleware, MiddlewareCall, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet,
     ToolSpec, Validation,
 };
+pub use transport::network::{Network, Proxy, Roots};
 pub use usage::{Cost, Outcome, Prices, StopReason, Usage};
 
 /// This library's version.

@@ -1,5 +1,7 @@
 //! An agent's settings, and reading them by name from a host language.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -9,6 +11,7 @@ use crate::names::{Spelling, unknown_name};
 use crate::provider::check_headers;
 use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::tool::{ExecutionMode, Validation};
+use crate::transport::network::Network;
 use crate::transport::retry::Policy;
 
 /// What holds for an agent's runs. Changes during a run take effect at its next turn.
@@ -32,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) steering_policy: SteeringPolicy,
     pub(crate) limits: Limits,
     pub(crate) retry: Policy,
+    pub(crate) network: Arc<Network>,
 }
 
 /// Time limits in milliseconds; 0 for none.
@@ -76,6 +80,7 @@ impl Default for Settings {
                 run_timeout_ms: 0,
             },
             retry: Policy { max_retries: 2, base_ms: 500, max_delay_ms: 60_000 },
+            network: Arc::default(),
         }
     }
 }
@@ -115,6 +120,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "max_retries",
     "retry_base_ms",
     "max_retry_delay_ms",
+    "network",
 ];
 
 const MODES: &str = "\"one_at_a_time\" or \"all\"";

@@ -4,6 +4,7 @@ mod abort;
 mod agent;
 mod calls;
 mod model;
+mod network;
 mod properties;
 mod rules;
 mod tools;

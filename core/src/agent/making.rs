@@ -13,6 +13,7 @@ use crate::provider::ModelSpec;
 use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
 use crate::tool::{ExecutionMode, MiddlewareCall, Tool, Validation};
+use crate::transport::network::Network;
 
 impl Agent {
     /// Where its runs live. Without one they live in the tokio runtime that `prompt` is called from.
@@ -147,6 +148,12 @@ impl Agent {
     #[must_use]
     pub fn max_retries(self, most: u32) -> Agent {
         self.with(|state| state.settings.retry.max_retries = most)
+    }
+
+    /// Proxies, certificate authorities and the like.
+    #[must_use]
+    pub fn network(self, network: Network) -> Agent {
+        self.with(|state| state.settings.network = Arc::new(network))
     }
 
     /// Names the conversation to providers that keep caches or route by it.

@@ -15,6 +15,7 @@ use crate::names::Spelling;
 use crate::provider::ModelSpec;
 use crate::settings;
 use crate::tool::{Middleware, Tool, ToolSet};
+use crate::transport::network::Network;
 
 impl Agent {
     /// Adds a tool.
@@ -195,6 +196,7 @@ impl Agent {
                 }
                 "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
                 "messages" => messages = Some(read_messages(value, spelled)?),
+                "network" => new.network = Arc::new(Network::from_json_spelled(value.clone(), spelling)?),
                 _ => {
                     new.set(name, value, spelled)?;
                 }

@@ -112,7 +112,8 @@ impl HttpModel {
         };
         let headers = self.headers(key, request)?;
         let named = |error: Error| error.with_provider(provider);
-        let mut response = self.client.post(&self.url, headers, body, request.connect_timeout_ms).await.map_err(named)?;
+        let sent = self.client.post(&self.url, headers, body, request.connect_timeout_ms, &request.network).await;
+        let mut response = sent.map_err(named)?;
         sink.alive();
         if request.wants_response {
             sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });

@@ -28,6 +28,7 @@ use crate::clock::Clock;
 use crate::doctor::Fit;
 use crate::error::Error;
 use crate::message::Message;
+use crate::transport::network::Network;
 use crate::usage::Prices;
 
 /// A future that the caller owns.
@@ -239,6 +240,8 @@ pub struct ModelRequest {
     pub wants_response: bool,
     /// The longest that setting up a connection may take, in milliseconds; 0 for no limit.
     pub connect_timeout_ms: u64,
+    /// Proxies, certificate authorities and the like.
+    pub network: Arc<Network>,
     /// The request's body in JSON, as [`Model::payload`] or a hook made it: to be sent as it is, with each try.
     pub payload: Option<Arc<[u8]>>,
 }

@@ -50,6 +50,7 @@ impl Driver {
             raw_events: settings.raw_events,
             wants_response: hooks.on_response.is_some(),
             connect_timeout_ms: settings.limits.connect_timeout_ms,
+            network: Arc::clone(&settings.network),
             payload: None,
         };
         let mut payload = model.payload(&request).map_err(Unanswered::Failed)?;

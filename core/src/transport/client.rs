@@ -1,23 +1,37 @@
 //! HTTP: a request out, a body of chunks back. Connections are kept and shared by everything that shares the client.
 //!
-//! Two reqwest clients behind one face: the plain one costs nothing to set up; the other loads the system's certificates, at
-//! the first https address only.
+//! Behind one face a reqwest client for each way to the world: plain ones cost nothing to set up; the others load certificate
+//! authorities, at the first https address only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::Url;
-use reqwest::header::HeaderMap;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::{Method, Url};
 
+use super::network::{Network, Route};
+use super::tls;
 use crate::error::{Error, ErrorKind};
+use crate::provider::credential::Tokens;
 
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    /// By whether they speak TLS, and the limit for setting up a connection in milliseconds (a setting of the whole client).
-    clients: Mutex<HashMap<(bool, u64), reqwest::Client>>,
+    /// Access tokens are shared by all that share the connections.
+    pub(crate) tokens: Tokens,
+    ways: Mutex<HashMap<Key, Arc<Way>>>,
+}
+
+/// What is a setting of a whole reqwest client: whether it speaks TLS, the limit for setting up a connection in milliseconds,
+/// and the network.
+type Key = (bool, u64, Arc<Network>);
+
+/// How requests go out.
+struct Way {
+    client: reqwest::Client,
+    routes: Vec<Route>,
 }
 
 /// An answer whose body has not been read.
@@ -30,64 +44,142 @@ impl Client {
     /// Posts a body. Redirects are not followed: a key must not reach another host. `connect_timeout_ms`: 0 for no limit.
     ///
     /// # Errors
-    /// `connection`, `tls` or `timeout`.
+    /// `connection`, `tls` or `timeout`; `invalid_argument`, `io` or `tls` when the network's settings cannot be used.
     pub(crate) async fn post(
         &self,
         url: &Url,
         headers: HeaderMap,
         body: Bytes,
         connect_timeout_ms: u64,
+        network: &Arc<Network>,
     ) -> Result<Response, Error> {
-        let client = self.client(url.scheme() == "https", connect_timeout_ms)?;
-        let send = || client.post(url.clone()).headers(headers.clone()).body(body.clone()).send();
-        let sent = match send().await {
-            Err(error) if was_stale(&error) => send().await,
+        let way = self.way(url, connect_timeout_ms, network)?;
+        way.send(Method::POST, url, headers, body, connect_timeout_ms).await
+    }
+
+    /// Gets an address, as [`Client::post`] posts.
+    ///
+    /// # Errors
+    /// As [`Client::post`].
+    pub(crate) async fn get(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        connect_timeout_ms: u64,
+        network: &Arc<Network>,
+    ) -> Result<Response, Error> {
+        let way = self.way(url, connect_timeout_ms, network)?;
+        way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
+    }
+
+    fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
+        let key = (url.scheme() == "https", connect_timeout_ms, Arc::clone(network));
+        let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(way) = ways.get(&key) {
+            return Ok(Arc::clone(way));
+        }
+        let way = Arc::new(Way::new(key.0, connect_timeout_ms, network)?);
+        ways.insert(key, Arc::clone(&way));
+        Ok(way)
+    }
+}
+
+impl Way {
+    fn new(secure: bool, connect_timeout_ms: u64, network: &Network) -> Result<Way, Error> {
+        let environment = |name: &str| std::env::var(name).ok();
+        let routes = network.routes(&environment)?;
+        let secure = secure || routes.iter().any(|route| route.proxy.scheme() == "https");
+        let mut tls = if secure { tls::secure(network)? } else { tls::none()? };
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let unusable = |e: reqwest::Error| {
+            Error::new(ErrorKind::Connection, format!("the HTTP client cannot be set up: {}", chain(&e.without_url())))
+                .with_retryable(false)
+        };
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
+            // None but ours: reqwest would read the environment in its own way.
+            .no_proxy();
+        if connect_timeout_ms > 0 {
+            builder = builder.connect_timeout(Duration::from_millis(connect_timeout_ms));
+        }
+        for (host, address) in &network.resolve {
+            builder = builder.resolve(host, *address);
+        }
+        let exceptions = network.exceptions(&environment);
+        for route in &routes {
+            let proxy = if route.scheme == "http" { reqwest::Proxy::http } else { reqwest::Proxy::https };
+            builder = builder.proxy(proxy(route.proxy.clone()).map_err(unusable)?.no_proxy(exceptions.clone()));
+        }
+        Ok(Way { client: builder.build().map_err(unusable)?, routes })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+        connect_timeout_ms: u64,
+    ) -> Result<Response, Error> {
+        // Compressed bodies are read, but not asked for: what compresses a stream may hold back its end.
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+        let request = || self.client.request(method.clone(), url.clone()).headers(headers.clone()).body(body.clone());
+        let sent = match request().send().await {
+            Err(error) if was_stale(&error) => request().send().await,
             sent => sent,
         };
-        sent.map(|inner| Response { inner }).map_err(|error| failure(url, &error, connect_timeout_ms))
-    }
-
-    fn client(&self, secure: bool, connect_timeout_ms: u64) -> Result<reqwest::Client, Error> {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(&(secure, connect_timeout_ms)) {
-            return Ok(client.clone());
+        let inner = sent.map_err(|error| self.failure(url, &error, connect_timeout_ms))?;
+        // An answer of the proxy itself, to a request that is not https; with https the connection fails.
+        if inner.status() == 407 && self.route(url).is_some() {
+            return Err(self.not_through(url, "proxy authorization required"));
         }
-        let client = build(if secure { secure_tls()? } else { plain_tls()? }, connect_timeout_ms)?;
-        clients.insert((secure, connect_timeout_ms), client.clone());
-        Ok(client)
+        Ok(Response { inner })
+    }
+
+    fn route(&self, url: &Url) -> Option<&Route> {
+        self.routes.iter().find(|route| route.scheme == url.scheme())
+    }
+
+    fn failure(&self, url: &Url, error: &reqwest::Error, connect_timeout_ms: u64) -> Error {
+        let place = place(url);
+        let why = chain(error).trim_start_matches("tunnel error: ").to_owned();
+        if sources(error).any(|source| source.is::<rustls::Error>()) {
+            return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}"));
+        }
+        if error.is_timeout() {
+            let text = format!("{place}: no connection within connect_timeout_ms ({connect_timeout_ms})");
+            return Error::new(ErrorKind::Timeout, text);
+        }
+        match (error.is_connect(), self.route(url)) {
+            (true, Some(_)) => self.not_through(url, &why),
+            (true, None) => {
+                Error::new(ErrorKind::Connection, format!("cannot connect to {place}: {why}; is the server running there?"))
+            }
+            (false, _) => Error::new(ErrorKind::Connection, format!("the request to {place} failed: {why}")),
+        }
+    }
+
+    /// The error of a connection that a proxy stands in.
+    fn not_through(&self, url: &Url, why: &str) -> Error {
+        let route = self.route(url);
+        let (proxy, source) = route.map(|route| (route.shown(), route.source.as_str())).unwrap_or_default();
+        let text = format!(
+            "cannot connect to {}: {why}; its proxy is {proxy} (from {source}), unless no_proxy has the host",
+            place(url)
+        );
+        let refused = why.ends_with("proxy authorization required");
+        let advice = if refused { "; give user:password@ in the proxy's address" } else { "" };
+        Error::new(ErrorKind::Connection, text + advice).with_retryable(!refused)
     }
 }
 
-/// For addresses that are not https: costs nothing to set up.
-fn plain_tls() -> Result<rustls::ClientConfig, Error> {
-    Ok(rustls_builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
-}
-
-fn secure_tls() -> Result<rustls::ClientConfig, Error> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    let tls = |e: rustls::Error| Error::new(ErrorKind::Tls, format!("the system's certificates cannot be used: {e}"));
-    Ok(rustls_builder()?.with_platform_verifier().map_err(tls)?.with_no_client_auth())
-}
-
-fn rustls_builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, Error> {
-    // A configuration of our own: a library must not install a process-wide provider.
-    rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| Error::new(ErrorKind::Tls, format!("TLS cannot be set up: {e}")))
-}
-
-fn build(mut tls: rustls::ClientConfig, connect_timeout_ms: u64) -> Result<reqwest::Client, Error> {
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let mut builder = reqwest::Client::builder();
-    if connect_timeout_ms > 0 {
-        builder = builder.connect_timeout(Duration::from_millis(connect_timeout_ms));
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the routes: they may have passwords.
+        f.debug_struct("Way").field("client", &self.client).finish_non_exhaustive()
     }
-    builder
-        .tls_backend_preconfigured(tls)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|e| Error::new(ErrorKind::Connection, format!("the HTTP client cannot be set up: {}", chain(&e))))
 }
 
 impl Response {
@@ -102,8 +194,16 @@ impl Response {
     /// The next piece of the body.
     ///
     /// # Errors
-    /// `stream_truncated` when the connection breaks before the body's end.
+    /// `stream_truncated` when the connection breaks before the body's end; `protocol` for a coding that cannot be read.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        // Codings that are understood have been taken off the headers with the body's compression.
+        if let Some(coding) = self.inner.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+            let host = self.inner.url().host_str().unwrap_or("the server");
+            let text = format!(
+                "{host} compressed its answer ({coding:?}), which it was not asked for; only gzip and deflate can be read"
+            );
+            return Err(Error::new(ErrorKind::Protocol, text));
+        }
         self.inner.chunk().await.map_err(|error| {
             let host = self.inner.url().host_str().unwrap_or("the server");
             let why = chain(&error.without_url());
@@ -125,20 +225,9 @@ impl Response {
     }
 }
 
-fn failure(url: &Url, error: &reqwest::Error, connect_timeout_ms: u64) -> Error {
-    let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
-    let why = chain(error);
-    if sources(error).any(|source| source.is::<rustls::Error>()) {
-        return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}"));
-    }
-    if error.is_timeout() {
-        let text = format!("{place}: no connection within connect_timeout_ms ({connect_timeout_ms})");
-        return Error::new(ErrorKind::Timeout, text);
-    }
-    if error.is_connect() {
-        return Error::new(ErrorKind::Connection, format!("cannot connect to {place}: {why}; is the server running there?"));
-    }
-    Error::new(ErrorKind::Connection, format!("the request to {place} failed: {why}"))
+/// An address without query, user and password.
+fn place(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
 
 /// Whether the server closed a kept connection just as we sent: llama.cpp's server, for one, announces `keep-alive` and hangs up
@@ -154,7 +243,11 @@ fn was_stale(error: &reqwest::Error) -> bool {
 }
 
 fn sources<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-    std::iter::successors(Some(error), |error| error.source())
+    std::iter::successors(Some(error), |error| match error.downcast_ref::<std::io::Error>() {
+        // Its `source` is the source of what it wraps and leaves that out: a TLS error, say.
+        Some(error) => error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)),
+        None => error.source(),
+    })
 }
 
 /// The innermost cause, which says most; reqwest's outer texts repeat the address.

@@ -1,0 +1,168 @@
+//! Access tokens: what authenticates a call where no lasting key does. Google's, by its Application Default Credentials, for
+//! Vertex AI. Keys are not for here: they come from the settings, `get_api_key` or the environment, where the call is made.
+//!
+//! Written here and not taken from `google-cloud-auth` or `gcp_auth`, which do more: both bring an HTTP client of their own that
+//! knows nothing of our proxies, authorities and limits (and the first one AWS's TLS library), so that a token could not be had
+//! where a model can be reached. What is needed is a signature and two requests.
+
+mod exchange;
+mod google;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::google::Source;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::transport::client::Client;
+use crate::transport::network::{Environment, Network};
+
+/// How long before its end a token is replaced, if it lives long enough. The metadata server gives out the old one until four
+/// minutes before; Google's own libraries take the same
+/// (<https://github.com/googleapis/google-auth-library-python/commit/c6af1d6>).
+const REFRESH_AHEAD_MS: u64 = 225_000;
+
+/// A token that ends within this time may not reach its server.
+const ON_THE_WAY_MS: u64 = 10_000;
+
+/// What authenticates a call to Google.
+#[derive(Clone)]
+pub(crate) struct GoogleToken {
+    /// For `authorization: Bearer …`.
+    pub(crate) token: Arc<str>,
+    /// For `x-goog-user-project`: the project that pays and whose limits count, where it is not the token's own.
+    pub(crate) quota_project: Option<String>,
+}
+
+/// The token of this machine's Application Default Credentials, a kept one while it is good.
+///
+/// # Errors
+/// `authentication`: says which credentials were tried and what to do; those of [`Client::post`].
+pub(crate) async fn google_token(client: &Client, network: &Arc<Network>, connect_timeout_ms: u64) -> Result<GoogleToken, Error> {
+    let source = google::find(&of_the_process)?;
+    client.tokens.get(&source, &Clock::real(), exchange::fetch(&source, client, network, connect_timeout_ms)).await
+}
+
+/// The project that the environment or the credentials name.
+pub(crate) fn google_project() -> Option<String> {
+    google::project(&of_the_process)
+}
+
+fn of_the_process(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The first of these variables that is set and not empty.
+fn variable(environment: Environment<'_>, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| environment(name).filter(|value| !value.is_empty()))
+}
+
+/// A token as it was given out.
+struct Granted {
+    token: String,
+    lifetime_ms: u64,
+}
+
+/// The tokens that are kept, by what they were made from: a changed file is another source.
+#[derive(Default)]
+pub(crate) struct Tokens(Mutex<HashMap<Source, Arc<Slot>>>);
+
+#[derive(Default)]
+struct Slot {
+    state: Mutex<State>,
+    /// Held by the one that fetches.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    held: Option<Held>,
+    /// How many fetches there were, and the error of the last one.
+    fetches: u64,
+    error: Option<Error>,
+}
+
+#[derive(Clone)]
+struct Held {
+    token: Arc<str>,
+    refresh_ms: u64,
+    expiry_ms: u64,
+}
+
+impl Tokens {
+    /// The kept token, or the one that `fetch` gets. Near its end one caller fetches the next and the others go on with the old
+    /// one, which also serves when no next one can be had; without one, all wait for the same fetch.
+    async fn get(
+        &self,
+        source: &Source,
+        clock: &Clock,
+        fetch: impl Future<Output = Result<Granted, Error>>,
+    ) -> Result<GoogleToken, Error> {
+        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(source.clone()).or_default());
+        let given = |held: Held| GoogleToken { token: held.token, quota_project: source.quota_project.clone() };
+        let (usable, before) = {
+            let state = slot.state();
+            (state.held.clone().filter(|held| clock.now_ms() < held.expiry_ms), state.fetches)
+        };
+        let _fetching = match &usable {
+            Some(held) if clock.now_ms() < held.refresh_ms => return Ok(given(held.clone())),
+            Some(held) => match slot.fetching.try_lock() {
+                Ok(fetching) => fetching,
+                Err(_) => return Ok(given(held.clone())),
+            },
+            None => slot.fetching.lock().await,
+        };
+        let other = {
+            let state = slot.state();
+            let fresh = state.held.clone().filter(|held| clock.now_ms() < held.refresh_ms);
+            // Whoever waited for another's fetch takes what came of it, also an error.
+            let error = state.error.clone().filter(|_| state.fetches > before);
+            fresh.map(Ok).or_else(|| error.map(|error| usable.clone().ok_or(error)))
+        };
+        if let Some(other) = other {
+            return other.map(given);
+        }
+        let fetched = fetch.await;
+        let mut state = slot.state();
+        state.fetches += 1;
+        state.error = fetched.as_ref().err().cloned();
+        match (fetched, usable) {
+            (Ok(granted), _) => {
+                let Granted { token, lifetime_ms } = granted;
+                let expiry_ms = clock.now_ms().saturating_add(lifetime_ms);
+                let held = Held {
+                    token: token.into(),
+                    refresh_ms: expiry_ms.saturating_sub(REFRESH_AHEAD_MS.min(lifetime_ms / 4)),
+                    expiry_ms: expiry_ms.saturating_sub(ON_THE_WAY_MS),
+                };
+                state.held = Some(held.clone());
+                Ok(given(held))
+            }
+            (Err(error), Some(held)) => {
+                tracing::warn!("the access token could not be replaced, the old one is used: {error}");
+                Ok(given(held))
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+}
+
+impl Slot {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for GoogleToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GoogleToken").field("quota_project", &self.quota_project).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! Secure connections: which authorities are trusted, and the certificate that is shown to servers which ask for one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls_platform_verifier::Verifier;
+
+use super::network::{Network, Roots};
+use crate::error::{Error, ErrorKind};
+
+/// For addresses that are not https: trusts nobody and costs nothing to set up.
+pub(super) fn none() -> Result<ClientConfig, Error> {
+    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// For https.
+pub(super) fn secure(network: &Network) -> Result<ClientConfig, Error> {
+    let own = match &network.ca_file {
+        Some(path) => certificates("ca_file", path)?,
+        None => Vec::new(),
+    };
+    let builder = builder()?;
+    let bundled = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
+    let system_and = |further: Vec<_>| {
+        let verifier = Verifier::new_with_extra_roots(further, Arc::clone(builder.crypto_provider()));
+        verifier.map(Some).map_err(|e| unusable_roots(network, &e))
+    };
+    let verifier = match network.roots {
+        Roots::Both => system_and(own.iter().chain(bundled).cloned().collect())?,
+        Roots::Bundled => None,
+        Roots::System => match Verifier::new(Arc::clone(builder.crypto_provider())) {
+            Ok(verifier) if own.is_empty() => Some(verifier),
+            Ok(_) => system_and(own.clone())?,
+            // The system has no authorities at all: a container without `ca-certificates`, say.
+            Err(why) => {
+                tracing::info!("{why}; the bundled certificate authorities are used");
+                None
+            }
+        },
+    };
+    let builder = match verifier {
+        // "Dangerous" would be a verifier of our own; this one asks the operating system.
+        Some(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
+        None => {
+            let mut store = RootCertStore::empty();
+            store.add_parsable_certificates(bundled.iter().cloned());
+            for certificate in own {
+                store.add(certificate).map_err(|e| unusable_roots(network, &e))?;
+            }
+            builder.with_root_certificates(store)
+        }
+    };
+    let Some(path) = &network.client_certificate else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let key_path = network.client_key.as_ref().unwrap_or(path);
+    let key_name = if network.client_key.is_some() { "client_key" } else { "client_certificate" };
+    let key = private_key(key_name, key_path)?;
+    builder
+        .with_client_auth_cert(certificates("client_certificate", path)?, key)
+        .map_err(|e| tls(format!("network: client_certificate {path:?} with the key in {key_path:?} cannot be used: {e}")))
+}
+
+fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Error> {
+    // A configuration of our own: a library must not install a process-wide provider.
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| tls(format!("TLS cannot be set up: {e}")))
+}
+
+fn unusable_roots(network: &Network, why: &rustls::Error) -> Error {
+    match &network.ca_file {
+        Some(path) => tls(format!("network: ca_file {path:?} has a certificate that cannot be used: {why}")),
+        None => tls(format!("the certificate authorities cannot be used: {why}")),
+    }
+}
+
+fn certificates(option: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(option, path)?).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(tls(format!(
+            "network: {option} {path:?} has no certificate; expected a PEM file with -----BEGIN CERTIFICATE-----"
+        ))),
+        found => found.map_err(|e| tls(format!("network: {option} {path:?} is not a PEM file: {e}"))),
+    }
+}
+
+fn private_key(option: &str, path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    use rustls::pki_types::pem::Error as Pem;
+    PrivateKeyDer::from_pem_slice(&read(option, path)?).map_err(|e| match e {
+        Pem::NoItemsFound => tls(format!(
+            "network: {option} {path:?} has no private key; expected a PEM file with -----BEGIN PRIVATE KEY----- (not encrypted)"
+        )),
+        // Not the error's own words: they may quote a line of the key.
+        _ => tls(format!("network: {option} {path:?} is not a PEM file")),
+    })
+}
+
+fn read(option: &str, path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|e| Error::new(ErrorKind::Io, format!("network: {option} {path:?}: cannot be read: {e}")))
+}
+
+fn tls(message: String) -> Error {
+    Error::new(ErrorKind::Tls, message)
+}
