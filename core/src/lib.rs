@@ -39,6 +39,7 @@ mod event;
 mod hook;
 mod host;
 mod listener;
+mod lone;
 mod message;
 mod model;
 mod names;
@@ -64,6 +65,7 @@ pub use hook::{
     ToolOverride, TurnChange, TurnSummary,
 };
 pub use listener::{Listener, Subscription};
+pub use lone::read_json;
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{
     BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelCall, ModelInfo, ModelOptions, ModelRequest, ProviderFn,

@@ -9,9 +9,11 @@ mod trial;
 
 use std::fmt::Debug;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind};
+use crate::lone;
 use crate::model::{Delta, ModelRequest};
 use crate::names::{Spelling, unknown_name};
 use crate::provider::ModelSpec;
@@ -76,6 +78,16 @@ pub(crate) fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
     let known = PROTOCOLS.iter().map(|protocol| protocol.name());
     let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
     found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
+}
+
+/// Reads a frame's JSON. Servers that cut text between the halves of a character send such halves: they are replaced.
+/// A struct that borrows from the frame is read with [`lone::read`].
+///
+/// # Errors
+/// `protocol`.
+#[allow(dead_code)] // for the formats to come
+fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
+    lone::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
 }
 
 /// The error for a frame that cannot be read.
