@@ -18,10 +18,13 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::tool::{Middleware, Tool, ToolSet};
 
+/// A model, or why it cannot be used.
+pub(crate) type Usable = Result<Arc<dyn Model>, Error>;
+
 /// What a turn is made with, as it stood when the turn began.
 pub(crate) struct Offered {
     /// The model, or why it cannot be used.
-    pub(crate) model: Result<Arc<dyn Model>, Error>,
+    pub(crate) model: Usable,
     /// `provider/id`, also of a model that cannot be used.
     pub(crate) model_name: String,
     pub(crate) tools: ToolSet,
@@ -197,7 +200,7 @@ impl Agent {
     }
 
     /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
-    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Result<Arc<dyn Model>, Error>)> {
+    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Usable)> {
         let mut state = self.state();
         let Fallback { spec, resolved } = state.fallbacks.get(number)?;
         let name = spec.name();

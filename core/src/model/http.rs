@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::Target;
+use crate::provider::credential::{GoogleToken, google_token};
 use crate::provider::known::Place;
 use crate::provider::{ModelSpec, Served, failure};
 use crate::transport::client::{Client, Response};
@@ -27,6 +28,13 @@ pub(crate) struct HttpModel {
     pub(crate) served: Served,
     pub(crate) url: Url,
     pub(crate) client: Arc<Client>,
+}
+
+/// What authenticates a call.
+struct Credential {
+    key: Option<String>,
+    /// Whose limits count, where the token does not say.
+    quota_project: Option<String>,
 }
 
 impl HttpModel {
@@ -49,6 +57,20 @@ impl HttpModel {
         }
     }
 
+    /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
+    async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
+        let key = self.key(request.api_key.as_deref())?;
+        if key.is_some() || self.served.place != Place::Vertex {
+            return Ok(Credential { key, quota_project: None });
+        }
+        match google_token(&self.client, &request.network, request.connect_timeout_ms).await {
+            Ok(GoogleToken { token, quota_project }) => Ok(Credential { key: Some(token.to_string()), quota_project }),
+            // A gateway may have credentials of its own.
+            Err(_) if !self.served.own_address => Ok(Credential { key: None, quota_project: None }),
+            Err(error) => Err(error.with_provider(&self.spec.provider)),
+        }
+    }
+
     /// What authenticates: the header of the key, as the provider wants it.
     fn key_header(&self, key: &str) -> (&'static str, String) {
         let bearer = || ("authorization", format!("Bearer {key}"));
@@ -63,7 +85,7 @@ impl HttpModel {
         }
     }
 
-    fn headers(&self, key: Option<&str>, request: &ModelRequest) -> Result<HeaderMap, Error> {
+    fn headers(&self, credential: &Credential, request: &ModelRequest) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
@@ -71,7 +93,9 @@ impl HttpModel {
         let session = self.served.quirks.session_header.zip(request.options.session_id.clone());
         let session = session.map(|(header, id)| (header.name(), id));
         let own = self.served.protocol.headers(request, self.target());
-        for (name, value) in own.into_iter().chain(key.map(|key| self.key_header(key))).chain(session).chain(given) {
+        let key = credential.key.as_deref().map(|key| self.key_header(key));
+        let quota = credential.quota_project.clone().map(|project| ("x-goog-user-project", project));
+        for (name, value) in own.into_iter().chain(key).chain(quota).chain(session).chain(given) {
             let wrong = |what: &str| {
                 Error::invalid_argument(format!("header {name:?}: the {what} has characters that HTTP does not allow"))
             };
@@ -92,25 +116,31 @@ impl HttpModel {
     }
 
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
-        let key = self.key(request.api_key.as_deref())?;
+        let credential = self.credential(request).await?;
         let of_keys = |name: &str| ["auth", "key", "token", "cookie"].iter().any(|word| name.to_ascii_lowercase().contains(word));
         let headers = self.spec.headers.iter().chain(&request.options.headers).filter(|(name, _)| of_keys(name));
         let in_headers =
             headers.filter_map(|(_, value)| value.as_str()).flat_map(|value| [value, value.trim_start_matches("Bearer ")]);
-        let secrets: Vec<&str> = key.as_deref().into_iter().chain(in_headers).collect();
+        let secrets: Vec<&str> = credential.key.as_deref().into_iter().chain(in_headers).collect();
         // Servers echo keys, whole or in parts of their texts: none of them goes further.
-        let exchanged = self.exchange(request, key.as_deref(), &secrets, sink).await;
+        let exchanged = self.exchange(request, &credential, &secrets, sink).await;
         exchanged.map_err(|error| error.clone().with_message(&failure::redacted(error.message(), &secrets)))
     }
 
-    async fn exchange(&self, request: &ModelRequest, key: Option<&str>, secrets: &[&str], sink: &DeltaSink) -> Result<(), Error> {
+    async fn exchange(
+        &self,
+        request: &ModelRequest,
+        credential: &Credential,
+        secrets: &[&str],
+        sink: &DeltaSink,
+    ) -> Result<(), Error> {
         let provider = self.spec.provider.as_str();
         let body = match &request.payload {
             Some(payload) => Bytes::from_owner(Arc::clone(payload)),
             // Asked outside of a run.
             None => Value::Object(self.encode(request)).to_string().into(),
         };
-        let headers = self.headers(key, request)?;
+        let headers = self.headers(credential, request)?;
         let named = |error: Error| error.with_provider(provider);
         let sent = self.client.post(&self.url, headers, body, request.connect_timeout_ms, &request.network).await;
         let mut response = sent.map_err(named)?;

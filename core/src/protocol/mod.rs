@@ -4,6 +4,7 @@ mod anthropic;
 mod openai_chat;
 #[cfg(test)]
 mod recorded;
+mod relay;
 #[cfg(test)]
 mod trial;
 
@@ -68,7 +69,7 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat];
+const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &relay::Relay];
 
 /// The protocol of that name.
 ///

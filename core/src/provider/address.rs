@@ -3,6 +3,7 @@
 use reqwest::Url;
 
 use super::ModelSpec;
+use super::credential::google_project;
 use super::known::Place;
 use crate::error::Error;
 use crate::protocol::Protocol;
@@ -69,7 +70,7 @@ fn vertex(
         let name = spec.name();
         Error::invalid_argument(format!("model {name:?}: no {what}; give {what}, or set the environment variable {variables}"))
     };
-    let project = spec.project.clone().or_else(|| variable("GOOGLE_CLOUD_PROJECT")).or_else(|| variable("GCLOUD_PROJECT"));
+    let project = spec.project.clone().or_else(|| google_project(variable));
     let project = project.ok_or_else(|| missing("project", "GOOGLE_CLOUD_PROJECT"))?;
     let location = spec.location.clone().or_else(|| variable("GOOGLE_CLOUD_LOCATION"));
     let location = location.ok_or_else(|| missing("location", "GOOGLE_CLOUD_LOCATION"))?;
@@ -106,12 +107,13 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
         return Err(wrong(format!("{} is not http or https", url.scheme())));
     }
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-    let (version, tail) = path.split_at(path.get(1..).and_then(|p| p.find('/')).map_or(0, |slash| slash + 1));
-    let base = url.path().trim_end_matches('/').to_owned();
     let is_version = |segment: &str| {
         let mut chars = segment.chars();
         chars.next() == Some('v') && chars.next().is_some_and(|c| c.is_ascii_digit())
     };
+    let first = path.get(1..).and_then(|p| p.split_once('/')).map_or("", |(first, _)| first);
+    let (version, tail) = path.split_at(if is_version(first) { first.len() + 1 } else { 0 });
+    let base = url.path().trim_end_matches('/').to_owned();
     let whole = if base.ends_with(tail) {
         base
     } else if base.split('/').any(is_version) {

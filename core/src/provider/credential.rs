@@ -46,8 +46,8 @@ pub(crate) async fn google_token(client: &Client, network: &Arc<Network>, connec
 }
 
 /// The project that the environment or the credentials name.
-pub(crate) fn google_project() -> Option<String> {
-    google::project(&of_the_process)
+pub(crate) fn google_project(environment: Environment<'_>) -> Option<String> {
+    google::project(environment)
 }
 
 fn of_the_process(name: &str) -> Option<String> {

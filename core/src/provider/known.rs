@@ -277,6 +277,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         ..PLAIN
     },
     Provider { name: "openai-compatible", key_variables: &["OPENAI_COMPATIBLE_API_KEY"], key_optional: true, ..PLAIN },
+    Provider { name: "relay", key_variables: &["AGENT_RELAY_TOKEN"], key_optional: true, protocol: "relay", ..PLAIN },
 ];
 
 pub(crate) fn provider(name: &str) -> Option<&'static Provider> {

@@ -2,7 +2,6 @@
 
 mod address;
 mod catalogue;
-#[expect(dead_code, reason = "the providers that need it come next")]
 pub(crate) mod credential;
 pub(crate) mod failure;
 pub(crate) mod known;

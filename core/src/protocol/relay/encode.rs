@@ -1,0 +1,25 @@
+//! A request's body.
+
+use serde_json::{Map, Value, json};
+
+use super::super::Target;
+use crate::model::{ModelOptions, ModelRequest};
+
+pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
+    let mut body = Map::new();
+    let model = match target.spec.id.split_once('/') {
+        Some((provider, id)) => json!({ "provider": provider, "id": id }),
+        None => json!({ "id": target.spec.id }),
+    };
+    body.insert("model".into(), model);
+    let context = json!({ "system_prompt": request.system_prompt, "messages": request.messages, "tools": *request.tools });
+    body.insert("context".into(), context);
+    // Headers are for this server, not for the one behind it.
+    let options = ModelOptions { headers: Map::new(), ..request.options.clone() };
+    let mut options = json!(options);
+    if let Some(options) = options.as_object_mut() {
+        options.insert("thinking_level".into(), json!(request.thinking_level));
+    }
+    body.insert("options".into(), options);
+    body
+}
