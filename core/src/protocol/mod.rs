@@ -1,6 +1,7 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 mod anthropic;
+mod gemini;
 mod openai_chat;
 mod prepare;
 #[cfg(test)]
@@ -69,7 +70,7 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat];
+const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &gemini::Gemini];
 
 /// The protocol of that name.
 ///
