@@ -190,7 +190,7 @@ pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>
 }
 
 /// The text with raw control characters and invalid escapes inside its strings escaped, and lone surrogate escapes replaced.
-fn escape_again(text: &str) -> String {
+pub(crate) fn escape_again(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut in_string = false;
     let mut chars = text.char_indices();

@@ -1,6 +1,7 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 mod anthropic;
+mod gemini;
 mod openai_chat;
 #[cfg(test)]
 mod recorded;
@@ -69,7 +70,8 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] =
+    &[&anthropic::Anthropic, &gemini::Gemini, &openai_chat::OpenaiChat, &relay::Relay];
 
 /// The protocol of that name.
 ///

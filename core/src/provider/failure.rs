@@ -36,7 +36,10 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
 /// The error of an error frame inside a 200 stream.
 pub(crate) fn from_stream(provider: &str, value: &Value) -> Error {
     let said = message(value).unwrap_or_else(|| shortened(&value.to_string()));
-    let kind = classify(&type_words(value), &said).unwrap_or(ErrorKind::Server);
+    // A number in the error is the HTTP status that came too late (Google, OpenRouter).
+    let code = value.pointer("/error/code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let status = code.filter(|code| (400..=599).contains(code)).map(ErrorKind::from_http_status);
+    let kind = classify(&type_words(value), &said).or(status).unwrap_or(ErrorKind::Server);
     Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider)
 }
 

@@ -59,17 +59,21 @@ fn openai(quirks: &mut Quirks, model: &str) {
     }
 }
 
-/// The first Gemini that is told a level instead of a number of tokens, and that checks signatures, is 3.
+/// The first Gemini that is told a level instead of a number of tokens, that checks signatures and that takes images in tool
+/// results, is 3.
 fn gemini(quirks: &mut Quirks, model: &str) {
     let version = model.strip_prefix("gemini-").and_then(|rest| rest.chars().next()).and_then(|digit| digit.to_digit(10));
     match version {
         Some(3..) => {
             quirks.thinking = ThinkingStyle::Level;
             quirks.signed_calls = true;
+            quirks.result_images = true;
         }
         // Before 2.5 there is no thinking.
         Some(0 | 1) => quirks.thinking = ThinkingStyle::None,
         Some(2) if !model.starts_with("gemini-2.5") => quirks.thinking = ThinkingStyle::None,
+        // Refuses every word of thinking: https://github.com/anomalyco/models.dev/issues/576
+        Some(2) if model.contains("-image") => quirks.thinking = ThinkingStyle::None,
         // Gemma and others do not say; a user's quirk can.
         None if !model.starts_with("claude") => quirks.thinking = ThinkingStyle::None,
         _ => {}

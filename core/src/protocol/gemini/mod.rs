@@ -1,0 +1,49 @@
+//! Gemini's `streamGenerateContent`, of the Developer API and of Vertex AI: <https://ai.google.dev/api/generate-content>.
+
+mod arguments;
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use serde_json::{Map, Value};
+
+use super::{Decoder, Protocol, Target};
+use crate::model::ModelRequest;
+use crate::provider::quirks::{Quirks, ThinkingStyle};
+
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl Protocol for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn quirks(&self) -> Quirks {
+        Quirks { thinking: ThinkingStyle::Budget, ..Quirks::PLAIN }
+    }
+
+    /// Without `alt=sse` the answer would be one JSON array. Lists of models name them `models/…`.
+    fn path(&self, model: &str) -> String {
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("x-goog-api-key", key.to_owned())
+    }
+
+    fn headers(&self, _request: &ModelRequest, _target: Target<'_>) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
+        encode::body(request, target)
+    }
+
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(&target.spec.provider))
+    }
+}
