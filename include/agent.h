@@ -611,6 +611,12 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *     max_retries          how often a failed call is tried again (2)
  *     retry_base_ms        the first pause at most; it doubles (500)
  *     max_retry_delay_ms   the longest pause, also of those a provider asks for (60000)
+ *
+ *   for the way to the model (docs/network.md); without it, the environment's proxy variables and the
+ *   system's certificate authorities
+ *     network              an object, of {"proxy": address or false, "no_proxy": hosts, "ca_file": path,
+ *                            "client_certificate": path, "client_key": path, "roots": "system",
+ *                            "bundled" or "both", "resolve": {host: address}} any
  */
 agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length,
                               agent_error_t **error);

@@ -110,14 +110,15 @@ async fn a_socks_proxy_is_asked_for_the_name() {
 }
 
 /// Asks in a process of its own, since variables belong to a whole process.
-async fn ask_in_a_child(url: &str, variables: &[(&str, &str)]) {
+async fn ask_in_a_child(test: &str, url: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     for kind in ["http", "https", "all", "no"] {
         child.env_remove(format!("{kind}_proxy")).env_remove(format!("{}_PROXY", kind.to_ascii_uppercase()));
     }
-    child.args(["--exact", "network::what_a_child_asks", "--ignored"]).env("AGENT_LOOP_ASK", url).envs(variables.iter().copied());
+    child.args(["--exact", &format!("network::{test}"), "--ignored"]).env("AGENT_LOOP_ASK", url).envs(variables.iter().copied());
     let output = tokio::task::spawn_blocking(move || child.output().unwrap()).await.unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
 }
 
 #[tokio::test]
@@ -132,12 +133,28 @@ async fn the_environment_s_proxy_is_used_unless_it_excepts_the_host() {
     let server = Server::start(None, Body::Plain(BODY)).await;
     let proxy = Forwarder::start(Some("Basic dTpw")).await;
     let (url, address) = (format!("http://127.0.0.1:{}", server.port), format!("http://u:p@{}", proxy.address));
-    ask_in_a_child(&url, &[("HTTP_PROXY", &address), ("NO_PROXY", "127.0.0.1")]).await;
-    ask_in_a_child(&url, &[("HTTPS_PROXY", &address)]).await;
+    ask_in_a_child("what_a_child_asks", &url, &[("HTTP_PROXY", &address), ("NO_PROXY", "127.0.0.1")]).await;
+    ask_in_a_child("what_a_child_asks", &url, &[("HTTPS_PROXY", &address)]).await;
     assert_eq!(proxy.asked(), [""; 0]);
-    ask_in_a_child(&url, &[("http_proxy", &address)]).await;
-    ask_in_a_child(&url, &[("ALL_PROXY", &address), ("NO_PROXY", "localhost")]).await;
+    ask_in_a_child("what_a_child_asks", &url, &[("http_proxy", &address)]).await;
+    ask_in_a_child("what_a_child_asks", &url, &[("ALL_PROXY", &address), ("NO_PROXY", "localhost")]).await;
     assert_eq!(proxy.asked().len(), 2);
+}
+
+#[tokio::test]
+#[ignore = "part of a_system_without_authorities_gets_the_bundled_ones"]
+async fn what_a_child_without_authorities_asks() {
+    let (kind, message) = failure(&std::env::var("AGENT_LOOP_ASK").unwrap(), Value::Null).await;
+    assert_eq!(kind, ErrorKind::Tls);
+    // The connection was tried and the server not trusted; without any authorities it would not even be tried.
+    assert!(message.starts_with("no secure connection to https://127.0.0.1:"), "{message}");
+}
+
+#[tokio::test]
+async fn a_system_without_authorities_gets_the_bundled_ones() {
+    let server = Server::start(Some(Authority::new("bare").server("model.test")), Body::Plain(BODY)).await;
+    let nothing = [("SSL_CERT_FILE", "/nowhere"), ("SSL_CERT_DIR", "/nowhere")];
+    ask_in_a_child("what_a_child_without_authorities_asks", &format!("https://127.0.0.1:{}", server.port), &nothing).await;
 }
 
 #[tokio::test]

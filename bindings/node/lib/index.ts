@@ -38,6 +38,7 @@ export type {
   AgentOptions,
   HookOptions,
   ModelOptions,
+  Network,
   OptionChanges,
   QueueMode,
   Settings,

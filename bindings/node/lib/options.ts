@@ -57,6 +57,24 @@ export type QueueMode = 'one_at_a_time' | 'all'
 /** What steering does to the calls of a batch that do not run yet: they are skipped, or run first. */
 export type SteeringPolicy = 'skip_remaining' | 'after_batch'
 
+/** The way to the model; `docs/network.md` tells more. */
+export interface Network {
+  /** `http://user:password@host:port`; also https, socks5 and socks5h. False for none. */
+  proxy?: string | false
+  /** Hosts that are reached without it. */
+  noProxy?: string | string[]
+  /** A PEM file with authorities that are trusted beside `roots`. */
+  caFile?: string
+  /** A PEM file with the certificate for servers that demand one. */
+  clientCertificate?: string
+  /** A PEM file with its key, if it is not in the same file. */
+  clientKey?: string
+  /** `system` by default; the bundled ones are Mozilla's. */
+  roots?: 'system' | 'bundled' | 'both'
+  /** Addresses by host, instead of asking DNS. */
+  resolve?: Record<string, string>
+}
+
 /** Hooks among the options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
@@ -122,6 +140,8 @@ export interface Settings extends HookOptions {
   retryBaseMs?: number
   /** The longest pause before a retry; a provider that demands more fails at once. 60,000 by default. */
   maxRetryDelayMs?: number
+  /** How requests leave this machine. Without it, the environment's proxy variables and the system's authorities count. */
+  network?: Network
   /** Whether each frame is told as the provider sent it (`raw` events). */
   rawEvents?: boolean
 }

@@ -135,6 +135,7 @@ async def test_all_options_are_taken():
         max_retries=0,
         retry_base_ms=1,
         max_retry_delay_ms=1,
+        network={"proxy": False, "roots": "bundled", "resolve": {"model.test": "127.0.0.1"}},
         middleware=[],
         transform_context=None,
         messages=[{"role": "user", "content": "before"}],

@@ -118,6 +118,7 @@ const agent = new Agent({
   maxRetries: 1,
   retryBaseMs: 1,
   maxRetryDelayMs: 1,
+  network: { proxy: false, noProxy: ['localhost'], caFile: 'ca.pem', roots: 'both', resolve: { 'model.test': '127.0.0.1' } },
 })
 new Agent({ model: { provider: 'p', id: 'm', baseUrl: 'http://h', contextWindow: 5, maxOutputTokens: 5, cost: { cacheRead: 1 } } })
 // @ts-expect-error a model is needed

@@ -44,6 +44,8 @@ class Agent:
     - `base_url`: the server's address, with or without `/v1`, instead of the provider's own; a key is then optional
     - `api_key`: instead of the provider's environment variable
     - `headers`: for each request
+    - `network`: the way there, if it is not a direct one: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
+      "roots", "resolve"}`; without it, the environment's proxy variables count
     - `provider`: a generator that answers itself, whatever the model's name; see below
 
     The run

@@ -47,6 +47,18 @@ if TYPE_CHECKING:
     )
 
 
+class Network(TypedDict, total=False):
+    """How requests leave this machine; None is the default. `docs/network.md` tells more."""
+
+    proxy: str | Literal[False] | None
+    no_proxy: str | Sequence[str] | None
+    ca_file: str | None
+    client_certificate: str | None
+    client_key: str | None
+    roots: Literal["system", "bundled", "both"] | None
+    resolve: Mapping[str, str] | None
+
+
 class Settings(TypedDict, total=False):
     """What can be set at any time, too."""
 
@@ -81,6 +93,8 @@ class Settings(TypedDict, total=False):
     max_retries: int | None
     retry_base_ms: int | None
     max_retry_delay_ms: int | None
+
+    network: Network | None
 
 
 class RunOptions(Settings, total=False):
