@@ -544,7 +544,8 @@ void agent_tool_call_free(agent_tool_call_t *call);
  * Makes an agent.
  *
  * model is "provider/id" ("anthropic/claude-sonnet-4-5", "openai/gpt-5") or a JSON object {provider, id,
- * protocol?, base_url?, headers?, cost?, ...}. The provider "scripted" plays a script, for tests:
+ * protocol?, base_url?, headers?, cost?, ...}; docs/providers.md has the providers, their keys, and all
+ * fields. The provider "scripted" plays a script, for tests:
  * {"provider": "scripted", "id": "any", "script": [[{"delta": "Hello"}, {"end": "stop"}]]}.
  */
 agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length,
@@ -1038,6 +1039,15 @@ agent_status_t agent_hook_call_fail(agent_hook_call_t *call, const char *message
 void agent_hook_call_free(agent_hook_call_t *call);
 
 /* ================================================================================ model ======== */
+
+/**
+ * The models that are known, by provider and id, as a JSON array of {provider, id, label,
+ * context_window, max_output_tokens, input, thinking, cost?, quirks?}; agent_new() takes each as it is.
+ * cost is {input, output, cache_read, cache_write}, in US dollars per million tokens, and missing when
+ * it is not known. What a model's name or object leaves open is taken from here. A model that is not
+ * here works, with an unknown cost.
+ */
+agent_status_t agent_models_json(agent_text_t **models, agent_error_t **error);
 
 /**
  * Has a function answer instead of a provider, for any model's name ("acme/my-model"). It wins over the

@@ -1,4 +1,4 @@
-//! A provider of one's own that is a C function: requests, and their answers piece by piece.
+//! Models that are known; and a provider of one's own that is a C function: requests, and their answers piece by piece.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +9,22 @@ use serde_json::{Value, json};
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, where_it_may_block};
-use crate::text::{self, Text, lend};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, take_back, wanted, where_it_may_block};
+use crate::text::{self, Text, agent_text_t, lend};
+
+/// The models that are known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_models_json(models: *mut *mut agent_text_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            // Nothing in a spec can fail to serialise: all map keys are strings.
+            let json = serde_json::to_string(&agent_loop::models()).unwrap_or_default();
+            hand_out(wanted(models, "models")?, agent_text_t::new(json));
+            Ok(AGENT_OK)
+        })
+    }
+}
 
 /// A provider's function. It owns the call.
 pub type agent_model_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_model_call_t)>;

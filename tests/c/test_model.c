@@ -175,6 +175,21 @@ static void an_abort_wakes_a_tool_that_sleeps(void)
     agent_free(agent);
 }
 
+static void the_known_models_are_listed(void)
+{
+    agent_text_t *models = NULL;
+    size_t length = 0;
+    const char *json;
+
+    CHECK_OK(agent_models_json(&models, &error));
+    json = agent_text_data(models, &length);
+    CHECK(length == strlen(json) && length > 100000);
+    CHECK(json[0] == '[' && json[length - 1] == ']');
+    CHECK_CONTAINS(json, "{\"provider\":\"openai\",\"id\":\"gpt-5\",\"label\":\"GPT-5\",\"context_window\":");
+    agent_text_free(models);
+    CHECK_NULL(agent_models_json(NULL, &error), "models");
+}
+
 int main(void)
 {
     if (!getenv("AGENT_MOCK_URL")) {
@@ -182,6 +197,7 @@ int main(void)
         return 2;
     }
     begin();
+    RUN(the_known_models_are_listed);
     RUN(both_formats_answer);
     RUN(a_missing_key_is_named);
     RUN(a_refused_connection_is_told);

@@ -33,6 +33,8 @@ export type {
 export { resume, run } from './loop.js'
 export type { Context, LoopOptions } from './loop.js'
 export type * from './message.js'
+export { models } from './models.js'
+export type { KnownModel } from './models.js'
 export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js'
 export type {
   AgentOptions,

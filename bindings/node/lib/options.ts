@@ -24,19 +24,28 @@ import type { ExecutionMode } from './tool.js'
 export interface ModelOptions {
   provider: string
   id: string
+  /** What people call it. */
+  label?: string
   /** The wire format, where the provider's own is not meant. */
   protocol?: string
   /** The server's address, with or without `/v1`. */
   baseUrl?: string
   headers?: Record<string, string>
+  /** Vertex AI's, instead of `GOOGLE_CLOUD_PROJECT`. */
+  project?: string
+  /** Vertex AI's, a region or `global`, instead of `GOOGLE_CLOUD_LOCATION`. */
+  location?: string
+  /** Azure's `api-version`. */
+  apiVersion?: string
   contextWindow?: number
   maxOutputTokens?: number
   /** What it can read. */
   input?: ('text' | 'image')[]
+  /** Whether it thinks, or how: a word of the quirk `thinking`. */
   thinking?: unknown
   /** US dollars per million tokens. */
   cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
-  /** What its server does differently. */
+  /** What its server does differently; `docs/providers.md` has the names. */
   quirks?: Record<string, unknown>
   /** The answers of a `scripted` model. */
   script?: unknown

@@ -11,7 +11,7 @@ pub mod error;
 mod event;
 pub mod hook;
 mod message;
-mod model;
+pub mod model;
 mod run;
 mod runtime;
 pub mod testing;

@@ -1,4 +1,4 @@
-//! A provider of the application's own: requests on their way to JavaScript, and its answers piece by piece.
+//! Models that are known; and a provider of the application's own: requests on their way to JavaScript, and its answers piece by piece.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,6 +12,13 @@ use crate::bridge::{Callback, Link, Waiting};
 use crate::call::watch;
 use crate::error::{Result, thrown};
 use crate::{message, runtime};
+
+/// The models that are known, a JSON array.
+#[napi(catch_unwind)]
+pub fn models() -> String {
+    // Nothing in a spec can fail to serialise: all map keys are strings.
+    serde_json::to_string(&agent_loop::models()).unwrap_or_default()
+}
 
 /// A provider that asks JavaScript.
 pub(crate) fn of_callback(callback: Callback) -> ProviderFn {

@@ -52,7 +52,7 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::{error::is_retryable, testing::check_events};
+    use crate::{error::is_retryable, model::models, testing::check_events};
 
     #[pymodule_export]
     const VERSION: &str = agent_loop::VERSION;

@@ -1,4 +1,4 @@
-//! A provider of one's own: a Python generator that answers requests piece by piece; an async one on the event loop of the run, a
+//! Models that are known; and a provider of one's own: a Python generator that answers requests piece by piece; an async one on the event loop of the run, a
 //! plain one on a thread of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +14,12 @@ use crate::message::messages;
 use crate::pending::{Output, Pending};
 use crate::watch::Watch;
 use crate::{json, runtime};
+
+/// The models that are known, a dict each.
+#[pyfunction]
+pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    json::to_dict(py, &agent_loop::models())
+}
 
 /// Has a Python function answer for every model of the agent. `blocking`: it is plain, and gets a thread.
 pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, blocking: bool) {

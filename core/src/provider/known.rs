@@ -1,6 +1,7 @@
-//! Vendors as data. Adding one is adding a row; `docs/providers.md` shows the same table to people.
+//! Vendors as data. Adding one is adding a row; `docs/providers.md` shows the same table to people. What a row says is from the
+//! vendor's own pages, linked there, except where a comment says otherwise.
 
-use super::quirks::{CallIds, MaxTokensField, Quirks, ReasoningField, SessionHeader, SystemRole, ThinkingStyle};
+use super::quirks::{CallIds, Effort, Efforts, MaxTokensField, Quirks, ReasoningField, SessionHeader, SystemRole, ThinkingStyle};
 
 /// What is the same for all models of a vendor.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ fn openai_thinks(model: &str) -> bool {
     o_series || (model.starts_with("gpt-") && !model.starts_with("gpt-3") && !model.starts_with("gpt-4"))
 }
 
+/// <https://developers.openai.com/api/docs/guides/reasoning>
 fn openai(quirks: &mut Quirks, model: &str) {
     quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
     quirks.cache_key = true;
@@ -53,9 +55,35 @@ fn openai(quirks: &mut Quirks, model: &str) {
     if openai_thinks(model) {
         quirks.system_role = SystemRole::Developer;
         quirks.temperature = false;
+        quirks.efforts = openai_efforts(model);
+        // Only since 5.1 it can be said that they shall not, and to neither the pro nor the codex models.
+        let first = !model.starts_with("gpt-") || is_first_gpt_5(model);
+        quirks.thinking_off = !first && !model.contains("-pro") && !model.contains("-codex");
     } else {
         quirks.thinking = ThinkingStyle::None;
         quirks.encrypted_reasoning = false;
+    }
+}
+
+/// `gpt-5` and its sizes, not `gpt-5.1` and later.
+fn is_first_gpt_5(model: &str) -> bool {
+    model.strip_prefix("gpt-5").is_some_and(|rest| !rest.starts_with('.'))
+}
+
+/// A model refuses the words it does not know: <https://github.com/openai/openai-agents-python/issues/2089>.
+fn openai_efforts(model: &str) -> Efforts {
+    use Effort::{High, Low, Medium, Minimal, Xhigh};
+    let later = model.starts_with("gpt-") && !is_first_gpt_5(model);
+    if model.starts_with("gpt-5-pro") {
+        Efforts::of(&[High])
+    } else if later && model.contains("-pro") {
+        Efforts::of(&[Medium, High, Xhigh])
+    } else if is_first_gpt_5(model) && !model.contains("-codex") {
+        Efforts::of(&[Minimal, Low, Medium, High])
+    } else if later && (!model.starts_with("gpt-5.1") || model.contains("-max")) {
+        Efforts::of(&[Low, Medium, High, Xhigh])
+    } else {
+        Efforts::USUAL
     }
 }
 
@@ -81,6 +109,7 @@ fn gemini(quirks: &mut Quirks, model: &str) {
 }
 
 pub(crate) const PROVIDERS: &[Provider] = &[
+    // <https://docs.claude.com/en/api/overview>
     Provider {
         name: "anthropic",
         base_url: "https://api.anthropic.com",
@@ -88,6 +117,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         protocol: "anthropic",
         ..PLAIN
     },
+    // <https://developers.openai.com/api/reference/overview>
     Provider {
         name: "openai",
         base_url: "https://api.openai.com",
@@ -96,6 +126,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         adjust: openai,
         ..PLAIN
     },
+    // <https://learn.microsoft.com/azure/ai-foundry/openai/reference>
     Provider {
         name: "azure-openai",
         key_variables: &["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"],
@@ -104,6 +135,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         adjust: openai,
         ..PLAIN
     },
+    // <https://ai.google.dev/gemini-api/docs/thinking>
     Provider {
         name: "google",
         base_url: "https://generativelanguage.googleapis.com",
@@ -112,6 +144,8 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         adjust: gemini,
         ..PLAIN
     },
+    // <https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference>; Claude:
+    // <https://docs.claude.com/en/api/claude-on-vertex-ai>
     Provider {
         name: "google-vertex",
         base_url: "https://{location}-aiplatform.googleapis.com",
@@ -127,29 +161,44 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
+    // <https://openrouter.ai/docs/guides/best-practices/reasoning-tokens>, which takes all words of effort for every model;
+    // <https://openrouter.ai/docs/guides/best-practices/prompt-caching>
     Provider {
         name: "openrouter",
         base_url: "https://openrouter.ai/api/v1",
         key_variables: &["OPENROUTER_API_KEY"],
         adjust: |quirks, model| {
             quirks.thinking = ThinkingStyle::NestedEffort;
+            quirks.efforts = Efforts::of(&[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
             quirks.reasoning_field = Some(ReasoningField::ReasoningDetails);
             quirks.session_header = Some(SessionHeader::SessionId);
             quirks.call_ids = CallIds::Openai;
-            if model.starts_with("anthropic/") {
+            // The tilde marks names for the newest of a family.
+            if model.trim_start_matches('~').starts_with("anthropic/") {
                 quirks.cache_markers = true;
                 quirks.call_ids = CallIds::Anthropic;
             }
         },
         ..PLAIN
     },
+    // <https://console.groq.com/docs/reasoning>
     Provider {
         name: "groq",
         base_url: "https://api.groq.com/openai/v1",
         key_variables: &["GROQ_API_KEY"],
-        adjust: |quirks, _| quirks.reasoning_field = Some(ReasoningField::Reasoning),
+        adjust: |quirks, model| {
+            quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
+            quirks.reasoning_field = Some(ReasoningField::Reasoning);
+            // Qwen thinks or does not; its thinking would stand in the text, between tags.
+            if model.starts_with("qwen/") {
+                quirks.efforts = Efforts::of(&[Effort::Default]);
+                quirks.thinking_off = true;
+                quirks.reasoning_format = true;
+            }
+        },
         ..PLAIN
     },
+    // <https://api-docs.deepseek.com/guides/thinking_mode>: thinks unless told not to, and refuses a call whose thinking is missing.
     Provider {
         name: "deepseek",
         base_url: "https://api.deepseek.com",
@@ -162,6 +211,11 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
+    // <https://docs.mistral.ai/capabilities/reasoning/adjustable>,
+    // <https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching>. It refuses fields it does not know:
+    // <https://github.com/avante-corp/avante.nvim/issues/2347> (`stream_options`; usage comes without it),
+    // <https://github.com/editor-code-assistant/eca/issues/231> (`max_completion_tokens`),
+    // <https://github.com/charmbracelet/crush/issues/1590> (`reasoning_content`). `x-affinity` is what its own client sends.
     Provider {
         name: "mistral",
         base_url: "https://api.mistral.ai/v1",
@@ -174,27 +228,50 @@ pub(crate) const PROVIDERS: &[Provider] = &[
             quirks.result_names = true;
             quirks.result_images = true;
             quirks.session_header = Some(SessionHeader::Affinity);
-            quirks.thinking = if model.starts_with("magistral") { ThinkingStyle::PromptMode } else { ThinkingStyle::Effort };
+            quirks.cache_key = true;
+            if model.starts_with("magistral") {
+                quirks.thinking = ThinkingStyle::PromptMode;
+            } else if !model.starts_with("mistral-large-4") {
+                // Small and Medium think much or not at all.
+                quirks.efforts = Efforts::of(&[Effort::High]);
+            }
         },
         ..PLAIN
     },
+    // Chat is deprecated there, and loses the thinking from turn to turn:
+    // <https://docs.x.ai/developers/model-capabilities/text/best-practices>. The header does in Chat what the key does in Responses:
+    // <https://docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits>.
     Provider {
         name: "xai",
         base_url: "https://api.x.ai/v1",
         key_variables: &["XAI_API_KEY"],
-        adjust: |quirks, _| quirks.session_header = Some(SessionHeader::GrokConversation),
+        protocol: "openai_responses",
+        adjust: |quirks, model| {
+            quirks.cache_key = true;
+            quirks.session_header = Some(SessionHeader::GrokConversation);
+            quirks.store = true;
+            // Of the older ones only one can be told how much: <https://docs.x.ai/docs/guides/reasoning>.
+            let old = ["grok-2", "grok-3", "grok-4-", "grok-4.20", "grok-code"].iter().any(|old| model.starts_with(old));
+            if (old && !model.starts_with("grok-3-mini")) || model == "grok-4" {
+                quirks.thinking = ThinkingStyle::None;
+            }
+        },
         ..PLAIN
     },
+    // <https://docs.together.ai/docs/inference/chat/reasoning>
     Provider {
         name: "together",
         base_url: "https://api.together.ai/v1",
         key_variables: &["TOGETHER_API_KEY"],
-        adjust: |quirks, _| {
-            quirks.thinking = ThinkingStyle::NestedSwitch;
-            quirks.thinking_off = true;
+        adjust: |quirks, model| {
+            if !model.starts_with("openai/gpt-oss") {
+                quirks.thinking = ThinkingStyle::NestedSwitch;
+                quirks.thinking_off = true;
+            }
         },
         ..PLAIN
     },
+    // <https://docs.fireworks.ai/guides/prompt-caching>. Speaks Anthropic's format, too; there signatures are empty.
     Provider {
         name: "fireworks",
         base_url: "https://api.fireworks.ai/inference/v1",
@@ -202,29 +279,40 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         adjust: |quirks, _| {
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
             quirks.session_header = Some(SessionHeader::SessionAffinity);
+            quirks.empty_signatures = true;
+            quirks.cache_tools = false;
         },
         ..PLAIN
     },
+    // <https://inference-docs.cerebras.ai/capabilities/reasoning>
     Provider {
         name: "cerebras",
         base_url: "https://api.cerebras.ai/v1",
         key_variables: &["CEREBRAS_API_KEY"],
-        adjust: |quirks, _| quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens,
+        adjust: |quirks, model| {
+            quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
+            quirks.reasoning_format = model.starts_with("qwen");
+        },
         ..PLAIN
     },
+    // <https://huggingface.co/docs/inference-providers/tasks/chat-completion>
     Provider { name: "huggingface", base_url: "https://router.huggingface.co/v1", key_variables: &["HF_TOKEN"], ..PLAIN },
+    // <https://platform.kimi.ai/docs/api/models-overview>: Kimi has one temperature. A call whose thinking is missing is refused:
+    // <https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model>.
     Provider {
         name: "moonshot",
         base_url: "https://api.moonshot.ai/v1",
         key_variables: &["MOONSHOT_API_KEY"],
-        adjust: |quirks, _| {
+        adjust: |quirks, model| {
             quirks.thinking = ThinkingStyle::Type;
             quirks.thinking_off = true;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
             quirks.reasoning_required = true;
+            quirks.temperature = !model.starts_with("kimi-");
         },
         ..PLAIN
     },
+    // <https://docs.z.ai/guides/capabilities/thinking-mode>, <https://docs.z.ai/guides/tools/stream-tool>
     Provider {
         name: "zai",
         base_url: "https://api.z.ai/api/paas/v4",
@@ -233,9 +321,11 @@ pub(crate) const PROVIDERS: &[Provider] = &[
             quirks.thinking = ThinkingStyle::Type;
             quirks.thinking_off = true;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
+            quirks.tool_stream = true;
         },
         ..PLAIN
     },
+    // Its Chat endpoint puts the thinking into the text: <https://platform.minimax.io/docs/api-reference/text-anthropic-api>.
     Provider {
         name: "minimax",
         base_url: "https://api.minimax.io/anthropic",
@@ -243,14 +333,20 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         protocol: "anthropic",
         ..PLAIN
     },
+    // <https://docs.ollama.com/api/openai-compatibility>; models that can think do, unless told "none":
+    // <https://github.com/ollama/ollama/issues/14820>.
     Provider {
         name: "ollama",
         base_url: "http://127.0.0.1:11434/v1",
         key_variables: &["OLLAMA_API_KEY"],
         key_optional: true,
-        adjust: |quirks, _| quirks.reasoning_field = Some(ReasoningField::Reasoning),
+        adjust: |quirks, _| {
+            quirks.thinking_off = true;
+            quirks.reasoning_field = Some(ReasoningField::Reasoning);
+        },
         ..PLAIN
     },
+    // <https://lmstudio.ai/docs/developer/openai-compat>
     Provider {
         name: "lmstudio",
         base_url: "http://127.0.0.1:1234/v1",
@@ -258,6 +354,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         key_optional: true,
         ..PLAIN
     },
+    // <https://docs.vllm.ai/en/stable/features/reasoning_outputs/>: `reasoning` was `reasoning_content` before 0.11.
     Provider {
         name: "vllm",
         base_url: "http://127.0.0.1:8000/v1",
@@ -265,10 +362,11 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         key_optional: true,
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Template;
-            quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
+            quirks.reasoning_field = Some(ReasoningField::Reasoning);
         },
         ..PLAIN
     },
+    // <https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>
     Provider {
         name: "llama-cpp",
         base_url: "http://127.0.0.1:8080/v1",
@@ -288,9 +386,10 @@ pub(crate) fn provider(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
 
-/// Whose own address this host is: a server is known by it when its provider is not named.
+/// Whose own address this host is, or is below (a region's): a server is known by it when its provider is not named.
 pub(crate) fn at_host(host: &str) -> Option<&'static Provider> {
     let host_of = |url: &'static str| url.split_once("://")?.1.split(['/', ':']).next();
     // An address of one's own machine says nothing of what runs there.
-    PROVIDERS.iter().find(|p| p.base_url.starts_with("https://") && host_of(p.base_url) == Some(host))
+    let is_of = |own: &str| host.strip_suffix(own).is_some_and(|region| region.is_empty() || region.ends_with('.'));
+    PROVIDERS.iter().find(|p| p.base_url.starts_with("https://") && host_of(p.base_url).is_some_and(is_of))
 }

@@ -298,8 +298,8 @@ impl Server {
             (Some(name), _) => protocol::by_name(name)?,
             // Named so, it is that format, though its host may be known for another: many vendors speak two.
             (None, Some(_)) if spec.provider == "openai-compatible" => protocol::by_name("openai_chat")?,
-            // Other servers that speak OpenAI's formats speak Chat.
-            (None, Some(known)) if known.name == "openai" && !own_address => protocol::by_name("openai_chat")?,
+            // Responses is what a few vendors speak; gateways to them, and all others, speak Chat.
+            (None, Some(known)) if is_elsewhere(known, own_address) => protocol::by_name("openai_chat")?,
             (None, Some(_)) if place == Place::Vertex && spec.id.starts_with("claude") => protocol::by_name("anthropic")?,
             (None, Some(known)) => protocol::by_name(known.protocol)?,
             (None, None) => protocol::by_name("openai_chat")?,
@@ -329,7 +329,7 @@ impl Served {
         let Server { known, base_url, own_address, place, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
         // What is true of OpenAI's own servers is not of others that are reached by its name.
-        if let Some(known) = known.filter(|known| own_address || known.place != Place::Plain || known.name != "openai") {
+        if let Some(known) = known.filter(|known| !is_elsewhere(known, own_address)) {
             (known.adjust)(&mut quirks, &spec.id);
         }
         // A row speaks of the vendor's usual format.
@@ -351,6 +351,11 @@ impl Served {
     pub(crate) fn target<'a>(&'a self, spec: &'a ModelSpec) -> Target<'a> {
         Target { spec, quirks: &self.quirks, place: self.place }
     }
+}
+
+/// Whether a vendor that speaks Responses is only the name under which some other server is reached.
+fn is_elsewhere(known: &Provider, own_address: bool) -> bool {
+    !own_address && known.place == Place::Plain && known.protocol == "openai_responses"
 }
 
 /// Headers are an object of texts. The error names the header and not its value, which may be a key.

@@ -1,5 +1,436 @@
-use super::address::endpoint;
+//! Where models are asked, in which format, and what is known of their servers.
 
+mod catalogue;
+mod quirks;
+
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use super::address::{self, endpoint};
+use super::known::PROVIDERS;
+use super::{ModelSpec, Served, completed};
+use crate::error::Error;
+
+/// Where a model is asked, in which format, with what known of it.
+struct Found {
+    spec: ModelSpec,
+    served: Served,
+    url: Url,
+}
+
+/// What is found with nothing in the environment but these variables.
+fn find(spec: Value, environment: &[(&str, &str)]) -> Result<Found, Error> {
+    let variable = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let spec = completed(&ModelSpec::from_json(spec)?, None, &variable)?;
+    let served = Served::of(&spec, None, &variable)?;
+    let url = address::of_model(&spec, &served.base_url, served.place, served.protocol, &variable)?;
+    Ok(Found { spec, served, url })
+}
+
+fn found(spec: Value, environment: &[(&str, &str)]) -> Found {
+    let text = spec.to_string();
+    find(spec, environment).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn error(spec: Value) -> String {
+    find(spec, &[]).err().unwrap().message().to_owned()
+}
+
+impl Found {
+    fn quirk(&self, name: &str) -> Value {
+        serde_json::to_value(self.served.quirks).unwrap()[name].clone()
+    }
+}
+
+const AZURE: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com");
+const PROJECT: (&str, &str) = ("GOOGLE_CLOUD_PROJECT", "p1");
+const LOCATION: (&str, &str) = ("GOOGLE_CLOUD_LOCATION", "europe-west1");
+
+#[test]
+fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
+    let rows = [
+        (
+            "anthropic/claude-haiku-4-5",
+            "https://api.anthropic.com/v1/messages",
+            "anthropic",
+            "ANTHROPIC_API_KEY",
+            json!({
+                "thinking": "budget", "cache_markers": true, "call_ids": "anthropic", "temperature": true,
+            }),
+        ),
+        (
+            "openai/gpt-5",
+            "https://api.openai.com/v1/responses",
+            "openai_responses",
+            "OPENAI_API_KEY",
+            json!({
+                "thinking": "effort", "efforts": ["minimal", "low", "medium", "high"], "thinking_off": false,
+                "system_role": "developer", "temperature": false, "store": true, "cache_key": true,
+            }),
+        ),
+        (
+            "openai/gpt-4o",
+            "https://api.openai.com/v1/responses",
+            "openai_responses",
+            "OPENAI_API_KEY",
+            json!({
+                "thinking": "none", "system_role": "system", "temperature": true,
+            }),
+        ),
+        (
+            "azure-openai/o3",
+            "https://r.openai.azure.com/openai/v1/responses",
+            "openai_responses",
+            "AZURE_OPENAI_API_KEY",
+            json!({
+                "thinking": "effort", "efforts": ["low", "medium", "high"], "system_role": "developer",
+            }),
+        ),
+        (
+            "google/gemini-2.5-flash",
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+            "gemini",
+            "GEMINI_API_KEY",
+            json!({ "thinking": "budget", "signed_calls": false }),
+        ),
+        (
+            "google-vertex/gemini-3.5-flash",
+            "https://europe-west1-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west1/publishers/google/models/\
+             gemini-3.5-flash:streamGenerateContent?alt=sse",
+            "gemini",
+            "",
+            json!({ "thinking": "level", "signed_calls": false, "call_ids": "omitted" }),
+        ),
+        (
+            "openrouter/z-ai/glm-5",
+            "https://openrouter.ai/api/v1/chat/completions",
+            "openai_chat",
+            "OPENROUTER_API_KEY",
+            json!({
+                "thinking": "nested_effort", "reasoning_field": "reasoning_details", "session_header": "x-session-id",
+                "efforts": ["minimal", "low", "medium", "high", "xhigh"], "cache_markers": false,
+            }),
+        ),
+        (
+            "openrouter/~anthropic/claude-opus-latest",
+            "https://openrouter.ai/api/v1/chat/completions",
+            "openai_chat",
+            "OPENROUTER_API_KEY",
+            json!({ "cache_markers": true, "call_ids": "anthropic" }),
+        ),
+        (
+            "groq/openai/gpt-oss-20b",
+            "https://api.groq.com/openai/v1/chat/completions",
+            "openai_chat",
+            "GROQ_API_KEY",
+            json!({
+                "reasoning_field": "reasoning", "efforts": ["low", "medium", "high"], "reasoning_format": false,
+                "max_tokens_field": "max_completion_tokens",
+            }),
+        ),
+        (
+            "groq/qwen/qwen3.6-27b",
+            "https://api.groq.com/openai/v1/chat/completions",
+            "openai_chat",
+            "GROQ_API_KEY",
+            json!({
+                "efforts": ["default"], "thinking_off": true, "reasoning_format": true,
+            }),
+        ),
+        (
+            "deepseek/deepseek-v4-pro",
+            "https://api.deepseek.com/v1/chat/completions",
+            "openai_chat",
+            "DEEPSEEK_API_KEY",
+            json!({
+                "thinking": "type", "thinking_off": true, "reasoning_field": "reasoning_content", "reasoning_required": true,
+            }),
+        ),
+        (
+            "mistral/mistral-small-latest",
+            "https://api.mistral.ai/v1/chat/completions",
+            "openai_chat",
+            "MISTRAL_API_KEY",
+            json!({
+                "call_ids": "mistral", "stream_usage": false, "null_content": false, "user_after_results": false, "cache_key": true,
+                "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"], "thinking": "effort",
+                "max_tokens_field": "max_tokens", "reasoning_field": null,
+            }),
+        ),
+        (
+            "mistral/magistral-small",
+            "https://api.mistral.ai/v1/chat/completions",
+            "openai_chat",
+            "MISTRAL_API_KEY",
+            json!({
+                "thinking": "prompt_mode",
+            }),
+        ),
+        (
+            "xai/grok-4.6",
+            "https://api.x.ai/v1/responses",
+            "openai_responses",
+            "XAI_API_KEY",
+            json!({
+                "session_header": "x-grok-conv-id", "cache_key": true, "thinking": "effort",
+            }),
+        ),
+        ("xai/grok-4-fast", "https://api.x.ai/v1/responses", "openai_responses", "XAI_API_KEY", json!({ "thinking": "none" })),
+        (
+            "together/moonshotai/Kimi-K3",
+            "https://api.together.ai/v1/chat/completions",
+            "openai_chat",
+            "TOGETHER_API_KEY",
+            json!({
+                "thinking": "nested_switch", "thinking_off": true,
+            }),
+        ),
+        (
+            "together/openai/gpt-oss-20b",
+            "https://api.together.ai/v1/chat/completions",
+            "openai_chat",
+            "TOGETHER_API_KEY",
+            json!({ "thinking": "effort" }),
+        ),
+        (
+            "fireworks/accounts/fireworks/models/kimi-k3",
+            "https://api.fireworks.ai/inference/v1/chat/completions",
+            "openai_chat",
+            "FIREWORKS_API_KEY",
+            json!({ "reasoning_field": "reasoning_content", "session_header": "x-session-affinity", "reasoning_required": true }),
+        ),
+        (
+            "cerebras/gpt-oss-120b",
+            "https://api.cerebras.ai/v1/chat/completions",
+            "openai_chat",
+            "CEREBRAS_API_KEY",
+            json!({
+                "max_tokens_field": "max_completion_tokens", "reasoning_format": false,
+            }),
+        ),
+        (
+            "huggingface/org/m",
+            "https://router.huggingface.co/v1/chat/completions",
+            "openai_chat",
+            "HF_TOKEN",
+            json!({
+                "max_tokens_field": "max_tokens",
+            }),
+        ),
+        (
+            "moonshot/kimi-k2.6",
+            "https://api.moonshot.ai/v1/chat/completions",
+            "openai_chat",
+            "MOONSHOT_API_KEY",
+            json!({
+                "thinking": "type", "thinking_off": true, "temperature": false, "reasoning_required": true,
+            }),
+        ),
+        (
+            "moonshot/kimi-k3",
+            "https://api.moonshot.ai/v1/chat/completions",
+            "openai_chat",
+            "MOONSHOT_API_KEY",
+            json!({
+                "thinking": "effort", "efforts": ["low", "high", "max"], "thinking_off": false,
+            }),
+        ),
+        (
+            "zai/glm-5.3",
+            "https://api.z.ai/api/paas/v4/chat/completions",
+            "openai_chat",
+            "ZAI_API_KEY",
+            json!({
+                "thinking": "type", "thinking_off": true, "tool_stream": true,
+            }),
+        ),
+        (
+            "minimax/MiniMax-M3",
+            "https://api.minimax.io/anthropic/v1/messages",
+            "anthropic",
+            "MINIMAX_API_KEY",
+            json!({
+                "thinking": "budget",
+            }),
+        ),
+        (
+            "ollama/qwen3",
+            "http://127.0.0.1:11434/v1/chat/completions",
+            "openai_chat",
+            "OLLAMA_API_KEY",
+            json!({
+                "reasoning_field": "reasoning", "thinking_off": true,
+            }),
+        ),
+        (
+            "lmstudio/m",
+            "http://127.0.0.1:1234/v1/chat/completions",
+            "openai_chat",
+            "LMSTUDIO_API_KEY",
+            json!({
+                "thinking": "effort",
+            }),
+        ),
+        (
+            "vllm/m",
+            "http://127.0.0.1:8000/v1/chat/completions",
+            "openai_chat",
+            "VLLM_API_KEY",
+            json!({
+                "thinking": "template", "reasoning_field": "reasoning",
+            }),
+        ),
+        (
+            "llama-cpp/m",
+            "http://127.0.0.1:8080/v1/chat/completions",
+            "openai_chat",
+            "LLAMA_API_KEY",
+            json!({
+                "thinking": "template", "reasoning_field": "reasoning_content",
+            }),
+        ),
+    ];
+    for (name, url, protocol, key, quirks) in &rows {
+        let found = found(json!(name), &[AZURE, PROJECT, LOCATION]);
+        assert_eq!(found.url.as_str(), *url, "{name}");
+        assert_eq!(found.served.protocol.name(), *protocol, "{name}");
+        let known = found.served.known.unwrap();
+        assert_eq!(known.key_variables.first().copied().unwrap_or_default(), *key, "{name}");
+        for (quirk, value) in quirks.as_object().unwrap() {
+            assert_eq!(found.quirk(quirk), *value, "{name}: {quirk}");
+        }
+    }
+    let tested = |provider: &str| rows.iter().any(|(name, ..)| name.split_once('/').unwrap().0 == provider);
+    let left_out: Vec<_> = PROVIDERS.iter().map(|row| row.name).filter(|name| !tested(name)).collect();
+    assert_eq!(left_out, ["openai-compatible"]);
+}
+
+#[test]
+fn a_vendor_s_name_with_another_address_is_a_server_that_speaks_chat() {
+    let at = |spec: Value| {
+        let found = found(spec, &[]);
+        (found.url.to_string(), found.served.protocol.name(), found.quirk("system_role"), found.served.own_address)
+    };
+    let system = json!("system");
+    let gateway = "https://llm.company.example/v1/chat/completions".to_owned();
+    let spec = |provider: &str, base_url: &str| json!({ "provider": provider, "id": "gpt-5", "base_url": base_url });
+    assert_eq!(at(spec("openai", "https://llm.company.example")), (gateway.clone(), "openai_chat", system.clone(), false));
+    assert_eq!(at(spec("xai", "https://llm.company.example")), (gateway.clone(), "openai_chat", system.clone(), false));
+    assert_eq!(at(spec("company", "https://llm.company.example")), (gateway.clone(), "openai_chat", system.clone(), false));
+    assert_eq!(at(spec("openai-compatible", "https://llm.company.example")), (gateway, "openai_chat", system, false));
+    let url = "https://api.openai.com/v1/responses".to_owned();
+    assert_eq!(at(spec("openai", "https://api.openai.com/v1/")), (url.clone(), "openai_responses", json!("developer"), true));
+    assert_eq!(at(spec("company", "https://api.openai.com")), (url, "openai_responses", json!("developer"), true));
+    let url = "https://eu.api.openai.com/v1/responses".to_owned();
+    assert_eq!(at(spec("openai", "https://eu.api.openai.com")), (url, "openai_responses", json!("developer"), true));
+    let url = "https://evil-api.openai.com.example/v1/chat/completions".to_owned();
+    assert!(!at(spec("openai", "https://evil-api.openai.com.example")).3, "{url}");
+}
+
+#[test]
+fn protocol_overrides_the_provider_s_own_and_thinking_is_asked_for_in_its_words() {
+    let of = |spec: Value| {
+        let found = found(spec, &[AZURE]);
+        (found.url.to_string(), found.served.protocol.name(), found.quirk("thinking"))
+    };
+    let spec = |provider: &str, id: &str, protocol: &str| json!({ "provider": provider, "id": id, "protocol": protocol });
+    assert_eq!(
+        of(spec("openai", "gpt-5", "openai_chat")),
+        ("https://api.openai.com/v1/chat/completions".to_owned(), "openai_chat", json!("effort"))
+    );
+    let url = "https://api.fireworks.ai/inference/v1/messages".to_owned();
+    assert_eq!(of(spec("fireworks", "accounts/fireworks/models/minimax-m3", "anthropic")), (url, "anthropic", json!("budget")));
+    let mut deepseek = spec("deepseek", "deepseek-v4-pro", "anthropic");
+    deepseek["base_url"] = json!("https://api.deepseek.com/anthropic");
+    assert_eq!(of(deepseek), ("https://api.deepseek.com/anthropic/v1/messages".to_owned(), "anthropic", json!("budget")));
+    // A gateway that speaks Chat to Claude: an adaptive model thinks with an effort there.
+    let mut claude = spec("anthropic", "claude-opus-5", "openai_chat");
+    claude["base_url"] = json!("https://gateway.example");
+    assert_eq!(of(claude), ("https://gateway.example/v1/chat/completions".to_owned(), "openai_chat", json!("effort")));
+    // Named for its format, at a host that is known for another.
+    let minimax = json!({ "provider": "openai-compatible", "id": "MiniMax-M3", "base_url": "https://api.minimax.io/v1" });
+    assert_eq!(of(minimax), ("https://api.minimax.io/v1/chat/completions".to_owned(), "openai_chat", json!("effort")));
+}
+
+#[test]
+fn azure_takes_its_resource_its_version_and_its_deployment() {
+    let url = |spec: Value, environment: &[(&str, &str)]| found(spec, environment).url.to_string();
+    let spec = |more: Value| {
+        let mut spec = json!({ "provider": "azure-openai", "id": "my-gpt" });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    let responses = "https://r.openai.azure.com/openai/v1/responses";
+    for base_url in ["https://r.openai.azure.com", "https://r.openai.azure.com/", "https://r.openai.azure.com/openai/v1/"] {
+        assert_eq!(url(spec(json!({ "base_url": base_url })), &[]), responses);
+    }
+    assert_eq!(
+        url(spec(json!({})), &[AZURE, ("AZURE_OPENAI_API_VERSION", "preview")]),
+        format!("{responses}?api-version=preview")
+    );
+    assert_eq!(
+        url(spec(json!({ "api_version": "v9" })), &[AZURE, ("OPENAI_API_VERSION", "x")]),
+        format!("{responses}?api-version=v9")
+    );
+    let chat = "https://r.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=";
+    assert_eq!(url(spec(json!({ "protocol": "openai_chat" })), &[AZURE]), format!("{chat}2024-10-21"));
+    assert_eq!(url(spec(json!({ "protocol": "openai_chat", "api_version": "v9" })), &[AZURE]), format!("{chat}v9"));
+    assert_eq!(
+        error(spec(json!({}))),
+        "model \"azure-openai/my-gpt\": azure-openai has no address of its own; give base_url, or set the environment variable \
+         AZURE_OPENAI_ENDPOINT"
+    );
+}
+
+#[test]
+fn vertex_takes_a_project_and_a_location_and_serves_claude_too() {
+    let spec = |id: &str, more: Value| {
+        let mut spec = json!({ "provider": "google-vertex", "id": id });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    let global = found(spec("gemini-2.5-pro", json!({ "location": "global" })), &[PROJECT, LOCATION]);
+    let models = "/v1/projects/p1/locations/global/publishers/google/models/";
+    let path = format!("{models}gemini-2.5-pro:streamGenerateContent?alt=sse");
+    assert_eq!(global.url.as_str(), format!("https://aiplatform.googleapis.com{path}"));
+    let claude = found(spec("claude-sonnet-4-5@20250929", json!({ "project": "p2", "location": "us-east5" })), &[PROJECT]);
+    let models = "https://us-east5-aiplatform.googleapis.com/v1/projects/p2/locations/us-east5/publishers/anthropic/models/";
+    assert_eq!(claude.url.as_str(), format!("{models}claude-sonnet-4-5@20250929:streamRawPredict"));
+    assert_eq!(claude.served.protocol.name(), "anthropic");
+    assert_eq!(claude.quirk("call_ids"), "anthropic");
+    assert_eq!(claude.spec.context_window, super::catalogue::find("anthropic", "claude-sonnet-4-5").unwrap().context_window);
+    assert!(claude.spec.cost.is_some());
+    let missing = |what: &str, variable: &str| {
+        format!("model \"google-vertex/gemini-2.5-pro\": no {what}; give {what}, or set the environment variable {variable}")
+    };
+    assert_eq!(error(spec("gemini-2.5-pro", json!({}))), missing("project", "GOOGLE_CLOUD_PROJECT"));
+    assert_eq!(error(spec("gemini-2.5-pro", json!({ "project": "p" }))), missing("location", "GOOGLE_CLOUD_LOCATION"));
+}
+
+#[test]
+fn a_wrong_provider_protocol_or_quirk_is_named_with_the_nearest_right_one() {
+    let unknown =
+        "model \"antropic/m\": unknown provider \"antropic\"; did you mean \"anthropic\"?; for another server give base_url";
+    assert_eq!(error(json!("antropic/m")), unknown);
+    assert!(error(json!("company/m")).contains("known are anthropic, openai, azure-openai"));
+    assert_eq!(
+        error(json!("openai-compatible/m")),
+        "model \"openai-compatible/m\": openai-compatible has no address of its own; give base_url"
+    );
+    let spec = |name: &str, value: Value| json!({ "provider": "groq", "id": "m", name: value });
+    assert_eq!(
+        error(spec("protocol", json!("openai"))),
+        "unknown protocol \"openai\"; known are anthropic, openai_chat, \
+        openai_responses, gemini"
+    );
+    let quirk = error(spec("quirks", json!({ "max_token_field": "max_tokens" })));
+    assert!(quirk.starts_with("unknown quirk \"max_token_field\"; did you mean"), "{quirk}");
+    let value = error(spec("quirks", json!({ "efforts": ["much"] })));
+    assert!(value.starts_with("model: quirks: efforts: unknown variant `much`, expected one of `minimal`, `low`"), "{value}");
+}
+
+/// The data: sorted, whole, usable, of providers that are known, and without a quirk that its provider's row says already.
+/// The page is for people; what it says of rows and quirks is what they are.
 #[test]
 fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
     let messages = "/v1/messages";

@@ -1,6 +1,6 @@
 // What the types say: compiled, never run. Lines that must not compile say so.
 
-import { Agent, AgentError, AuthenticationError, Tool, resume, run as runLoop, tool } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop, tool } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -11,6 +11,7 @@ import type {
   HookContext,
   HookName,
   Hooks,
+  KnownModel,
   LoopOptions,
   Message,
   MessageUpdateEvent,
@@ -204,6 +205,10 @@ const piece: ModelPiece = { end: { stopReason: 'error' } }
 void piece
 // @ts-expect-error pieces, not numbers
 new Agent({ model: 'acme/m', provider: () => [5] })
+
+// A known model is a model, as it is or changed.
+check<Equal<ReturnType<typeof models>, KnownModel[]>>()
+for (const model of models()) new Agent({ model: { ...model, baseUrl: 'http://h', maxOutputTokens: model.cost?.cacheRead ?? 5 } })
 
 // The loop without an agent.
 const context: Context = { systemPrompt: 'x', messages: agent.messages, tools: [calculator] }

@@ -71,6 +71,7 @@ from ._native import (
     Undelivered,
     Usage,
     UserMessage,
+    models,
 )
 from .agent import Agent
 from .errors import (
@@ -143,6 +144,7 @@ __all__ = [
     "MiddlewareCall",
     "ModelContext",
     "ModelRequest",
+    "models",
     "NotFoundError",
     "OpaqueBlock",
     "OverloadedError",

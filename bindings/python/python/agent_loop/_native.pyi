@@ -80,6 +80,7 @@ __all__ = [
     "UserMessage",
     "check_events",
     "is_retryable",
+    "models",
 ]
 
 VERSION: Final[str]
@@ -910,3 +911,8 @@ class Telling:
 
 def check_events(events: list[Event | Mapping[str, Any]]) -> None: ...
 def is_retryable(kind: str) -> bool: ...
+def models() -> list[dict[str, Any]]:
+    """The models that are known, by provider and id, each a dict that `Agent` takes as its model: `provider`, `id`, `label`,
+    `context_window`, `max_output_tokens`, `input`, `thinking`, and `cost` (US dollars per million tokens: `input`, `output`, `cache_read`,
+    `cache_write`) and `quirks` where there are any. What a model's name or dict leaves open is taken from here; a model that is
+    not here works, with an unknown cost."""

@@ -1,0 +1,30 @@
+/**
+ * Models that are known.
+ */
+
+import { enter } from './bridge.js'
+import { native } from './native.js'
+import type { ModelOptions } from './options.js'
+import { Shape } from './shape.js'
+
+/** A model of the list. It can be given as an agent's `model`, as it is or changed. */
+export interface KnownModel extends ModelOptions {
+  label: string
+  contextWindow: number
+  maxOutputTokens: number
+  input: ('text' | 'image')[]
+  /** Whether it thinks, or how: a word of the quirk `thinking`. */
+  thinking: boolean | string
+  /** US dollars per million tokens; missing when no price is known. */
+  cost?: { input: number; output: number; cacheRead: number; cacheWrite: number }
+}
+
+const MODEL = new Shape(['context_window', 'max_output_tokens'], { cost: new Shape(['cache_read', 'cache_write']) })
+
+/**
+ * The models that are known, by provider and id. What a model's name or object leaves open is taken from here; a model that is not
+ * here works, with an unknown cost.
+ */
+export function models(): KnownModel[] {
+  return MODEL.camel(JSON.parse(enter(() => native.models()))) as KnownModel[]
+}

@@ -1,0 +1,30 @@
+// The models that are known.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Agent, models } from 'agent-loop'
+
+test('the known models are listed, in camel case, and each can be used as it is', () => {
+  const list = models()
+  assert.ok(list.length > 600)
+  const { label, contextWindow, maxOutputTokens, input, thinking, cost } = list.find((model) => model.provider === 'openai' && model.id === 'gpt-5')
+  assert.deepEqual({ label, contextWindow, maxOutputTokens, input, thinking }, {
+    label: 'GPT-5',
+    contextWindow: 400000,
+    maxOutputTokens: 128000,
+    input: ['text', 'image'],
+    thinking: true,
+  })
+  assert.deepEqual(Object.keys(cost), ['input', 'output', 'cacheRead', 'cacheWrite'])
+  assert.ok(cost.input > cost.cacheRead)
+  assert.ok(list.some((model) => !('cost' in model)), 'a price that is not known is missing')
+  const where = { baseUrl: 'http://127.0.0.1:1', project: 'p', location: 'global' }
+  for (const model of list) new Agent({ model: { ...model, ...where } })
+})
+
+test('what differs on a model is told as its quirks', () => {
+  const claude = models().find((model) => model.provider === 'anthropic' && model.id === 'claude-opus-4-7')
+  assert.equal(claude.thinking, 'adaptive')
+  assert.deepEqual(claude.quirks, { temperature: false })
+})
