@@ -175,6 +175,45 @@ async fn an_answer_that_is_no_stream() {
 }
 
 #[tokio::test]
+async fn a_whole_json_answer_is_refused_and_says_what_may_be_wrong() {
+    let whole =
+        json!({ "id": "r", "choices": [{ "message": { "role": "assistant", "content": "hi" }, "finish_reason": "stop" }] });
+    let mock = Mock::start(Script::new().answer(Answer::json(whole)));
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+    let start = "openai answered with application/json instead of an event stream (does a gateway in between not stream?): {";
+    assert!(error.message().starts_with(start), "{error}");
+}
+
+#[tokio::test]
+async fn what_stands_between_the_frames_of_a_broken_stream_is_told() {
+    let began = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
+    let sse = |rest: &str| Answer::text(format!("{began}{rest}")).header("content-type", "text/event-stream");
+    let mock = Mock::start(
+        Script::new()
+            .answer(sse("{\"error\": {\n \"type\": \"overloaded_error\",\n \"message\": \"Overloaded\"}}"))
+            .answer(sse("<html>\n<h1>504 Gateway Time-out</h1>\n\n"))
+            .answer(sse("<!-- proxy -->\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")),
+    );
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(error.to_string(), "overloaded: openai sent an error in its stream: Overloaded");
+    assert_eq!(error.result().unwrap().text, "half");
+    let error = failure(&mock, "openai/tiny").await;
+    assert_eq!(error.kind(), ErrorKind::StreamTruncated);
+    assert!(error.message().ends_with("; between the frames stood \"<html>\\n<h1>504 Gateway Time-out</h1>\""), "{error}");
+    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    assert_eq!(agent.prompt("go").await.unwrap().text, "half", "and does no harm to a whole one");
+}
+
+#[tokio::test]
+async fn half_a_character_in_a_frame_does_not_fail_the_answer() {
+    let half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cut \\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let mock = Mock::start(Script::new().answer(Answer::text(half).header("content-type", "text/event-stream")));
+    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    assert_eq!(agent.prompt("go").await.unwrap().text, "cut \u{fffd}");
+}
+
+#[tokio::test]
 async fn an_error_body_with_a_good_status_keeps_its_words() {
     let mock = Mock::start(Script::new().answer(Answer::json(json!({ "error": { "message": "wrong model: sk-secret" } }))));
     let error = failure(&mock, "openai/tiny").await;

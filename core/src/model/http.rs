@@ -11,12 +11,13 @@ use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
+use crate::lone;
 use crate::protocol::Target;
 use crate::provider::credential::{GoogleToken, google_token};
 use crate::provider::known::Place;
 use crate::provider::{ModelSpec, Served, failure};
 use crate::transport::client::{Client, Response};
-use crate::transport::retry;
+use crate::transport::retry::demand;
 use crate::transport::sse::{Frame, Splitter};
 
 /// The most of an error answer that is read, in bytes.
@@ -153,20 +154,17 @@ impl HttpModel {
         }
         let mut splitter = Splitter::default();
         let mut decoder = self.served.protocol.decoder(self.target());
-        let (mut frames, mut beginning) = (0_u64, Vec::new());
+        let mut frames = 0_u64;
         loop {
             let chunk = response.chunk().await.map_err(named)?;
             sink.alive();
-            if frames == 0 && beginning.len() < MAX_ERROR_BODY {
-                beginning.extend_from_slice(chunk.as_deref().unwrap_or_default());
-            }
             let more = {
                 let mut out = sink.lock();
                 let mut take = |frame: Frame<'_>| {
                     frames += 1;
                     if request.raw_events {
-                        let data = serde_json::from_str(&frame.data).unwrap_or_else(|_| Value::String(frame.data.to_string()));
-                        out.push(Delta::Raw(Box::new(data)));
+                        let data = lone::read(&frame.data, |data| serde_json::from_str(data));
+                        out.push(Delta::Raw(Box::new(data.unwrap_or_else(|_| Value::String(frame.data.to_string())))));
                     }
                     decoder.frame(&frame, &mut out)
                 };
@@ -180,28 +178,36 @@ impl HttpModel {
             }
             if chunk.is_none() {
                 let ended = decoder.end(&mut sink.lock());
-                return if frames == 0 { ended.map_err(|error| self.no_stream(&response, &beginning, error)) } else { ended };
+                return ended.map_err(|error| self.no_stream(&response, splitter.stray(), frames > 0, error));
             }
             sink.ready().await;
         }
     }
 
-    /// The error of a good status without a single frame: a page, or a whole JSON answer, where a stream was expected.
-    fn no_stream(&self, response: &Response, body: &[u8], truncated: Error) -> Error {
-        let body = String::from_utf8_lossy(body);
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
-        if body.trim().is_empty() || kind.starts_with("text/event-stream") {
+    /// The error of a stream that did not come to its end, by what stood there instead of frames: an error in bare JSON, a page,
+    /// or a whole JSON answer.
+    fn no_stream(&self, response: &Response, stray: &[u8], begun: bool, truncated: Error) -> Error {
+        let stray = String::from_utf8_lossy(stray);
+        let stray = stray.trim();
+        if stray.is_empty() {
             return truncated;
         }
         let provider = &self.spec.provider;
-        match serde_json::from_str::<Value>(&body) {
-            Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => failure::from_stream(provider, &value),
-            _ => {
-                let start: String = body.trim().chars().take(200).collect();
-                let text = format!("{provider} answered with {kind} instead of an event stream (is base_url right?): {start}");
-                Error::new(ErrorKind::Protocol, text).with_provider(provider)
-            }
+        let start: String = stray.chars().take(200).collect();
+        let value = lone::read(stray, |text| serde_json::from_str::<Value>(text)).ok();
+        if let Some(value) = value.as_ref().filter(|value| failure::is_error(value)) {
+            return failure::from_stream(provider, value);
         }
+        if begun {
+            return truncated.clone().with_message(&format!("{}; between the frames stood {start:?}", truncated.message()));
+        }
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
+        let hint = match value {
+            Some(_) => "does a gateway in between not stream?",
+            None => "is base_url right?",
+        };
+        let text = format!("{provider} answered with {kind} instead of an event stream ({hint}): {start}");
+        Error::new(ErrorKind::Protocol, text).with_provider(provider)
     }
 
     /// The error of an answer that is not 200.
@@ -210,8 +216,7 @@ impl HttpModel {
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let request_id = header("request-id").or_else(|| header("x-request-id"));
         let location = header("location");
-        let (after_ms, after) = (header("retry-after-ms"), header("retry-after"));
-        let demanded_ms = retry::demanded_ms(after_ms.as_deref(), after.as_deref(), Clock::real().now_ms());
+        let demanded_ms = demand::of_headers(&header, status, Clock::real().now_ms());
         let mut error = if (300..400).contains(&status) {
             let to = location.unwrap_or_else(|| "another address".to_owned());
             let from = format!("{}{}", self.url.origin().ascii_serialization(), self.url.path());

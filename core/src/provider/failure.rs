@@ -3,31 +3,38 @@
 //! Bodies differ by vendor: `error` is an object, a string, or missing with `message` or `detail` at the top. The provider's
 //! message is kept whole.
 
+#[cfg(test)]
+mod tests;
+mod wording;
+
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
+use crate::lone;
+use crate::transport::retry::demand;
 
 /// The error of an HTTP answer that is not 200.
 pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
-    let value: Option<Value> = serde_json::from_str(body).ok();
-    let said = value.as_ref().and_then(message).unwrap_or_else(|| {
-        let text = body.trim();
-        if text.is_empty() { "no message".to_owned() } else { shortened(text) }
-    });
-    let word = value.as_ref().map(type_words).unwrap_or_default();
-    // OpenAI types its 401 for a missing key `invalid_request_error` too: that word says less than the status.
-    let worded = classify(&word, &said).filter(|kind| *kind != ErrorKind::InvalidRequest);
-    let kind = worded.unwrap_or(ErrorKind::from_http_status(status));
-    // Some overflow answers are a bare 413 or 400 without a body.
-    let kind = if status == 413 { ErrorKind::ContextOverflow } else { kind };
+    let value: Option<Value> = lone::read(body, |body| serde_json::from_str(body)).ok();
+    let value = value.as_ref().map(first);
+    let said = value.and_then(message).unwrap_or_else(|| page(body));
+    let kind = match status {
+        413 => ErrorKind::ContextOverflow,
+        // A server that cuts a body it finds too large off does not come to say why.
+        400 if body.trim().is_empty() => ErrorKind::ContextOverflow,
+        _ => kind(value, &said, Some(status)).unwrap_or(ErrorKind::from_http_status(status)),
+    };
+    let retryable = match kind {
+        ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server | ErrorKind::Timeout => true,
+        ErrorKind::InvalidRequest => matches!(status, 409 | 500..=599),
+        _ => false,
+    };
     let error = Error::new(kind, format!("{provider} answered {status}: {said}"))
         .with_provider(provider)
         .with_http_status(status)
-        .with_retryable(match kind {
-            ErrorKind::Quota | ErrorKind::ContextOverflow => false,
-            _ => matches!(status, 408 | 409 | 429 | 500..=599),
-        });
-    match value.as_ref().and_then(|v| v.get("request_id")).and_then(Value::as_str) {
+        .with_retryable(retryable);
+    let error = demanding(error, value, &said);
+    match value.and_then(|value| value.get("request_id")).and_then(Value::as_str) {
         Some(id) => error.with_request_id(id),
         None => error,
     }
@@ -35,12 +42,21 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
 
 /// The error of an error frame inside a 200 stream.
 pub(crate) fn from_stream(provider: &str, value: &Value) -> Error {
+    let value = first(value);
     let said = message(value).unwrap_or_else(|| shortened(&value.to_string()));
     // A number in the error is the HTTP status that came too late (Google, OpenRouter).
     let code = value.pointer("/error/code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-    let status = code.filter(|code| (400..=599).contains(code)).map(ErrorKind::from_http_status);
-    let kind = classify(&type_words(value), &said).or(status).unwrap_or(ErrorKind::Server);
-    Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider)
+    let status = code.filter(|code| (400..=599).contains(code));
+    let kind = kind(Some(value), &said, status).or(status.map(ErrorKind::from_http_status)).unwrap_or(ErrorKind::Server);
+    let error = Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider);
+    demanding(error, Some(value), &said)
+}
+
+/// Whether a JSON value that stands where an answer was expected is an error.
+pub(crate) fn is_error(value: &Value) -> bool {
+    let value = first(value);
+    let there = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
+    there("error") || there("errors") || value.get("type").or_else(|| value.get("object")).is_some_and(|word| word == "error")
 }
 
 /// The text without the keys.
@@ -50,76 +66,108 @@ pub(crate) fn redacted(text: &str, secrets: &[&str]) -> String {
     secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
 }
 
-fn message(value: &Value) -> Option<String> {
-    let text = |value: &Value| match value {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        _ => None,
-    };
-    let error = value.get("error");
-    error
-        .and_then(|error| error.get("message").or(Some(error)).and_then(text))
-        .or_else(|| value.get("message").and_then(text))
-        .or_else(|| value.get("detail").and_then(text))
+/// The kind that the body's own type or wording says, where it says one.
+fn kind(value: Option<&Value>, said: &str, status: Option<u16>) -> Option<ErrorKind> {
+    if value.is_some_and(|value| details(value).any(is_daily_quota)) {
+        return Some(ErrorKind::Quota);
+    }
+    wording::classify(&value.map(type_words).unwrap_or_default(), &said.to_ascii_lowercase(), status)
 }
 
-/// `type`, `code` and `status` of the error, in one text.
+/// The error with the pause its body asks for, if the same request may work after one.
+fn demanding(error: Error, value: Option<&Value>, said: &str) -> Error {
+    // Google: https://cloud.google.com/apis/design/errors#error_details
+    let info = value.and_then(|value| details(value).find_map(|detail| detail.get("retryDelay")?.as_str()));
+    match info.and_then(demand::duration_ms).or_else(|| demand::of_sentence(said)) {
+        Some(ms) if error.retryable() => error.with_retry_after_ms(ms),
+        _ => error,
+    }
+}
+
+/// Google answers with a list of one error where no event stream was asked for.
+fn first(value: &Value) -> &Value {
+    value.as_array().and_then(|list| list.first()).unwrap_or(value)
+}
+
+/// The vendor's message, with that of the provider behind it where a router hides it (OpenRouter: `metadata.raw`).
+fn message(value: &Value) -> Option<String> {
+    let error = value.get("error");
+    let said = error.and_then(|error| error.get("message").or(Some(error))).and_then(text).or_else(|| {
+        ["message", "errors", "detail", "error_description", "msg", "title"].iter().find_map(|name| text(value.get(name)?))
+    })?;
+    let said = match value.get("error_description").and_then(text) {
+        Some(more) if more != said => format!("{said}: {more}"),
+        _ => said,
+    };
+    let hidden = error.and_then(|error| error.pointer("/metadata/raw")).and_then(|raw| match raw {
+        Value::String(raw) => Some(serde_json::from_str(raw).ok().as_ref().and_then(message).unwrap_or_else(|| shortened(raw))),
+        other => message(other),
+    });
+    Some(match hidden {
+        Some(hidden) if !hidden.is_empty() && !said.contains(&hidden) => format!("{said} ({hidden})"),
+        _ => said,
+    })
+}
+
+/// A message that is a text, or a list of faults, each with its place (`loc`) and text (`msg`).
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        Value::Array(faults) => {
+            let faults: Vec<String> = faults.iter().filter_map(text).collect();
+            Some(faults.join("; ")).filter(|text| !text.is_empty())
+        }
+        Value::Object(fault) => {
+            let said = ["message", "msg", "detail"].iter().find_map(|name| text(fault.get(*name)?))?;
+            let place = fault.get("loc").and_then(Value::as_array).into_iter().flatten();
+            let place: Vec<String> = place.map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect();
+            Some(if place.is_empty() { said } else { format!("{}: {said}", place.join(".")) })
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// `type`, `code`, `status` and Google's `reason` of the error, in one text.
 fn type_words(value: &Value) -> String {
     let error = value.get("error").filter(|error| error.is_object()).unwrap_or(value);
-    let words = ["type", "code", "status"].map(|name| match error.get(name) {
-        Some(Value::String(word)) => word.to_ascii_lowercase(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    });
-    words.join(" ")
-}
-
-/// The kind that the body's own type or wording says, where it says one.
-fn classify(word: &str, said: &str) -> Option<ErrorKind> {
-    let said = said.to_ascii_lowercase();
-    let has = |needles: &[&str]| needles.iter().any(|needle| said.contains(needle));
-    // These first: throttling is also worded as "too many tokens".
-    let throttled = has(&["rate limit", "too many requests", "throttl", "service unavailable"]);
-    if !throttled && has(OVERFLOW) {
-        return Some(ErrorKind::ContextOverflow);
+    let mut words = String::new();
+    let given = ["type", "code", "status"].map(|name| error.get(name).or_else(|| value.get(name)));
+    for word in given.into_iter().flatten().chain(details(value).filter_map(|detail| detail.get("reason"))) {
+        match word {
+            Value::String(word) => words.push_str(&word.to_ascii_lowercase()),
+            Value::Number(number) => words.push_str(&number.to_string()),
+            _ => {}
+        }
+        words.push(' ');
     }
-    const WORDS: &[(&str, ErrorKind)] = &[
-        ("insufficient_quota", ErrorKind::Quota),
-        ("billing", ErrorKind::Quota),
-        ("context_length_exceeded", ErrorKind::ContextOverflow),
-        ("request_too_large", ErrorKind::ContextOverflow),
-        ("authentication_error", ErrorKind::Authentication),
-        ("invalid_api_key", ErrorKind::Authentication),
-        ("permission", ErrorKind::Permission),
-        ("not_found", ErrorKind::NotFound),
-        ("rate_limit", ErrorKind::RateLimited),
-        ("overloaded", ErrorKind::Overloaded),
-        ("timeout", ErrorKind::Timeout),
-        ("invalid_request", ErrorKind::InvalidRequest),
-        ("api_error", ErrorKind::Server),
-        ("server_error", ErrorKind::Server),
-        ("internal", ErrorKind::Server),
-    ];
-    WORDS.iter().find(|(needle, _)| word.contains(needle)).map(|(_, kind)| *kind)
+    words
 }
 
-/// How servers word that a conversation is too long.
-const OVERFLOW: &[&str] = &[
-    "prompt is too long",
-    "prompt too long",
-    "input is too long for requested model",
-    "exceeds the context window",
-    "maximum context length",
-    "input token count exceeds",
-    "maximum prompt length",
-    "reduce the length of the messages",
-    "longer than the model's context",
-    "exceeds the available context size",
-    "greater than the context length",
-    "context window exceeds limit",
-    "exceeded model token limit",
-    "model context window exceeded",
-    "maximum allowed input length",
-];
+fn details(value: &Value) -> impl Iterator<Item = &Value> {
+    value.pointer("/error/details").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a detail names a limit of a day: Google gives a short `retryDelay` beside it all the same.
+fn is_daily_quota(detail: &Value) -> bool {
+    let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
+    violations.filter_map(|violation| violation.get("quotaId")?.as_str()).any(|id| id.contains("PerDay"))
+}
+
+/// What can be said of a body that is not the JSON of an error.
+fn page(body: &str) -> String {
+    let text = body.trim();
+    if text.is_empty() {
+        return "an empty body".to_owned();
+    }
+    if text.starts_with('<') {
+        let lower = text.to_ascii_lowercase();
+        let title = lower.find("<title>").zip(lower.find("</title>")).and_then(|(from, to)| text.get(from + 7..to));
+        if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
+            return format!("a page titled {:?}", shortened(title));
+        }
+    }
+    shortened(text)
+}
 
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(500) {

@@ -1,5 +1,7 @@
 //! When a failed model call is tried again, and after which pause. The one retry layer there is.
 
+pub(crate) mod demand;
+
 use std::hash::{BuildHasher, RandomState};
 
 use crate::error::Error;
@@ -60,22 +62,6 @@ impl Jitter {
     }
 }
 
-/// The pause that an answer's headers demand, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a date.
-pub(crate) fn demanded_ms(retry_after_ms: Option<&str>, retry_after: Option<&str>, now_ms: u64) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // held between 0 and 2^53
-    let whole = |ms: f64| ms.is_finite().then(|| ms.clamp(0.0, 9e15).ceil() as u64);
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    if let Some(ms) = retry_after_ms.and_then(number).and_then(whole) {
-        return Some(ms);
-    }
-    let text = retry_after?;
-    if let Some(seconds) = number(text) {
-        return whole(seconds * 1000.0);
-    }
-    let date = httpdate::parse_http_date(text.trim()).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(u64::try_from(date.as_millis()).ok()?.saturating_sub(now_ms))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,16 +97,5 @@ mod tests {
         let error = POLICY.pause(overloaded().with_retry_after_ms(1501), 1, Jitter::Full).unwrap_err();
         assert_eq!(error.retry_after_ms(), Some(1501));
         assert!(error.message().contains("1501 ms, more than max_retry_delay_ms, 1500"), "{error}");
-    }
-
-    #[test]
-    fn demands_are_read_in_all_their_forms() {
-        assert_eq!(demanded_ms(Some("1500"), Some("7"), 0), Some(1500));
-        assert_eq!(demanded_ms(None, Some("7"), 0), Some(7000));
-        assert_eq!(demanded_ms(None, Some("0.5"), 0), Some(500));
-        assert_eq!(demanded_ms(None, Some("Thu, 01 Jan 1970 00:00:10 GMT"), 4000), Some(6000));
-        assert_eq!(demanded_ms(None, Some("Thu, 01 Jan 1970 00:00:10 GMT"), 40_000), Some(0));
-        assert_eq!(demanded_ms(None, Some("soon"), 0), None);
-        assert_eq!(demanded_ms(None, None, 0), None);
     }
 }

@@ -16,6 +16,9 @@ use crate::error::{Error, ErrorKind};
 /// The most bytes one frame may have.
 const MAX_FRAME_BYTES: usize = 16 << 20;
 
+/// The most bytes of stray lines that are kept.
+const MAX_STRAY_BYTES: usize = 64 << 10;
+
 /// One frame: its `event` field (empty when there is none) and its data lines, joined with `\n`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame<'a> {
@@ -34,6 +37,8 @@ pub(crate) struct Splitter {
     begun: bool,
     /// Whether the last byte was a CR whose LF may follow.
     after_cr: bool,
+    /// The lines that are no field of a frame: servers break off with a page or with an error in bare JSON.
+    stray: Vec<u8>,
 }
 
 impl Splitter {
@@ -43,7 +48,7 @@ impl Splitter {
     /// `limit` when a frame grows too large; whatever `give` fails with.
     pub(crate) fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
         if self.rest.is_empty() && self.begun {
-            let end = split(chunk, 0, 0, &mut self.after_cr, &mut give)?;
+            let end = split(chunk, 0, 0, &mut self.after_cr, &mut self.stray, &mut give)?;
             self.rest.extend_from_slice(chunk.get(end.used..).unwrap_or_default());
             return self.keep(&end);
         }
@@ -63,7 +68,7 @@ impl Splitter {
             }
             self.open_line = usize::MAX;
         }
-        let end = split(&rest, self.open_line, searched, &mut self.after_cr, &mut give)?;
+        let end = split(&rest, self.open_line, searched, &mut self.after_cr, &mut self.stray, &mut give)?;
         rest.drain(..end.used);
         self.rest = rest;
         self.keep(&end)
@@ -86,7 +91,12 @@ impl Splitter {
         let mut rest = std::mem::take(&mut self.rest);
         rest.extend_from_slice(b"\n\n");
         let mut after_cr = false;
-        split(&rest, 0, 0, &mut after_cr, &mut give).map(|end| end.more)
+        split(&rest, 0, 0, &mut after_cr, &mut self.stray, &mut give).map(|end| end.more)
+    }
+
+    /// The lines that belonged to no frame, as far as they are kept.
+    pub(crate) fn stray(&self) -> &[u8] {
+        &self.stray
     }
 }
 
@@ -105,6 +115,7 @@ struct End {
 struct Fields<'a> {
     event: &'a [u8],
     data: Option<Cow<'a, [u8]>>,
+    stray: Vec<&'a [u8]>,
 }
 
 /// Hands out the frames in `bytes`. The line that begins at `open_line` has no end before `searched`.
@@ -113,6 +124,7 @@ fn split(
     open_line: usize,
     searched: usize,
     after_cr: &mut bool,
+    stray: &mut Vec<u8>,
     give: &mut impl FnMut(Frame<'_>) -> Result<bool, Error>,
 ) -> Result<End, Error> {
     let mut line_start = usize::from(*after_cr && bytes.first() == Some(&b'\n'));
@@ -142,6 +154,12 @@ fn split(
         }
         used = line_start;
         let done = std::mem::take(&mut fields);
+        for line in done.stray {
+            if stray.len() + line.len() < MAX_STRAY_BYTES {
+                stray.extend_from_slice(line);
+                stray.push(b'\n');
+            }
+        }
         if let Some(data) = done.data {
             let frame = Frame { event: lossy(Cow::Borrowed(done.event)), data: lossy(data) };
             if !give(frame)? {
@@ -168,7 +186,8 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
             }
         },
         b"event" => fields.event = value,
-        _ => {}
+        b"id" | b"retry" => {}
+        _ => fields.stray.push(line),
     }
 }
 

@@ -3,13 +3,18 @@
 //! Text, thinking and calls may interleave in one chunk; each kind has a block of its own, which goes on until another kind
 //! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason`;
 //! `[DONE]` may be missing, and usage may come after it, so reading goes on until `[DONE]` or the end.
+//!
+//! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
+//! Details that name a call are, as a list too, that call's signature.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::{Decoder, truncated, unreadable};
-use super::wire::{ChatDelta, Chunk, Content, ToolDelta};
+use super::details::Details;
+use super::wire::{ChatDelta, Choice, Chunk, Content, ToolDelta};
 use crate::error::{Error, ErrorKind};
+use crate::lone;
 use crate::model::{BlockStart, Delta};
 use crate::provider::failure;
 use crate::transport::sse::Frame;
@@ -20,16 +25,18 @@ pub(super) struct Reader {
     next_key: u32,
     /// The text or thinking block that is being written.
     open: Option<(Speech, u32)>,
+    details: Details,
     calls: Vec<Call>,
     id_known: bool,
     finish: Option<String>,
     refused: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Speech {
     Text,
-    Thinking,
+    /// With the field it came in.
+    Thinking(&'static str),
 }
 
 /// A call that is being written. It starts once its name is known.
@@ -39,6 +46,7 @@ struct Call {
     name: String,
     key: Option<u32>,
     held: String,
+    details: Details,
 }
 
 impl Reader {
@@ -47,6 +55,7 @@ impl Reader {
             provider: provider.to_owned(),
             next_key: 0,
             open: None,
+            details: Details::default(),
             calls: Vec::new(),
             id_known: false,
             finish: None,
@@ -60,14 +69,14 @@ impl Reader {
     }
 
     fn say(&mut self, speech: Speech, text: String, out: &mut Vec<Delta>) {
-        let key = match self.open {
-            Some((open, key)) if open == speech => key,
+        let key = match (self.open, speech) {
+            (Some((Speech::Text, key)), Speech::Text) | (Some((Speech::Thinking(_), key)), Speech::Thinking(_)) => key,
             _ => {
                 self.close(out);
                 let key = self.key();
                 let block = match speech {
                     Speech::Text => BlockStart::Text,
-                    Speech::Thinking => BlockStart::Thinking { redacted: false },
+                    Speech::Thinking(_) => BlockStart::Thinking { redacted: false },
                 };
                 out.push(Delta::Start { key, block });
                 self.open = Some((speech, key));
@@ -77,17 +86,41 @@ impl Reader {
         out.push(Delta::Append { key, text });
     }
 
+    /// Ends the open block. Details that came without a text are a thinking block without text.
     fn close(&mut self, out: &mut Vec<Delta>) {
-        if let Some((_, key)) = self.open.take() {
-            out.push(Delta::End { key });
+        let details = match self.open {
+            Some((Speech::Text, _)) => None,
+            _ => self.details.take_list(),
+        };
+        match (self.open.take(), details) {
+            (Some((Speech::Thinking(field), key)), details) => {
+                let signature = details.unwrap_or_else(|| field.to_owned());
+                out.extend([Delta::Signature { key, signature }, Delta::End { key }]);
+            }
+            (Some((Speech::Text, key)), _) => out.push(Delta::End { key }),
+            (None, Some(signature)) => {
+                let key = self.key();
+                let start = Delta::Start { key, block: BlockStart::Thinking { redacted: false } };
+                out.extend([start, Delta::Signature { key, signature }, Delta::End { key }]);
+            }
+            (None, None) => {}
         }
     }
 
     fn delta(&mut self, delta: ChatDelta<'_>, out: &mut Vec<Delta>) {
+        let detailed = delta.reasoning_details.and_then(|raw| {
+            let text = self.details.add(raw);
+            self.calls.iter_mut().for_each(|call| self.details.give(&call.id, &mut call.details));
+            text
+        });
         // One server sends the same reasoning under two names: the first that has any counts.
-        let thinking = delta.reasoning_content.text().or(delta.reasoning.text()).or(delta.reasoning_text.text());
-        if let Some(text) = thinking {
-            self.say(Speech::Thinking, text, out);
+        let named = |field, content: Content| content.text().map(|text| (field, text));
+        let thinking = named("reasoning_content", delta.reasoning_content)
+            .or_else(|| named("reasoning", delta.reasoning))
+            .or_else(|| named("reasoning_text", delta.reasoning_text))
+            .or_else(|| detailed.map(|text| ("reasoning_details", text)));
+        if let Some((field, text)) = thinking {
+            self.say(Speech::Thinking(field), text, out);
         }
         match delta.content {
             Content::Parts(parts) => parts.iter().for_each(|part| self.part(part, out)),
@@ -106,8 +139,8 @@ impl Reader {
     fn part(&mut self, part: &Value, out: &mut Vec<Delta>) {
         let text = |value: &Value| value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         let (speech, text) = match part.get("thinking") {
-            Some(Value::Array(pieces)) => (Speech::Thinking, pieces.iter().map(text).collect()),
-            Some(Value::String(thinking)) => (Speech::Thinking, thinking.clone()),
+            Some(Value::Array(pieces)) => (Speech::Thinking("content"), pieces.iter().map(text).collect()),
+            Some(Value::String(thinking)) => (Speech::Thinking("content"), thinking.clone()),
             _ => (Speech::Text, text(part)),
         };
         if !text.is_empty() {
@@ -129,7 +162,6 @@ impl Reader {
     }
 
     fn call(&mut self, piece: ToolDelta<'_>, out: &mut Vec<Delta>) {
-        self.close(out);
         let id = piece.id.text().unwrap_or_default();
         let (name, arguments) = match piece.function {
             Some(function) => (function.name.text().unwrap_or_default(), function.arguments.and_then(arguments_text)),
@@ -138,11 +170,20 @@ impl Reader {
         let at = match self.find(piece.index, &id, &name) {
             Some(at) => at,
             None => {
-                let call = Call { index: piece.index, id: String::new(), name: String::new(), key: None, held: String::new() };
+                let mut call = Call {
+                    index: piece.index,
+                    id: String::new(),
+                    name: String::new(),
+                    key: None,
+                    held: String::new(),
+                    details: Details::default(),
+                };
+                self.details.give(&id, &mut call.details);
                 self.calls.push(call);
                 self.calls.len() - 1
             }
         };
+        self.close(out);
         let next_key = self.next_key;
         let Some(call) = self.calls.get_mut(at) else {
             return;
@@ -170,22 +211,71 @@ impl Reader {
         }
     }
 
+    fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
+        if let Some(delta) = choice.delta {
+            self.delta(delta, out);
+        }
+        if let Some(error) = choice.error.filter(|raw| raw.get() != "null") {
+            return Err(self.failure(&format!("{{\"error\":{}}}", error.get())));
+        }
+        self.finish = choice.finish_reason.text().or(self.finish.take());
+        Ok(())
+    }
+
+    fn chunk(&mut self, data: &str, out: &mut Vec<Delta>) -> serde_json::Result<Result<(), Error>> {
+        let chunk: Chunk<'_> = serde_json::from_str(data)?;
+        let is_error = chunk.object.is_some_and(|object| object.get() == "\"error\"");
+        if is_error || chunk.error.is_some_and(|raw| raw.get() != "null") {
+            return Ok(Err(self.failure(data)));
+        }
+        if !self.id_known
+            && let Some(id) = chunk.id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).filter(|id| !id.is_empty())
+        {
+            self.id_known = true;
+            out.push(Delta::ResponseId(id));
+        }
+        let mut used = chunk.usage.and_then(usage);
+        // Only the first choice: we ask for one.
+        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
+            used = used.or(choice.usage.and_then(usage));
+            if let Err(error) = self.choice(choice, out) {
+                return Ok(Err(error));
+            }
+        }
+        out.extend(used.map(|used| Delta::Usage(Box::new(used))));
+        Ok(Ok(()))
+    }
+
+    fn failure(&self, data: &str) -> Error {
+        let value = lone::read(data, |data| serde_json::from_str(data));
+        failure::from_stream(&self.provider, &value.unwrap_or(Value::Null))
+    }
+
     /// The end of the answer, once: at `[DONE]` or at the end of the body.
     fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), Error> {
+        self.close(out);
+        // What came late, behind text.
         self.close(out);
         let Some(raw) = self.finish.take() else {
             return Err(truncated(&self.provider, "a finish_reason"));
         };
-        for call in &self.calls {
-            out.extend(call.key.map(|key| Delta::End { key }));
+        for call in &mut self.calls {
+            let Some(key) = call.key else {
+                continue;
+            };
+            out.extend(call.details.take_list().map(|signature| Delta::Signature { key, signature }));
+            out.push(Delta::End { key });
         }
         let reason = match raw.as_str() {
-            "length" => StopReason::Length,
-            "tool_calls" | "function_call" => StopReason::ToolUse,
-            "content_filter" => StopReason::Refusal,
-            "network_error" | "error" => {
+            // `model_length` of Mistral; `max_tokens` of gateways that pass another vendor's word on.
+            "length" | "model_length" | "max_tokens" => StopReason::Length,
+            "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
+            // `sensitive` of Z.ai.
+            "content_filter" | "sensitive" | "refusal" => StopReason::Refusal,
+            "network_error" | "error" | "unknown" | "abort" | "insufficient_system_resource" => {
+                let kind = if raw.starts_with("insufficient") { ErrorKind::Overloaded } else { ErrorKind::Server };
                 let text = format!("{} broke the answer off itself (finish_reason {raw:?})", self.provider);
-                return Err(Error::new(ErrorKind::Server, text).with_provider(&self.provider));
+                return Err(Error::new(kind, text).with_provider(&self.provider));
             }
             _ if self.refused => StopReason::Refusal,
             _ => StopReason::Stop,
@@ -197,7 +287,7 @@ impl Reader {
 
 /// Arguments come as text; a server that sends calls whole may send the object itself.
 fn arguments_text(raw: &RawValue) -> Option<String> {
-    match serde_json::from_str::<Value>(raw.get()) {
+    match lone::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
         Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
         Ok(Value::Null) | Err(_) => None,
         Ok(other) => Some(other.to_string()),
@@ -216,6 +306,10 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or_default();
     let prompt = count("/prompt_tokens").unwrap_or_default();
     let output = count("/completion_tokens").unwrap_or_default();
+    if prompt == 0 && output == 0 {
+        // A placeholder: it must not replace what is known.
+        return None;
+    }
     let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or_default().min(output);
     let input = prompt.saturating_sub(cache_read).saturating_sub(cache_write);
     Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
@@ -231,29 +325,8 @@ impl Decoder for Reader {
         if matches!(data, "" | "null") {
             return Ok(true);
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
-        if let Some(error) = chunk.error.filter(|raw| raw.get() != "null") {
-            let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-            return Err(failure::from_stream(&self.provider, &serde_json::json!({ "error": error })));
-        }
-        if !self.id_known
-            && let Some(id) = chunk.id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).filter(|id| !id.is_empty())
-        {
-            self.id_known = true;
-            out.push(Delta::ResponseId(id));
-        }
-        let mut used = chunk.usage.and_then(usage);
-        // Only the first choice: we ask for one.
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
-            if let Some(delta) = choice.delta {
-                self.delta(delta, out);
-            }
-            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-                self.finish = Some(reason);
-            }
-            used = used.or(choice.usage.and_then(usage));
-        }
-        out.extend(used.map(|used| Delta::Usage(Box::new(used))));
+        let read = lone::read(data, |data| self.chunk(data, out));
+        read.map_err(|error| unreadable(&self.provider, data, &error))??;
         Ok(true)
     }
 

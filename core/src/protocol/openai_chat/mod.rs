@@ -3,6 +3,7 @@
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
 mod decode;
+mod details;
 mod encode;
 #[cfg(test)]
 mod tests;

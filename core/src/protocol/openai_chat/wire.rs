@@ -18,6 +18,9 @@ pub(super) struct Chunk<'a> {
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
+    /// `"error"` where the error's fields stand at the top (vLLM, Mistral).
+    #[serde(borrow, default)]
+    pub(super) object: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -27,7 +30,10 @@ pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
     pub(super) delta: Option<ChatDelta<'a>>,
     #[serde(default)]
-    pub(super) finish_reason: Option<String>,
+    pub(super) finish_reason: Content,
+    /// OpenRouter tells here what went wrong at the provider behind it.
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
     /// Moonshot puts the usage here.
     #[serde(borrow, default)]
     pub(super) usage: Option<&'a RawValue>,
@@ -43,6 +49,9 @@ pub(super) struct ChatDelta<'a> {
     pub(super) reasoning: Content,
     #[serde(default)]
     pub(super) reasoning_text: Content,
+    /// OpenRouter's list: pieces of text, signatures, and what is encrypted.
+    #[serde(borrow, default)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) refusal: Content,
     #[serde(borrow, default)]

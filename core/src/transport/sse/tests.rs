@@ -134,3 +134,21 @@ proptest! {
         prop_assert_eq!(frames(&pieces), oracle(bytes));
     }
 }
+
+#[test]
+fn lines_that_are_no_fields_are_kept_apart() {
+    let stream = b"id: 7\nretry: 1\n: comment\ndata: a\n\n<html>\n<p>no\n\ndata: b\n\n{\"error\":\n\"broke\"}";
+    for cut in 0..stream.len() {
+        let mut splitter = Splitter::default();
+        let mut found = Vec::new();
+        let mut give = |frame: Frame<'_>| {
+            found.push(frame.data.into_owned());
+            Ok(true)
+        };
+        splitter.feed(&stream[..cut], &mut give).unwrap();
+        splitter.feed(&stream[cut..], &mut give).unwrap();
+        splitter.finish(&mut give).unwrap();
+        assert_eq!(found, ["a", "b"]);
+        assert_eq!(String::from_utf8_lossy(splitter.stray()), "<html>\n<p>no\n{\"error\":\n\"broke\"}\n", "cut at {cut}");
+    }
+}
