@@ -49,21 +49,26 @@
 mod answer;
 mod check;
 mod error;
+mod failure;
 mod playback;
 mod refusal;
 mod request;
 mod route;
 mod script;
 mod server;
+mod speak;
+mod speech;
 mod when;
 mod wire;
 
-pub use answer::{Answer, Body, Chunk, Frame};
+pub use answer::{Answer, Body, Chunk, Encoding, Frame};
 pub use check::{Flavour, Strict, check};
 pub use error::Error;
+pub use failure::Failure;
 pub use refusal::Refusal;
 pub use request::Request;
 pub use route::Format;
 pub use script::Script;
 pub use server::Mock;
+pub use speech::{Speech, Stop, Tokens};
 pub use when::{Last, When};

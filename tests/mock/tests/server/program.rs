@@ -111,7 +111,7 @@ fn a_bad_script_says_where_and_what() {
             "unknown",
             "{\"answers\": [\n  {\"staus\": 200}\n]}",
             "not a script: unknown field `staus`, expected one of `name`, `when`, `times`, `status`, `headers`, `body`, \
-             `chunk`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall` at line 2 column 10",
+             `chunk`, `encoding`, `error_after`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall`, `strict` at line 2 column 10",
         ),
         (
             "last",
@@ -122,12 +122,12 @@ fn a_bad_script_says_where_and_what() {
             "body",
             r#"{"answers": [{"body": 7}]}"#,
             "not a script: invalid type: integer `7`, expected a body: a string, or one of {\"text\": …}, {\"json\": …}, \
-             {\"file\": …}, {\"frames\": […]} at line 1 column 23",
+             {\"file\": …}, {\"frames\": […]}, {\"message\": …}, {\"error\": …} at line 1 column 23",
         ),
         (
             "body_kind",
             r#"{"answers": [{"body": {"txt": "a"}}]}"#,
-            "not a script: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames` at line 1 column 28",
+            "not a script: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 28",
         ),
         (
             "frame",
