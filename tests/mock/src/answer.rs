@@ -12,7 +12,13 @@ use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::When;
+use crate::check::{Strict, Strictness};
+use crate::failure::Failure;
+use crate::playback;
+use crate::route::Format;
+use crate::speak::Asked;
+use crate::speech::Speech;
+use crate::{Error, When};
 
 /// One scripted answer. 200, whole and at once, until the setters say otherwise.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -24,11 +30,16 @@ pub struct Answer {
     pub(crate) status: Option<u16>,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Body,
-    pub(crate) chunk: Chunk,
+    pub(crate) chunk: Option<Chunk>,
+    pub(crate) encoding: Option<Encoding>,
+    pub(crate) error_after: Option<usize>,
+    pub(crate) garble_after: Option<usize>,
     pub(crate) cut_after: Option<usize>,
     pub(crate) delay_ms: u64,
     pub(crate) frame_delay_ms: u64,
     pub(crate) stall: bool,
+    /// Instead of the script's.
+    pub(crate) strict: Option<Strictness>,
 }
 
 /// The bytes of an answer's body.
@@ -43,6 +54,10 @@ pub enum Body {
     File(PathBuf),
     /// An event stream.
     Frames(Vec<Frame>),
+    /// What a model says, as a stream in the wire format of the request's path.
+    Message(Box<Speech>),
+    /// A failure of the service, with its own status, headers and body.
+    Error(Failure),
 }
 
 impl Default for Body {
@@ -56,6 +71,14 @@ impl Default for Body {
 pub struct Frame {
     event: Option<String>,
     data: String,
+}
+
+/// How a body is compressed, whether or not the client asked for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// `content-encoding: gzip`. With [`Chunk::Frame`] each event is flushed, so that it can be read when it comes.
+    Gzip,
 }
 
 /// In which pieces a body is handed to the connection. Every piece is one HTTP chunk.
@@ -96,6 +119,16 @@ impl Answer {
         Answer::new(Body::Frames(frames.into_iter().collect()))
     }
 
+    /// What a model says, streamed event by event in the wire format of the request.
+    pub fn message(speech: Speech) -> Answer {
+        Answer::new(Body::Message(Box::new(speech)))
+    }
+
+    /// A failure of the service, in the form of the request's.
+    pub fn error(failure: Failure) -> Answer {
+        Answer::new(Body::Error(failure))
+    }
+
     /// What messages about this answer call it.
     pub fn name(mut self, name: impl Into<String>) -> Answer {
         self.name = Some(name.into());
@@ -126,9 +159,28 @@ impl Answer {
         self
     }
 
-    /// In which pieces the body is sent.
+    /// In which pieces the body is sent. Unless given: a message by events, everything else whole.
     pub fn chunk(mut self, chunk: Chunk) -> Answer {
-        self.chunk = chunk;
+        self.chunk = Some(chunk);
+        self
+    }
+
+    /// Compresses the body. The bytes that the faults count are then the compressed ones.
+    pub fn encoding(mut self, encoding: Encoding) -> Answer {
+        self.encoding = Some(encoding);
+        self
+    }
+
+    /// Breaks a message off after so many events with the service's overload error, inside of the stream that began with 200.
+    pub fn error_after(mut self, frames: usize) -> Answer {
+        self.error_after = Some(frames);
+        self
+    }
+
+    /// From so many bytes on the body is garbage, neither JSON nor UTF-8. Line ends and the `data: ` at their beginnings stay, so
+    /// that the garbage arrives in events.
+    pub fn garble_after(mut self, bytes: usize) -> Answer {
+        self.garble_after = Some(bytes);
         self
     }
 
@@ -155,6 +207,34 @@ impl Answer {
     pub fn stall(mut self) -> Answer {
         self.stall = true;
         self
+    }
+
+    /// Checks the requests it is for in this way, instead of the script's.
+    pub fn strict(mut self, strict: Strict) -> Answer {
+        self.strict = Some(Strictness(Some(strict)));
+        self
+    }
+
+    /// Does not check the requests it is for.
+    pub fn lenient(mut self) -> Answer {
+        self.strict = Some(Strictness(None));
+        self
+    }
+
+    /// The bytes of the body as a plain request in this format gets them, before anything is cut: how many there are, and where
+    /// the events end. Every request in the format gets as many (Chat: that asks for usage), only ids differ.
+    pub fn body_bytes(&self, format: Format) -> Result<Vec<u8>, Error> {
+        playback::whole_body(self, &Asked::plain(format)).map_err(Error::Script)
+    }
+
+    /// In which pieces it is sent.
+    pub(crate) fn chunks(&self) -> Chunk {
+        self.chunk.unwrap_or(if matches!(self.body, Body::Message(_)) { Chunk::Frame } else { Chunk::Whole })
+    }
+
+    /// Whether the body depends on the request.
+    pub(crate) fn is_neutral(&self) -> bool {
+        matches!(self.body, Body::Message(_) | Body::Error(_))
     }
 
     /// How often it may be given; `None` is without end.
@@ -201,6 +281,8 @@ impl<'de> Deserialize<'de> for Body {
             Json(Value),
             File(PathBuf),
             Frames(Vec<Frame>),
+            Message(Box<Speech>),
+            Error(Failure),
         }
 
         struct Shape;
@@ -209,7 +291,7 @@ impl<'de> Deserialize<'de> for Body {
             type Value = Body;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(r#"a body: a string, or one of {"text": …}, {"json": …}, {"file": …}, {"frames": […]}"#)
+                f.write_str(r#"a body: a string, or one of {"text": …}, {"json": …}, {"file": …}, {"frames": […]}, {"message": …}, {"error": …}"#)
             }
 
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Body, E> {
@@ -222,6 +304,8 @@ impl<'de> Deserialize<'de> for Body {
                     Tagged::Json(value) => Body::Json(value),
                     Tagged::File(path) => Body::File(path),
                     Tagged::Frames(frames) => Body::Frames(frames),
+                    Tagged::Message(speech) => Body::Message(speech),
+                    Tagged::Error(failure) => Body::Error(failure),
                 })
             }
         }

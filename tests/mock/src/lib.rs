@@ -1,30 +1,44 @@
-//! A model server of our own: plays scripted answers over HTTP/1.1 and remembers what it was asked.
+//! A model server for tests: speaks the wire formats of Anthropic, OpenAI (Chat Completions and Responses) and Gemini, is as
+//! strict about requests as their services are, and fails in every way that they do.
 //!
-//! It is for tests and for the demo on machines without the real server. It knows nothing about models: an answer is a status,
-//! headers and bytes, with control over how those bytes arrive (chunk by chunk, late, cut in the middle, never ending). Whether a
-//! request was *right* is for the test to say, from [`Mock::requests`].
+//! It knows nothing about models. A script says which answer a request gets; an answer is what a model says, a failure of the
+//! service, or plain bytes, with control over how it arrives: piece by piece, late, cut, garbled, compressed, never ending. What
+//! was asked is remembered ([`Mock::requests`]).
 //!
 //! ```
-//! use agent_mock::{Answer, Frame, Mock, Script};
+//! use agent_mock::{Answer, Failure, Format, Mock, Script, Speech};
 //! use serde_json::json;
 //!
 //! let mock = Mock::start(
 //!     Script::new()
-//!         .answer(Answer::json(json!({"error": {"message": "slow down"}})).status(429).header("retry-after", "1"))
-//!         .answer(Answer::frames([Frame::data(json!({"choices": []})), Frame::data("[DONE]")])),
+//!         .strict()
+//!         .answer(Answer::error(Failure::RateLimited))
+//!         .answer(Answer::message(Speech::call("weather", json!({"city": "Oslo"}))))
+//!         .answer(Answer::message(Speech::text("It rains."))),
 //! );
 //! println!("{}/v1/chat/completions", mock.url());
 //! assert!(mock.requests().is_empty());
+//!
+//! // A test that cuts the call at 50 points of its stream:
+//! let call = || Answer::message(Speech::call("weather", json!({"city": "Oslo"})));
+//! let length = call().body_bytes(Format::Anthropic).unwrap().len();
+//! for point in 0..50 {
+//!     let script = Script::new().answer(call().cut_after(length * point / 50));
+//! #   drop(script);
+//! }
 //! ```
 //!
 //! The same as a file, for the program `agent-mock` and [`Script::load`]:
 //!
 //! ```json
 //! {
+//!   "strict": true,
 //!   "answers": [
-//!     { "status": 429, "headers": { "retry-after": "1" }, "body": { "json": { "error": { "message": "slow down" } } } },
-//!     { "when": { "path": "/v1/messages", "user_messages": 1, "last": "tool_result", "tools": true },
-//!       "body": { "file": "answer.sse" }, "chunk": "frame", "cut_after": 120 }
+//!     { "body": { "error": "rate_limited" } },
+//!     { "when": { "user_messages": 1, "last": "user", "tools": true },
+//!       "body": { "message": { "tool_calls": [{ "name": "weather", "arguments": { "city": "Oslo" } }] } } },
+//!     { "when": { "last": "tool_result" }, "body": { "message": { "text": "It rains." } } },
+//!     { "when": { "path": "/v1/messages" }, "body": { "file": "answer.sse" }, "chunk": "frame", "cut_after": 120 }
 //!   ]
 //! }
 //! ```
@@ -37,33 +51,60 @@
 //! | `name` | how messages call it |
 //! | `when` | `method`, `path`, `user_messages`, `last`, `tools`: all that are given must fit ([`When`]) |
 //! | `times` | how often it is given |
-//! | `status`, `headers` | 200 and a fitting `content-type` unless given |
-//! | `body` | a string, or one of `{"text"}`, `{"json"}`, `{"file"}` (relative to the script), `{"frames"}` ([`Body`]) |
-//! | `chunk` | `"whole"` (default), `"frame"` (an HTTP chunk per SSE frame) or a number of bytes |
+//! | `strict` | `true`, `false` or an object, instead of the script's ([`Strict`]) |
+//! | `status`, `headers` | 200, or the failure's, and a fitting `content-type` unless given |
+//! | `body` | a string, or one of the following ([`Body`]) |
+//! | `body: {"message"}` | what a model says, streamed in the format of the request's path ([`Speech`]): `thinking`, `signature`, `text`, `tool_calls` (`id`, `name`, `arguments`), or `content`, a list of blocks (`thinking`, `redacted_thinking`, `text`, `tool_call`); `stop_reason` (`stop`, `length`, `tool_use`, `refusal`), `usage` (`input`, `output`, `cache_read`, `cache_write`, `reasoning`), `model`, `piece` (characters of a delta) |
+//! | `body: {"error"}` | the service's own status, headers and body for `rate_limited`, `overloaded`, `authentication`, `context_overflow`, `quota`, `server`, `invalid_request`, `not_found` ([`Failure`]) |
+//! | `body: {"text"}`, `{"json"}`, `{"file"}`, `{"frames"}` | the same bytes for every request; a file is relative to the script |
+//! | `chunk` | `"whole"`, `"frame"` (an HTTP chunk per SSE frame) or a number of bytes; a message goes by frames, all else whole |
+//! | `encoding` | `"gzip"`: compressed; what follows counts the compressed bytes |
+//! | `error_after` | after so many frames of a message the service's overload error, inside of the 200 stream |
+//! | `garble_after` | from so many bytes of the body on garbage in frames, neither JSON nor UTF-8 |
 //! | `cut_after` | after so many bytes of the body the connection is dropped |
 //! | `delay_ms`, `frame_delay_ms` | wait before the head; between two chunks |
 //! | `stall` | after what was sent, send nothing more and keep the connection |
+//!
+//! # Paths
+//!
+//! Messages, failures and strict checks go by the path of a POST: what ends in `/messages`, `/chat/completions` (Azure's
+//! `/openai/deployments/NAME/…` too) or `/responses`, and `…/models/MODEL:streamGenerateContent?alt=sse`; on Vertex
+//! `…/publishers/google/models/MODEL:streamGenerateContent` and `…/publishers/anthropic/models/MODEL:streamRawPredict`. Messages
+//! are only sent as streams.
+//!
+//! # Strict checks
+//!
+//! With [`Script::strict`] (in a file `"strict": true`, for the program `--strict`) a request in one of the four formats is
+//! checked before it gets its answer: the key, required and unknown fields, kinds of blocks, pairing of calls and results, ids,
+//! signatures, cache markers, options that exclude each other. A wrong one gets the status and the error body of the service, in
+//! its words as far as they are known; the answer stays for the next request. [`Strict`] has the variants, among them servers
+//! that are OpenAI-compatible in their own way. The same checks without a server are [`check`].
 //!
 //! While a script runs, `GET /__requests` lists the requests so far and `DELETE /__requests` forgets them.
 
 mod answer;
 mod check;
 mod error;
+mod failure;
 mod playback;
 mod refusal;
 mod request;
 mod route;
 mod script;
 mod server;
+mod speak;
+mod speech;
 mod when;
 mod wire;
 
-pub use answer::{Answer, Body, Chunk, Frame};
+pub use answer::{Answer, Body, Chunk, Encoding, Frame};
 pub use check::{Flavour, Strict, check};
 pub use error::Error;
+pub use failure::Failure;
 pub use refusal::Refusal;
 pub use request::Request;
 pub use route::Format;
 pub use script::Script;
 pub use server::Mock;
+pub use speech::{Speech, Stop, Tokens};
 pub use when::{Last, When};

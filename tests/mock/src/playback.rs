@@ -2,22 +2,27 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hyper::body::{Frame as BodyFrame, SizeHint};
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::{Response, StatusCode};
 use tokio::time::Sleep;
 
+use crate::answer::Encoding;
+use crate::speak::{self, Asked};
 use crate::wire::Flushes;
 use crate::{Answer, Body, Chunk};
 
 /// An answer that can be given: nothing in it can fail any more.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     status: StatusCode,
     headers: HeaderMap,
@@ -38,26 +43,30 @@ enum End {
 }
 
 impl Prepared {
-    /// Reads and checks; the message does not name the answer.
-    pub(crate) fn new(answer: &Answer) -> Result<Prepared, String> {
-        let status = answer.status.unwrap_or(200);
+    /// Reads and checks; the message does not name the answer. The request matters only if the answer is neutral.
+    pub(crate) fn new(answer: &Answer, asked: &Asked) -> Result<Prepared, String> {
+        let rendered = render(answer, asked)?;
+        let status = answer.status.unwrap_or(rendered.status);
         if !(200..=599).contains(&status) {
             return Err(format!("status {status} is not the status of an answer; use 200 to 599"));
         }
-        if answer.chunk == Chunk::Bytes(0) {
+        let chunk = answer.chunks();
+        if chunk == Chunk::Bytes(0) {
             return Err("chunk 0 would never send anything; use at least 1".into());
         }
         if answer.times == Some(0) {
             return Err("times 0: it would never be given; leave the answer out".into());
         }
 
-        let (mut body, content_type) = render(&answer.body)?;
-        if let Some(cut) = answer.cut_after {
-            if cut > body.len() {
-                return Err(format!("cut_after {cut}: the body has only {} bytes; use at most that", body.len()));
+        let headers = headers(answer, &rendered)?;
+        let (mut body, lengths) = encoded(rendered.body, chunk, answer.encoding);
+        for (name, at) in [("garble_after", answer.garble_after), ("cut_after", answer.cut_after)] {
+            if let Some(at) = at.filter(|at| *at > body.len()) {
+                return Err(format!("{name} {at}: the body has only {} bytes; use at most that", body.len()));
             }
-            body.truncate(cut);
         }
+        garble(&mut body, answer.garble_after.unwrap_or(usize::MAX));
+        body.truncate(answer.cut_after.unwrap_or(usize::MAX));
         let end = match (answer.stall, answer.cut_after) {
             (true, _) => End::Stall,
             (false, Some(_)) => End::Cut,
@@ -66,10 +75,10 @@ impl Prepared {
 
         Ok(Prepared {
             status: StatusCode::from_u16(status).map_err(|e| e.to_string())?,
-            headers: headers(answer, content_type)?,
-            pieces: split(body, answer.chunk),
+            headers,
+            pieces: pieces(body.into(), &lengths),
             end,
-            sized: answer.chunk == Chunk::Whole && end == End::Finish,
+            sized: chunk == Chunk::Whole && end == End::Finish,
             delay: Duration::from_millis(answer.delay_ms),
             between: Duration::from_millis(answer.frame_delay_ms),
         })
@@ -93,16 +102,27 @@ impl Prepared {
     }
 }
 
-fn render(body: &Body) -> Result<(Bytes, &'static str), String> {
+/// A body as it is before it is compressed, cut or garbled, and what belongs to it.
+struct Rendered {
+    status: u16,
+    headers: Vec<(&'static str, &'static str)>,
+    body: Vec<u8>,
+}
+
+fn render(answer: &Answer, asked: &Asked) -> Result<Rendered, String> {
     const EVENTS: &str = "text/event-stream";
     const JSON: &str = "application/json";
-    Ok(match body {
-        Body::Text(text) => (Bytes::from(text.clone()), "text/plain; charset=utf-8"),
-        Body::Json(value) => (Bytes::from(value.to_string()), JSON),
+    if answer.error_after.is_some() && !matches!(answer.body, Body::Message(_)) {
+        return Err("error_after counts the events of a message; this body is none".into());
+    }
+    let format = asked.route.format;
+    let (body, content_type) = match &answer.body {
+        Body::Text(text) => (text.clone().into_bytes(), "text/plain; charset=utf-8"),
+        Body::Json(value) => (value.to_string().into_bytes(), JSON),
         Body::Frames(frames) => {
             let mut out = String::new();
             frames.iter().for_each(|frame| frame.write(&mut out));
-            (Bytes::from(out), EVENTS)
+            (out.into_bytes(), EVENTS)
         }
         Body::File(path) => {
             let bytes = std::fs::read(path)
@@ -112,14 +132,36 @@ fn render(body: &Body) -> Result<(Bytes, &'static str), String> {
                 Some("json") => JSON,
                 _ => "application/octet-stream",
             };
-            (Bytes::from(bytes), content_type)
+            (bytes, content_type)
         }
-    })
+        Body::Message(speech) => {
+            let frames = speak::frames(speech, asked, answer.error_after)?;
+            (speak::bytes(&frames, format).into_bytes(), EVENTS)
+        }
+        Body::Error(failure) => {
+            let complaint = failure.complaint(&asked.route, &asked.model);
+            let mut headers = failure.headers(format, asked.flavour).to_vec();
+            headers.push((CONTENT_TYPE.as_str(), JSON));
+            let body = complaint.body(&asked.route, asked.flavour).to_string().into_bytes();
+            return Ok(Rendered { status: complaint.status, headers, body });
+        }
+    };
+    Ok(Rendered { status: 200, headers: vec![(CONTENT_TYPE.as_str(), content_type)], body })
 }
 
-fn headers(answer: &Answer, content_type: &'static str) -> Result<HeaderMap, String> {
+/// The body of this answer to this request, compressed if it shall be, but neither garbled nor cut.
+pub(crate) fn whole_body(answer: &Answer, asked: &Asked) -> Result<Vec<u8>, String> {
+    Ok(encoded(render(answer, asked)?.body, answer.chunks(), answer.encoding).0)
+}
+
+fn headers(answer: &Answer, rendered: &Rendered) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    for (name, value) in &rendered.headers {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    if answer.encoding == Some(Encoding::Gzip) {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     for (name, value) in &answer.headers {
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("header {name:?} is not a header name"))?;
         if key == CONTENT_LENGTH || key == TRANSFER_ENCODING {
@@ -132,17 +174,82 @@ fn headers(answer: &Answer, content_type: &'static str) -> Result<HeaderMap, Str
     Ok(headers)
 }
 
-fn split(mut body: Bytes, chunk: Chunk) -> Vec<Bytes> {
+/// The bytes that are sent, and the lengths of the pieces in which they are.
+fn encoded(body: Vec<u8>, chunk: Chunk, encoding: Option<Encoding>) -> (Vec<u8>, Vec<usize>) {
+    match (encoding, chunk) {
+        (None, _) => {
+            let lengths = lengths(&body, chunk);
+            (body, lengths)
+        }
+        (Some(Encoding::Gzip), Chunk::Frame) => gzip(&body, &lengths(&body, chunk)),
+        (Some(Encoding::Gzip), _) => {
+            let (body, _) = gzip(&body, &[body.len()]);
+            let lengths = lengths(&body, chunk);
+            (body, lengths)
+        }
+    }
+}
+
+/// Compresses piece by piece, each so that it can be read when it is there.
+fn gzip(body: &[u8], lengths: &[usize]) -> (Vec<u8>, Vec<usize>) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let (mut rest, mut ends) = (body, Vec::new());
+    for length in lengths {
+        let (piece, left) = rest.split_at(*length);
+        rest = left;
+        // Writing to a Vec cannot fail.
+        let _ = encoder.write_all(piece).and_then(|()| encoder.flush());
+        ends.push(encoder.get_ref().len());
+    }
+    let bytes = encoder.finish().unwrap_or_default();
+    if let Some(last) = ends.last_mut() {
+        *last = bytes.len();
+    }
+    let lengths = ends.iter().zip([0].iter().chain(&ends)).map(|(end, begin)| end - begin).collect();
+    (bytes, lengths)
+}
+
+/// Overwrites what comes from here on, all but line ends and the field name at the beginning of a line.
+fn garble(body: &mut [u8], from: usize) {
+    const FIELD: &[u8] = b"data: ";
+    let Some(rest) = body.get_mut(from..) else { return };
+    let mut begin = 0;
+    while begin < rest.len() {
+        let end = rest[begin..].iter().position(|byte| *byte == b'\n').map_or(rest.len(), |length| begin + length + 1);
+        let line = &mut rest[begin..end];
+        let field = if line.starts_with(FIELD) { FIELD.len() } else { 0 };
+        for (index, byte) in line.iter_mut().enumerate().skip(field) {
+            if !matches!(byte, b'\n' | b'\r') {
+                *byte = if index % 2 == 0 { 0xff } else { b'{' };
+            }
+        }
+        begin = end;
+    }
+}
+
+fn pieces(mut body: Bytes, lengths: &[usize]) -> Vec<Bytes> {
     let mut pieces = Vec::new();
-    while !body.is_empty() {
-        let length = match chunk {
-            Chunk::Whole => body.len(),
-            Chunk::Frame => frame_length(&body),
-            Chunk::Bytes(most) => most.min(body.len()),
-        };
-        pieces.push(body.split_to(length));
+    for length in lengths {
+        if body.is_empty() {
+            break; // cut
+        }
+        pieces.push(body.split_to((*length).min(body.len())));
     }
     pieces
+}
+
+fn lengths(body: &[u8], chunk: Chunk) -> Vec<usize> {
+    let (mut rest, mut lengths) = (body, Vec::new());
+    while !rest.is_empty() {
+        let length = match chunk {
+            Chunk::Whole => rest.len(),
+            Chunk::Frame => frame_length(rest),
+            Chunk::Bytes(most) => most.min(rest.len()),
+        };
+        lengths.push(length);
+        rest = &rest[length..];
+    }
+    lengths
 }
 
 /// Up to and with the empty line (LF or CRLF) that ends the first frame, or everything.

@@ -21,8 +21,11 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     /// The body: its JSON; a string if it is not JSON; null if it is empty.
     pub body: Value,
-    /// Which answer of the script it got, counted from 0. `None`: none fitted, it got a 500.
+    /// Which answer of the script it got, counted from 0. `None`: it was refused, or none fitted and it got a 500.
     pub answer: Option<usize>,
+    /// What the strict checks had against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 impl Request {
@@ -40,7 +43,7 @@ impl Request {
             bytes => serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
         };
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        Request { method: head.method.to_string(), path, headers, body, answer: None }
+        Request { method: head.method.to_string(), path, headers, body, answer: None, refused: None }
     }
 
     pub(crate) fn path_without_query(&self) -> &str {
@@ -62,9 +65,19 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Reads `messages` of Chat Completions and of Anthropic's Messages.
+    /// Reads `messages` of Chat Completions and of Anthropic's Messages, `input` of Responses, `contents` of Gemini.
     fn read(body: &Value) -> Option<Conversation> {
-        let kinds: Vec<Last> = body.get("messages")?.as_array()?.iter().map(kind).collect();
+        let list = |name: &str| body.get(name).and_then(Value::as_array);
+        let kinds: Vec<Last> = if let Some(messages) = list("messages") {
+            messages.iter().map(kind).collect()
+        } else if let Some(contents) = list("contents") {
+            contents.iter().map(gemini_kind).collect()
+        } else if let Some(items) = list("input") {
+            items.iter().map(item_kind).collect()
+        } else {
+            // A single question.
+            body.get("input")?.as_str().map(|_| vec![Last::User])?
+        };
         Some(Conversation {
             user_messages: kinds.iter().filter(|kind| **kind == Last::User).count(),
             last: kinds.last().copied(),
@@ -85,6 +98,26 @@ fn kind(message: &Value) -> Last {
             if !blocks.is_empty() && blocks.iter().all(is_result) { Last::ToolResult } else { Last::User }
         }
         _ => Last::System,
+    }
+}
+
+/// Responses has an item for each result, and none of the model's own is a message of the user.
+fn item_kind(item: &Value) -> Last {
+    match item.get("type").and_then(Value::as_str) {
+        None | Some("message") => kind(item),
+        Some(kind) if kind.ends_with("_output") => Last::ToolResult,
+        Some(_) => Last::Assistant,
+    }
+}
+
+/// Gemini puts results into a user turn; pictures beside them belong to them, text does not.
+fn gemini_kind(content: &Value) -> Last {
+    let parts = content.get("parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let any = |field: &str| parts.iter().any(|part| part.get(field).is_some());
+    match content.get("role").and_then(Value::as_str) {
+        Some("model") => Last::Assistant,
+        _ if any("functionResponse") && !any("text") => Last::ToolResult,
+        _ => Last::User,
     }
 }
 
@@ -134,6 +167,40 @@ mod tests {
         let steered = read(json!({"messages": [{"role": "user", "content": [result, {"type": "text", "text": "Stop."}]}]}));
         assert_eq!(steered.last, Some(Last::User), "the user spoke beside the result");
         assert_eq!(steered.user_messages, 1);
+    }
+
+    #[test]
+    fn responses_and_gemini_have_the_same_states() {
+        let asked = json!({"role": "user", "content": "15 * 23?"});
+        let called = json!({"type": "function_call", "call_id": "1", "name": "calculator", "arguments": "{}"});
+        let told = json!({"type": "function_call_output", "call_id": "1", "output": "345"});
+        for (input, users, last) in [
+            (json!("15 * 23?"), 1, Last::User),
+            (json!([asked]), 1, Last::User),
+            (json!([asked, called]), 1, Last::Assistant),
+            (
+                json!([{"role": "developer", "content": "Brief."}, asked, {"type": "reasoning"}, called, told]),
+                1,
+                Last::ToolResult,
+            ),
+            (json!([asked, called, told, {"type": "message", "role": "user", "content": []}]), 2, Last::User),
+        ] {
+            let expected = Conversation { user_messages: users, last: Some(last), tools: false };
+            assert_eq!(read(json!({"input": input})), expected, "{input}");
+        }
+
+        let asked = json!({"role": "user", "parts": [{"text": "15 * 23?"}]});
+        let called = json!({"role": "model", "parts": [{"functionCall": {"name": "calculator"}}]});
+        let told = json!({"role": "user", "parts": [{"functionResponse": {"name": "calculator"}}, {"inlineData": {}}]});
+        for (contents, users, last) in [
+            (json!([asked]), 1, Last::User),
+            (json!([asked, called]), 1, Last::Assistant),
+            (json!([asked, called, told]), 1, Last::ToolResult),
+            (json!([asked, called, told, asked]), 2, Last::User),
+        ] {
+            let expected = Conversation { user_messages: users, last: Some(last), tools: true };
+            assert_eq!(read(json!({"contents": contents, "tools": [{}]})), expected, "{contents}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::check::{Strict, Strictness};
 use crate::{Answer, Body, Error};
 
 /// The answers a [`Mock`](crate::Mock) has. Which of them a request gets is told in the crate's documentation.
@@ -13,6 +14,8 @@ pub struct Script {
     /// What the script is for; only for readers.
     #[serde(default, rename = "about")]
     _about: String,
+    #[serde(default)]
+    pub(crate) strict: Strictness,
     pub(crate) answers: Vec<Answer>,
     /// Where it was read; begins the messages about it.
     #[serde(skip)]
@@ -28,6 +31,17 @@ impl Script {
     /// Adds an answer after those that are there.
     pub fn answer(mut self, answer: Answer) -> Script {
         self.answers.push(answer);
+        self
+    }
+
+    /// Checks every request in one of the four formats as the format's own service would, and answers the wrong ones as it would.
+    pub fn strict(self) -> Script {
+        self.strict_as(Strict::new())
+    }
+
+    /// Checks every request in one of the four formats in this way.
+    pub fn strict_as(mut self, strict: Strict) -> Script {
+        self.strict = Strictness(Some(strict));
         self
     }
 

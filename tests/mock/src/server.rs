@@ -1,5 +1,6 @@
 //! The server: a thread, a listener, the answers that are left and the requests that came.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,9 +17,12 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::check::Flavour;
 use crate::playback::{Playback, Prepared};
+use crate::route::{Format, Route};
+use crate::speak::Asked;
 use crate::wire::{Flushes, Wire};
-use crate::{Error, Request, Script};
+use crate::{Error, Refusal, Request, Script};
 
 /// A running mock server on the loopback address. It stops, with all its connections, when this is dropped.
 ///
@@ -104,7 +108,8 @@ impl fmt::Debug for Mock {
 /// A script being played.
 struct Play {
     script: Script,
-    prepared: Vec<Prepared>,
+    /// `None`: it depends on the request.
+    prepared: Vec<Option<Prepared>>,
     state: Mutex<State>,
 }
 
@@ -121,7 +126,15 @@ impl Play {
             .iter()
             .enumerate()
             .map(|(index, answer)| {
-                Prepared::new(answer).map_err(|problem| {
+                let prepared = match answer.is_neutral() {
+                    false => Prepared::new(answer, &Asked::plain(Format::Chat)).map(Some),
+                    // It must make sense in one of the formats at least; where to cut differs.
+                    true => {
+                        let tried = Format::ALL.map(|format| Prepared::new(answer, &Asked::plain(format)).map(|_| None));
+                        tried.into_iter().reduce(Result::or).unwrap_or(Ok(None))
+                    }
+                };
+                prepared.map_err(|problem| {
                     let file = script.source.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
                     Error::Script(format!("{file}{}: {problem}", script.label(index)))
                 })
@@ -136,28 +149,80 @@ impl Play {
     }
 
     /// Picks the answer and writes the request down; or says why there is none.
-    fn choose(&self, mut request: Request) -> Result<&Prepared, String> {
+    fn choose(&self, mut request: Request) -> Result<(usize, Asked), Trouble> {
         let mut state = self.state();
         let mut expected = Vec::new();
-        for (index, (answer, prepared)) in self.script.answers.iter().zip(&self.prepared).enumerate() {
+        let mut found = None;
+        for (index, answer) in self.script.answers.iter().enumerate() {
             let unmet = answer.when.as_ref().and_then(|when| when.unmet(&request));
             let used_up = answer.limit().filter(|limit| state.given[index] >= *limit);
             match (unmet, used_up) {
                 (None, None) => {
-                    state.given[index] += 1;
-                    request.answer = Some(index);
-                    state.requests.push(request);
-                    return Ok(prepared);
+                    found = Some(index);
+                    break;
                 }
                 (Some(condition), _) => expected.push(format!("{} is for {condition}", self.script.label(index))),
                 (None, Some(limit)) => expected.push(format!("{} is used up ({limit} of {limit})", self.script.label(index))),
             }
         }
-        let conversation = request.conversation().map(|it| format!(" ({it})")).unwrap_or_default();
-        let expected = if expected.is_empty() { "the script has no answers".into() } else { expected.join("; ") };
-        let problem = format!("agent-mock has no answer for {} {}{conversation}: {expected}", request.method, request.path);
+        let route = Route::of(&request.path).filter(|_| request.method == "POST");
+        let own = found.and_then(|index| self.script.answers[index].strict.as_ref());
+        let strict = own.unwrap_or(&self.script.strict).0.as_ref();
+        if let (Some(strict), Some(route)) = (strict, &route)
+            && let Err(refusal) = strict.check(route.format, &request.path, Some(&request.headers), &request.body)
+        {
+            // The answer stays: the script's author meant it for a right request.
+            request.refused = Some(refusal.message.clone());
+            state.requests.push(request);
+            return Err(Trouble::Refused(refusal));
+        }
+        let flavour = strict.map(|strict| strict.flavour).unwrap_or_default();
+        let chosen = match found {
+            Some(index) => self.asked(&request, route, flavour, index, state.requests.len()).map(|asked| (index, asked)),
+            None => {
+                let conversation = request.conversation().map(|it| format!(" ({it})")).unwrap_or_default();
+                let expected = if expected.is_empty() { "the script has no answers".into() } else { expected.join("; ") };
+                Err(format!("agent-mock has no answer for {} {}{conversation}: {expected}", request.method, request.path))
+            }
+        };
+        if let Ok((index, _)) = chosen {
+            state.given[index] += 1;
+            request.answer = Some(index);
+        }
         state.requests.push(request);
-        Err(problem)
+        chosen.map_err(Trouble::Script)
+    }
+
+    /// What a neutral answer must know of the request; for any other answer it does not matter.
+    fn asked(
+        &self,
+        request: &Request,
+        route: Option<Route>,
+        flavour: Flavour,
+        index: usize,
+        serial: usize,
+    ) -> Result<Asked, String> {
+        if !self.script.answers[index].is_neutral() {
+            return Ok(Asked::plain(Format::Chat));
+        }
+        let (label, method, path) = (self.script.label(index), &request.method, &request.path);
+        let Some(route) = route else {
+            return Err(format!(
+                "agent-mock: {label} is a message or an error in the format of the request, and {method} {path} is of none; POST to \
+                 …/messages, …/chat/completions, …/responses or …/models/MODEL:streamGenerateContent"
+            ));
+        };
+        let is_message = matches!(self.script.answers[index].body, crate::Body::Message(_));
+        if is_message && !route.wants_stream(&request.body) {
+            return Err(format!(
+                "agent-mock: {label} is a message, which is only sent as a stream, and {method} {path} does not ask for one; send \
+                 \"stream\": true (Gemini: …:streamGenerateContent?alt=sse)"
+            ));
+        }
+        let named = request.body.get("model").and_then(serde_json::Value::as_str);
+        let model = route.model.as_deref().or(named).unwrap_or("mock-model").to_owned();
+        let wanted = request.body.pointer("/stream_options/include_usage") == Some(&true.into());
+        Ok(Asked { route, flavour, model, serial, usage: wanted || flavour != Flavour::OpenAi })
     }
 
     async fn respond(&self, request: hyper::Request<Incoming>, flushes: Flushes) -> Result<Response<Playback>, hyper::Error> {
@@ -166,13 +231,27 @@ impl Play {
         if head.uri.path() == "/__requests" {
             return Ok(self.log(&head.method));
         }
-        match self.choose(Request::new(&head, &body)) {
+        let chosen = self.choose(Request::new(&head, &body)).and_then(|(index, asked)| {
+            let answer = &self.script.answers[index];
+            let fresh = match &self.prepared[index] {
+                Some(prepared) => return Ok(Cow::Borrowed(prepared)),
+                None => Prepared::new(answer, &asked),
+            };
+            fresh
+                .map(Cow::Owned)
+                .map_err(|problem| Trouble::Script(format!("agent-mock: {}: {problem}", self.script.label(index))))
+        });
+        match chosen {
             Ok(answer) => {
                 tokio::time::sleep(answer.delay).await;
                 Ok(answer.response(flushes))
             }
+            Err(Trouble::Refused(refusal)) => {
+                let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+                Ok(json_response(status, refusal.body.to_string()))
+            }
             // The shape of an error in both Chat Completions and Messages, so that clients show the text.
-            Err(problem) => Ok(json_response(
+            Err(Trouble::Script(problem)) => Ok(json_response(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 json!({"type": "error", "error": {"type": "no_scripted_answer", "message": problem}}).to_string(),
             )),
@@ -189,6 +268,14 @@ impl Play {
         }
         json_response(StatusCode::OK, json!(state.requests).to_string())
     }
+}
+
+/// Why a request gets no answer of the script.
+enum Trouble {
+    /// It is wrong.
+    Refused(Refusal),
+    /// The script has none for it, or one that cannot be given.
+    Script(String),
 }
 
 fn json_response(status: StatusCode, body: String) -> Response<Playback> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::Request;
 
 /// Conditions on a request; those that are given must all hold. `user_messages`, `last` and `tools` look into the JSON of a
-/// Chat Completions or Messages request and hold for no other.
+/// request in one of the four formats and hold for no other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
@@ -26,7 +26,8 @@ pub enum Last {
     User,
     /// The assistant's own message.
     Assistant,
-    /// Results of tools and nothing else: role `tool` in Chat, a user message of `tool_result` blocks in Messages.
+    /// Results of tools and no words of the user: role `tool` in Chat, a user message of `tool_result` blocks in Messages,
+    /// a `function_call_output` in Responses, a user turn of `functionResponse` parts in Gemini.
     ToolResult,
     /// Any other role.
     System,

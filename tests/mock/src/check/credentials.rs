@@ -28,6 +28,11 @@ pub(super) fn check(strict: &Strict, route: &Route, headers: &Headers) -> Result
     Err(refused(route, given.is_some()))
 }
 
+/// What a wrong key gets.
+pub(crate) fn refused_key(route: &Route) -> Complaint {
+    refused(route, true)
+}
+
 fn refused(route: &Route, given: bool) -> Complaint {
     match (route.format, route.host, given) {
         (_, Host::Vertex, _) => Complaint::new(

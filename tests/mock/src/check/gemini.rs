@@ -342,12 +342,10 @@ impl<'a> Part<'a> {
         let data = part.require(kind)?;
         let mut name = "";
         match kind {
-            "text" => {
-                if data.string()?.is_empty() && service.vertex && signature.is_none() {
-                    return said(
-                        "Unable to submit request because it must have a text parameter. Add a text parameter and try again.",
-                    );
-                }
+            "text" if data.string()?.is_empty() && service.vertex && signature.is_none() => {
+                return said(
+                    "Unable to submit request because it must have a text parameter. Add a text parameter and try again.",
+                );
             }
             "inlineData" => inline_data(&data)?,
             "fileData" => data.object(&["mimeType", "fileUri", "displayName"])?.require("fileUri")?.filled_string().map(drop)?,

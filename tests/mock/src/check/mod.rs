@@ -21,6 +21,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+pub(crate) use self::credentials::refused_key;
 use crate::refusal::{Complaint, Refusal};
 use crate::route::{Format, Route};
 
@@ -127,14 +128,7 @@ impl Strict {
     }
 }
 
-/// `true`, or an object. (`false` is for an answer that makes an exception; see [`crate::Answer`].)
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
-        Strictness::deserialize(deserializer)?.0.ok_or_else(|| serde::de::Error::custom("strict: leave it out instead of false"))
-    }
-}
-
-/// A strictness or the wish for none, as a script has it.
+/// A strictness or the wish for none, as a script has it: `true`, `false` or an object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strictness(pub(crate) Option<Strict>);
 

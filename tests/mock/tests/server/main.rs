@@ -5,4 +5,6 @@ mod client;
 mod program;
 mod recorded;
 mod requests;
+mod shapes;
+mod spoken;
 mod wire;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::client::{Ended, get};
+use crate::client::{Ended, get, post};
 
 /// A folder of its own under cargo's directory for test files.
 fn folder(name: &str) -> PathBuf {
@@ -81,6 +81,18 @@ fn it_takes_the_port_it_is_given() {
     child.wait().unwrap();
 }
 
+#[test]
+fn with_strict_it_refuses_what_the_services_refuse() {
+    let path = script("strict", r#"{"answers": [{"body": {"message": {"text": "Yes."}}}]}"#);
+    let (mut child, url) = start(program().arg(&path).arg("--strict"));
+    let reply = post(&url, "/v1/messages", &serde_json::json!({"model": "m"}));
+    assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (401, Some("authentication_error")));
+    let log = get(&url, "/__requests").json();
+    assert_eq!(log[0]["refused"], "x-api-key header is required");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
 fn fails(arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = program().args(arguments).stdin(Stdio::null()).output().expect("the program starts");
     assert!(stdout.is_empty(), "no address is printed");
@@ -111,7 +123,7 @@ fn a_bad_script_says_where_and_what() {
             "unknown",
             "{\"answers\": [\n  {\"staus\": 200}\n]}",
             "not a script: unknown field `staus`, expected one of `name`, `when`, `times`, `status`, `headers`, `body`, \
-             `chunk`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall` at line 2 column 10",
+             `chunk`, `encoding`, `error_after`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall`, `strict` at line 2 column 10",
         ),
         (
             "last",
@@ -122,12 +134,12 @@ fn a_bad_script_says_where_and_what() {
             "body",
             r#"{"answers": [{"body": 7}]}"#,
             "not a script: invalid type: integer `7`, expected a body: a string, or one of {\"text\": …}, {\"json\": …}, \
-             {\"file\": …}, {\"frames\": […]} at line 1 column 23",
+             {\"file\": …}, {\"frames\": […]}, {\"message\": …}, {\"error\": …} at line 1 column 23",
         ),
         (
             "body_kind",
             r#"{"answers": [{"body": {"txt": "a"}}]}"#,
-            "not a script: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames` at line 1 column 28",
+            "not a script: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 28",
         ),
         (
             "frame",
@@ -140,6 +152,17 @@ fn a_bad_script_says_where_and_what() {
             r#"{"answers": [{"chunk": "line"}]}"#,
             "not a script: invalid value: string \"line\", expected a chunk: \"whole\", \"frame\" or a number of bytes, at least 1 \
              at line 1 column 29",
+        ),
+        (
+            "message",
+            r#"{"answers": [{"body": {"message": {"text": "a", "content": []}}}]}"#,
+            "not a script: a message has either content (a list of blocks) or thinking, text and tool_calls at line 1 column 63",
+        ),
+        (
+            "strict",
+            r#"{"strict": "yes", "answers": []}"#,
+            "not a script: invalid type: string \"yes\", expected strict: true, false or an object (alternation, \
+             empty_signatures, no_call_ids, flavour, key) at line 1 column 16",
         ),
         ("status", r#"{"answers": [{}, {"status": 20}]}"#, "answer 2: status 20 is not the status of an answer; use 200 to 599"),
         (

@@ -1,3 +1,9 @@
-//! The strict checks: what passes and what each rule refuses.
+//! The strict checks: what passes, and what each rule refuses.
 
+mod anthropic;
+mod chat;
+mod gemini;
+mod keys;
 mod recorded;
+mod responses;
+mod table;
