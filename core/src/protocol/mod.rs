@@ -70,8 +70,7 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] =
-    &[&anthropic::Anthropic, &gemini::Gemini, &openai_chat::OpenaiChat, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &gemini::Gemini, &relay::Relay];
 
 /// The protocol of that name.
 ///

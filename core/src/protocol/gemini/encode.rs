@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Target;
-use super::super::prepare::result_text;
+use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
 use crate::provider::quirks::{CallIds, ThinkingStyle};
