@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod openai_chat;
+mod openai_responses;
 mod prepare;
 #[cfg(test)]
 mod recorded;
@@ -69,7 +70,7 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat];
+const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses];
 
 /// The protocol of that name.
 ///
