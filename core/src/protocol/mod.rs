@@ -3,6 +3,7 @@
 mod anthropic;
 mod gemini;
 mod openai_chat;
+mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
@@ -11,7 +12,7 @@ mod trial;
 
 use std::fmt::Debug;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind};
@@ -70,7 +71,8 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &gemini::Gemini, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] =
+    &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
 
 /// The protocol of that name.
 ///
@@ -90,6 +92,19 @@ pub(crate) fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
 #[allow(dead_code)] // for the formats to come
 fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
     lone::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
+}
+
+/// As [`read`], of what borrows from the frame; `room` is where a mended frame is kept.
+///
+/// # Errors
+/// As [`read`].
+fn read_in<'a, T: Deserialize<'a>>(provider: &str, data: &'a str, room: &'a mut String) -> Result<T, Error> {
+    let error = match serde_json::from_str(data) {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    *room = lone::mended(data).ok_or_else(|| unreadable(provider, data, &error))?;
+    serde_json::from_str(room).map_err(|_| unreadable(provider, data, &error))
 }
 
 /// The error for a frame that cannot be read.

@@ -8,12 +8,11 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::super::{Decoder, truncated, unreadable};
+use super::super::{Decoder, read_in, truncated};
 use super::arguments::Arguments;
 use super::wire::{Candidate, Chunk, Counts, FunctionCall, Part};
 use crate::error::{Error, ErrorKind};
 use crate::model::{BlockStart, Delta};
-use crate::partial::escape_again;
 use crate::provider::failure;
 use crate::transport::sse::Frame;
 use crate::usage::{StopReason, Usage};
@@ -296,11 +295,8 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
-        // Half of a character outside the basic plane, escaped: no JSON that can be read.
-        let surrogates = data.contains("\\ud") || data.contains("\\uD");
-        let repaired = surrogates.then(|| escape_again(data));
-        let data = repaired.as_deref().unwrap_or(data);
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
+        let mut room = String::new();
+        let chunk: Chunk<'_> = read_in(&self.provider, data, &mut room)?;
         if let Some(error) = chunk.error {
             let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
             return Err(failure::from_stream(&self.provider, &json!({ "error": error })));
