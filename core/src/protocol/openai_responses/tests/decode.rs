@@ -130,12 +130,17 @@ fn what_is_missing_comes_from_the_events_that_have_it_whole() {
     assert_eq!(text_of(&differs, is_call), "{\"x\":1}", "what was streamed stands");
     let text = [added(0, message("")), piece("output_text", 0, "so "), done(0, message("so it is")), end()];
     assert_eq!(text_of(&text, is_text), "so it is");
+    let more = [done(0, message("so ")), completed(json!([message("so "), message("it is")]))];
+    assert_eq!(text_of(&more, is_text), "so it is", "the closing event has one more");
 }
 
 #[test]
 fn text_may_come_before_its_item_and_from_servers_that_do_not_count() {
     let early = [piece("output_text", 0, "so "), added(0, message("")), piece("output_text", 0, "it is"), completed(json!([]))];
     assert_eq!(text_of(&early, is_text), "so it is");
+    let calls = [done(0, function_call("{}")), done(0, function_call("{}")), completed(json!([]))];
+    let begun = decoded(&calls).0.iter().filter(|delta| matches!(delta, Delta::Start { .. })).count();
+    assert_eq!(begun, 2, "an item that has ended does not go on");
     let reasoning = json!({ "type": "reasoning", "summary": [], "content": [{ "type": "reasoning_text", "text": "hm" }] });
     let uncounted = [
         added(-1, json!({ "type": "reasoning", "summary": [] })),
