@@ -12,7 +12,7 @@ mod trial;
 
 use std::fmt::Debug;
 
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind};
@@ -92,19 +92,6 @@ pub(crate) fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
 #[allow(dead_code)] // for the formats to come
 fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
     lone::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
-}
-
-/// As [`read`], of what borrows from the frame; `room` is where a mended frame is kept.
-///
-/// # Errors
-/// As [`read`].
-fn read_in<'a, T: Deserialize<'a>>(provider: &str, data: &'a str, room: &'a mut String) -> Result<T, Error> {
-    let error = match serde_json::from_str(data) {
-        Ok(read) => return Ok(read),
-        Err(error) => error,
-    };
-    *room = lone::mended(data).ok_or_else(|| unreadable(provider, data, &error))?;
-    serde_json::from_str(room).map_err(|_| unreadable(provider, data, &error))
 }
 
 /// The error for a frame that cannot be read.

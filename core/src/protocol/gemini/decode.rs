@@ -8,10 +8,11 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::super::{Decoder, read_in, truncated};
+use super::super::{Decoder, truncated, unreadable};
 use super::arguments::Arguments;
 use super::wire::{Candidate, Chunk, Counts, FunctionCall, Part};
 use crate::error::{Error, ErrorKind};
+use crate::lone;
 use crate::model::{BlockStart, Delta};
 use crate::provider::failure;
 use crate::transport::sse::Frame;
@@ -295,8 +296,10 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
-        let mut room = String::new();
-        let chunk: Chunk<'_> = read_in(&self.provider, data, &mut room)?;
+        // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
+        let mended = (data.contains("\\ud") || data.contains("\\uD")).then(|| lone::mended(data)).flatten();
+        let data = mended.as_deref().unwrap_or(data);
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
         if let Some(error) = chunk.error {
             let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
             return Err(failure::from_stream(&self.provider, &json!({ "error": error })));
