@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The calculator conversation through every face of the library.
 
-    faces.py demo [--face rust|c|zig|python|node] [--api anthropic|openai]    plays it and prints the transcripts
-    faces.py test                                                            plays it and compares
+    faces.py demo [--face rust|c|zig|python|node] [--api chat|responses|anthropic|switch]    plays it and prints the transcripts
+    faces.py test                                                                            plays it and compares
 
 `demo` and the first part of `test` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo`
 talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in every
@@ -28,6 +28,14 @@ PROGRAMS = {
     "zig": [str(ROOT / "target" / "zig" / "{name}")],
     "python": [str(ROOT / "target" / "python-venv" / "bin" / "python"), str(ROOT / "examples" / "python" / "{name}.py")],
     "node": ["node", str(ROOT / "examples" / "node" / "{name}.mjs")],
+}
+# The models by which the tiny server is asked in each of its formats; `switch` changes the vendor in mid-conversation.
+RESPONSES = '{"provider": "openai", "id": "tiny", "protocol": "openai_responses"}'
+APIS = {
+    "chat": ["openai/tiny"],
+    "responses": [RESPONSES],
+    "anthropic": ["anthropic/tiny"],
+    "switch": ["anthropic/tiny", RESPONSES],
 }
 TRANSCRIPT = """\
 User: What is 15 multiplied by 23?
@@ -58,6 +66,12 @@ def program(face: str, name: str, *arguments: str) -> list[str]:
     return [part.format(name=name) for part in PROGRAMS[face]] + list(arguments)
 
 
+def at(server: str, api: str) -> list[str]:
+    """What the calculator is called with."""
+    first, *second = APIS[api]
+    return [first, server, *second]
+
+
 def demo(faces: list[str], apis: list[str]) -> int:
     model = os.environ.get("MODEL")
     server = os.environ.get("AGENT_LLAMA_URL")
@@ -66,8 +80,8 @@ def demo(faces: list[str], apis: list[str]) -> int:
         return 2
     worst = 0
     for face in faces:
-        for target in [[model]] if model else [[f"{api}/tiny", server] for api in apis]:
-            print(f"==== {face}, {' '.join(target)}", flush=True)
+        for api, target in [("", [model])] if model else [(api, at(server, api)) for api in apis]:
+            print(f"==== {face}, {api + ': ' if api else ''}{' '.join(target)}", flush=True)
             worst = max(worst, subprocess.run(program(face, "calculator", *target)).returncode)
             print(flush=True)
     return worst
@@ -109,9 +123,9 @@ def test() -> int:
     tally = Tally()
     server = os.environ["AGENT_LLAMA_URL"]
     for face in PROGRAMS:
-        for api in ("anthropic", "openai"):
+        for api in APIS:
             for base in (server, f"{server}/v1"):
-                got = output(program(face, "calculator", f"{api}/tiny", base))
+                got = output(program(face, "calculator", *at(base, api)))
                 tally.equal(f"{face} plays the conversation over {api} at {base.removeprefix(server) or '/'}", got, TRANSCRIPT)
     with mock("weather") as address:
         for face in PROGRAMS:
@@ -141,11 +155,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["demo", "test"])
     parser.add_argument("--face", choices=list(PROGRAMS))
-    parser.add_argument("--api", choices=["anthropic", "openai"])
+    parser.add_argument("--api", choices=list(APIS))
     options = parser.parse_args()
     if options.what == "test":
         return test()
-    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else ["openai", "anthropic"])
+    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else list(APIS))
 
 
 if __name__ == "__main__":
