@@ -89,7 +89,7 @@ pub struct ModelOptions {
     /// The most tokens to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Texts that end the answer when the model writes them.
+    /// Texts that end the answer when the model writes them. Not sent in `openai_responses`, which has no field for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// Whether the model may, must or must not call tools.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod gemini;
 mod openai_chat;
+mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
@@ -70,7 +71,8 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &gemini::Gemini, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] =
+    &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
 
 /// The protocol of that name.
 ///

@@ -374,6 +374,8 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         key_optional: true,
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Template;
+            // Its Responses takes only text there.
+            quirks.result_images = false;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
         },
         ..PLAIN
