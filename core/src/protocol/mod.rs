@@ -1,10 +1,12 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 mod anthropic;
+mod cache;
 mod openai_chat;
 mod prepare;
 #[cfg(test)]
 mod recorded;
+mod schema;
 #[cfg(test)]
 mod trial;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::model::ThinkingLevel;
 use crate::names::{Spelling, canonical_names};
 
 /// How a server differs. Canonical JSON: an object of these names; `docs/providers.md` describes each.
@@ -25,6 +26,10 @@ pub(crate) struct Quirks {
     pub(crate) thinking: ThinkingStyle,
     /// Whether a server that thinks by default must be told when it shall not.
     pub(crate) thinking_off: bool,
+    /// Chat and Responses: the words for how much thinking is asked for.
+    pub(crate) efforts: Efforts,
+    /// Chat: whether `reasoning_format: "parsed"` is sent, without which thinking would stand in the text.
+    pub(crate) reasoning_format: bool,
     /// Chat: the field in which a model's own thinking goes back; not sent back when null.
     pub(crate) reasoning_field: Option<ReasoningField>,
     /// Chat: whether that field must stand, if empty, in each assistant message while thinking is on.
@@ -41,16 +46,22 @@ pub(crate) struct Quirks {
     pub(crate) result_images: bool,
     /// Chat: whether `tools` must be there, if empty, when the history has calls.
     pub(crate) empty_tools: bool,
+    /// Chat: whether `tool_stream` is sent, without which arguments come only when they are whole.
+    pub(crate) tool_stream: bool,
     /// Whether Anthropic's cache markers are understood.
     pub(crate) cache_markers: bool,
     /// Whether the marker on the last tool is understood, too.
     pub(crate) cache_tools: bool,
+    /// Whether what is cached may be asked to stay longer (Anthropic: `ttl` of a marker, OpenAI: `prompt_cache_retention`).
+    pub(crate) long_cache: bool,
     /// Whether `prompt_cache_key` is understood.
     pub(crate) cache_key: bool,
     /// The header that names the conversation, so that its cache is found; not sent when null.
     pub(crate) session_header: Option<SessionHeader>,
     /// Whether a temperature is taken.
     pub(crate) temperature: bool,
+    /// Anthropic: whether thinking between calls must be asked for.
+    pub(crate) interleaved: bool,
     /// Anthropic: whether thinking goes back with an empty signature.
     pub(crate) empty_signatures: bool,
     /// Responses: whether encrypted reasoning is asked for and sent back.
@@ -84,6 +95,8 @@ pub(crate) enum ReasoningField {
     ReasoningText,
     /// OpenRouter's list, with what is encrypted in it.
     ReasoningDetails,
+    /// Parts of `content` (Mistral).
+    Content,
 }
 
 /// See [`Quirks::session_header`]; the word is the header's name.
@@ -138,6 +151,104 @@ pub(crate) enum ThinkingStyle {
     PromptMode,
 }
 
+impl ThinkingStyle {
+    /// Whether requests of a wire format have a place for it.
+    pub(super) fn is_of(self, protocol: &str) -> bool {
+        match self {
+            ThinkingStyle::None => true,
+            ThinkingStyle::Budget => matches!(protocol, "anthropic" | "gemini"),
+            ThinkingStyle::Adaptive => protocol == "anthropic",
+            ThinkingStyle::Level => protocol == "gemini",
+            ThinkingStyle::Effort => matches!(protocol, "openai_chat" | "openai_responses"),
+            ThinkingStyle::NestedEffort
+            | ThinkingStyle::NestedSwitch
+            | ThinkingStyle::Type
+            | ThinkingStyle::EnableThinking
+            | ThinkingStyle::Template
+            | ThinkingStyle::PromptMode => protocol == "openai_chat",
+        }
+    }
+}
+
+/// A word for how much thinking is asked for, from little to much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Effort {
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+    /// The only word besides "none" that some models take.
+    Default,
+}
+
+impl Effort {
+    const ALL: [Effort; 7] =
+        [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh, Effort::Max, Effort::Default];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Effort::Minimal => "minimal",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Xhigh => "xhigh",
+            Effort::Max => "max",
+            Effort::Default => "default",
+        }
+    }
+}
+
+/// See [`Quirks::efforts`]: a set of words; in JSON a list. Most models refuse a word that is not among theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Effort>", into = "Vec<Effort>")]
+pub(crate) struct Efforts(u8);
+
+impl Efforts {
+    /// What every server with efforts takes.
+    pub(crate) const USUAL: Efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High]);
+
+    pub(crate) const fn of(words: &[Effort]) -> Efforts {
+        let (mut set, mut rest) = (0, words);
+        while let [word, others @ ..] = rest {
+            set |= 1 << *word as u8;
+            rest = others;
+        }
+        Efforts(set)
+    }
+
+    fn words(self) -> impl DoubleEndedIterator<Item = Effort> {
+        Effort::ALL.into_iter().filter(move |word| self.0 & (1 << *word as u8) != 0)
+    }
+
+    /// The word for a level: the least that is not below it, else the greatest; none when the level is off or there are no words.
+    pub(crate) fn word(self, level: ThinkingLevel) -> Option<&'static str> {
+        let wanted = match level {
+            ThinkingLevel::Off => return None,
+            ThinkingLevel::Minimal => Effort::Minimal,
+            ThinkingLevel::Low => Effort::Low,
+            ThinkingLevel::Medium => Effort::Medium,
+            ThinkingLevel::High => Effort::High,
+            ThinkingLevel::Xhigh => Effort::Xhigh,
+        };
+        self.words().find(|word| *word >= wanted).or_else(|| self.words().next_back()).map(Effort::as_str)
+    }
+}
+
+impl From<Vec<Effort>> for Efforts {
+    fn from(words: Vec<Effort>) -> Efforts {
+        Efforts::of(&words)
+    }
+}
+
+impl From<Efforts> for Vec<Effort> {
+    fn from(efforts: Efforts) -> Vec<Effort> {
+        efforts.words().collect()
+    }
+}
+
 /// Which ids of tool calls a server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -156,7 +267,8 @@ pub(crate) enum CallIds {
     Omitted,
 }
 
-const NAMES: &[&str] = &[
+/// Names of all quirks.
+pub(super) const NAMES: &[&str] = &[
     "max_tokens_field",
     "system_role",
     "strict",
@@ -164,6 +276,8 @@ const NAMES: &[&str] = &[
     "stream_usage",
     "thinking",
     "thinking_off",
+    "efforts",
+    "reasoning_format",
     "reasoning_field",
     "reasoning_required",
     "call_ids",
@@ -172,11 +286,14 @@ const NAMES: &[&str] = &[
     "result_names",
     "result_images",
     "empty_tools",
+    "tool_stream",
     "cache_markers",
     "cache_tools",
+    "long_cache",
     "cache_key",
     "session_header",
     "temperature",
+    "interleaved",
     "empty_signatures",
     "encrypted_reasoning",
     "signed_calls",
@@ -192,6 +309,8 @@ impl Quirks {
         stream_usage: true,
         thinking: ThinkingStyle::Effort,
         thinking_off: false,
+        efforts: Efforts::USUAL,
+        reasoning_format: false,
         reasoning_field: None,
         reasoning_required: false,
         call_ids: CallIds::Any,
@@ -200,11 +319,14 @@ impl Quirks {
         result_names: false,
         result_images: false,
         empty_tools: false,
+        tool_stream: false,
         cache_markers: false,
         cache_tools: false,
+        long_cache: false,
         cache_key: false,
         session_header: None,
         temperature: true,
+        interleaved: false,
         empty_signatures: false,
         encrypted_reasoning: false,
         signed_calls: false,
