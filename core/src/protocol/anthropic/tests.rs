@@ -178,14 +178,14 @@ fn thinking_between_calls_is_asked_for_only_where_it_must_be() {
         let request = ModelRequest { thinking_level: level, tools: Arc::new(tools), ..ModelRequest::default() };
         Trial::new(json!({ "provider": "anthropic", "id": model })).headers(&request)
     };
-    let version = ("anthropic-version", "2023-06-01".to_owned());
+    let version = [("anthropic-version", "2023-06-01".to_owned())];
     let beta = ("anthropic-beta", "interleaved-thinking-2025-05-14".to_owned());
     let (low, off) = (ThinkingLevel::Low, ThinkingLevel::Off);
-    assert_eq!(headers("claude-sonnet-4-5", low, vec![tool("t")]), [version.clone(), beta]);
-    assert_eq!(headers("claude-sonnet-4-5", low, Vec::new()), [version.clone()], "there are no calls");
-    assert_eq!(headers("claude-sonnet-4-5", off, vec![tool("t")]), [version.clone()]);
-    assert_eq!(headers("claude-opus-4-6", low, vec![tool("t")]), [version.clone()], "newer models do by themselves");
-    assert_eq!(headers("claude-3-7-sonnet-20250219", low, vec![tool("t")]), [version], "older ones cannot");
+    assert_eq!(headers("claude-sonnet-4-5", low, vec![tool("t")]), [version[0].clone(), beta]);
+    assert_eq!(headers("claude-sonnet-4-5", low, Vec::new()), version, "there are no calls");
+    assert_eq!(headers("claude-sonnet-4-5", off, vec![tool("t")]), version);
+    assert_eq!(headers("claude-opus-4-6", low, vec![tool("t")]), version, "newer models do by themselves");
+    assert_eq!(headers("claude-3-7-sonnet-20250219", low, vec![tool("t")]), version, "older ones cannot");
 }
 
 /// What a body says of thinking and of the options beside it.

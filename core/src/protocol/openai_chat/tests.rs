@@ -31,7 +31,7 @@ fn encoded(messages: Value, options: Value, tools: Vec<ToolDescription>, own_add
     let base_url = if own_address { "https://api.openai.com" } else { "http://h" };
     let spec = json!({ "provider": "openai", "id": "gpt-4.1", "protocol": "openai_chat", "base_url": base_url });
     let options: ModelOptions = serde_json::from_value(options).unwrap();
-    Trial::new(spec).encode(&ModelRequest { tools: Arc::new(tools), options, ..request(messages) })
+    Trial::new(spec).body(messages, options, tools)
 }
 
 /// The messages that a server with these quirks is sent.
