@@ -1,12 +1,14 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 mod anthropic;
+mod cache;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
+mod schema;
 #[cfg(test)]
 mod trial;
 
