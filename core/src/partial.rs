@@ -182,7 +182,7 @@ pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>
     if text.trim().is_empty() {
         return (Map::new(), None);
     }
-    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&escape_again(text)));
+    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&mended(text)));
     match parsed {
         Ok(Value::Object(arguments)) => (arguments, None),
         _ => (Map::new(), Some(text.to_owned())),

@@ -87,7 +87,7 @@ fn reasoning(level: ThinkingLevel, quirks: &Quirks) -> Option<Value> {
             quirks.thinking_off.then(|| json!({ "effort": "none" }))
         }
         (ThinkingStyle::Effort | ThinkingStyle::NestedEffort, level) => {
-            Some(json!({ "effort": level.as_str(), "summary": "auto" }))
+            Some(json!({ "effort": quirks.efforts.word(level)?, "summary": "auto" }))
         }
         _ => None,
     }

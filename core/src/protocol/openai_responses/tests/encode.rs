@@ -103,10 +103,13 @@ fn thinking_is_asked_for_by_effort() {
         let request = ModelRequest { thinking_level: level, ..ModelRequest::default() };
         other(quirks).encode(&request).get("reasoning").cloned()
     };
+    let every = json!({ "efforts": ["minimal", "low", "medium", "high", "xhigh"] });
     for level in ["minimal", "low", "medium", "high", "xhigh"] {
-        let sent = reasoning(json!({}), serde_json::from_value(json!(level)).unwrap());
+        let sent = reasoning(every.clone(), serde_json::from_value(json!(level)).unwrap());
         assert_eq!(sent, Some(json!({ "effort": level, "summary": "auto" })));
     }
+    let least = reasoning(json!({}), ThinkingLevel::Minimal);
+    assert_eq!(least, Some(json!({ "effort": "low", "summary": "auto" })), "the nearest word that the model takes");
     assert_eq!(reasoning(json!({}), ThinkingLevel::Off), None);
     assert_eq!(reasoning(json!({ "thinking_off": true }), ThinkingLevel::Off), Some(json!({ "effort": "none" })));
     let nested = reasoning(json!({ "thinking": "nested_effort" }), ThinkingLevel::Low);
