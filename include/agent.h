@@ -126,7 +126,8 @@
  * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length when it ends
  * with a NUL. It is copied. Text out is UTF-8 with a NUL behind it; its length, for which you may
  * pass NULL, does not count that. JSON is text like any other; the objects and their fields are
- * described in docs/abi.md.
+ * described in docs/abi.md. Half a character in JSON that you give (an escape such as \ud83d alone)
+ * becomes U+FFFD.
  *
  *
  * VERSIONS
@@ -543,9 +544,21 @@ void agent_tool_call_free(agent_tool_call_t *call);
 /**
  * Makes an agent.
  *
- * model is "provider/id" ("anthropic/claude-sonnet-4-5", "openai/gpt-5") or a JSON object {provider, id,
- * protocol?, base_url?, headers?, cost?, ...}; docs/providers.md has the providers, their keys, and all
- * fields. The provider "scripted" plays a script, for tests:
+ * model is "provider/id" ("anthropic/claude-sonnet-4-5", "openai/gpt-5") or a JSON object:
+ *
+ *     provider, id         as in the name; all others may be left out
+ *     protocol             the wire format, where the provider's own is not meant: "anthropic",
+ *                            "openai_responses", "openai_chat", "gemini" or "relay"
+ *     base_url, headers    the server's address, and headers for each request to it
+ *     project, location    on Vertex AI, instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION
+ *     api_version          on Azure, instead of AZURE_OPENAI_API_VERSION
+ *     label, context_window, max_output_tokens, input, cost
+ *                          what is known of it, as in agent_models_json()
+ *     thinking             whether it thinks: true, false, or how, a word of the quirk thinking
+ *     quirks               what its server does differently, by name
+ *
+ * docs/providers.md has the providers, their keys, the quirks and their words. The provider "scripted"
+ * plays a script, for tests:
  * {"provider": "scripted", "id": "any", "script": [[{"delta": "Hello"}, {"end": "stop"}]]}.
  */
 agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length,
@@ -575,6 +588,9 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  * Sets options by name, from a JSON object: all of them, or after an error none. null is the default.
  *
  *     model, system_prompt, base_url, api_key     as above
+ *     fallbacks            an array of models (names or objects), asked in this order when the model
+ *                            fails before it said anything and no retry is left; each at its own address
+ *                            and with its own key
  *     messages             the conversation so far; AGENT_BUSY during a run
  *
  *   for the model
@@ -788,6 +804,26 @@ const char *agent_messages_json_at(const agent_messages_t *messages, size_t inde
 
 /** All of them, a JSON array: what agent_messages_from_json() reads. Lent until a message is added. */
 const char *agent_messages_json(const agent_messages_t *messages, size_t *length);
+
+/**
+ * Makes the messages fit a model, as every request does by itself: gives a new list, and (repairs may
+ * be NULL) what was done, a JSON array of {code, message_index, content_index?, text}, in the order of
+ * the messages; empty when they fitted. For conversations from elsewhere, or to look at one before it
+ * is used. docs/abi.md has the codes.
+ *
+ * Failed messages are left out, with the results of their calls; each call has one result, right behind
+ * its message; ids, thinking, signatures and images are such as the model takes. Messages of your own
+ * roles are left out.
+ *
+ * model is as in agent_new(). AGENT_INVALID_ARGUMENT when it cannot be used.
+ */
+agent_status_t agent_messages_repair(const agent_messages_t *messages, const char *model,
+                                     size_t length, agent_messages_t **repaired,
+                                     agent_text_t **repairs, agent_error_t **error);
+
+/** What agent_messages_repair() would do: "[]" when the messages fit. */
+agent_status_t agent_messages_check(const agent_messages_t *messages, const char *model,
+                                    size_t length, agent_text_t **repairs, agent_error_t **error);
 
 /** Releases a list. */
 void agent_messages_free(agent_messages_t *messages);

@@ -120,6 +120,18 @@ def mock(script: str):
             server.stdin.close()
 
 
+@contextlib.contextmanager
+def relay(model: str, address: str):
+    """The example's relay to a model at an address; gives its own address."""
+    secrets = {"AGENT_RELAY_TOKEN": "faces", "OPENAI_API_KEY": "behind the relay"}
+    command = [*program("node", "relay"), "--port", "0", model, address]
+    with subprocess.Popen(command, env=os.environ | secrets, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
 def output(command: list[str], environment: dict[str, str] | None = None) -> str:
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300, env=environment)
     return ended.stdout if ended.returncode == 0 else f"{ended.stdout}[exit code {ended.returncode}]\n"
@@ -188,6 +200,11 @@ def test() -> int:
         for face in PROGRAMS:
             got = output(program(face, "weather", "openai/tiny", address))
             tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
+        with relay("openai/tiny", address) as relayed:
+            os.environ["AGENT_RELAY_TOKEN"] = "faces"
+            for face in PROGRAMS:
+                got = output(program(face, "weather", "relay/openai/tiny", relayed))
+                tally.equal(f"{face} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
     readme = (ROOT / "README.md").read_text()
     for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:
         shown = path.read_text().rstrip()

@@ -22,7 +22,7 @@ pub struct agent_t {
 }
 
 /// A model by name, or as a JSON object.
-fn read_model(text: &str) -> Result<ModelSpec, Error> {
+pub(crate) fn read_model(text: &str) -> Result<ModelSpec, Error> {
     if text.trim_start().starts_with('{') { ModelSpec::from_json(text::parse(text, "model")?) } else { ModelSpec::parse(text) }
 }
 

@@ -8,6 +8,7 @@
 #![allow(clippy::missing_safety_doc)] // one contract for all pointers: agent.h, under OWNERSHIP, THREADS and TEXT
 
 pub mod agent;
+pub mod doctor;
 pub mod error;
 pub mod event;
 mod guard;

@@ -32,6 +32,10 @@ impl agent_messages_t {
         agent_messages_t { entries: messages.into_iter().map(entry).collect(), json: OnceLock::new() }
     }
 
+    pub(crate) fn shared(&self) -> Vec<Arc<Message>> {
+        self.entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
+    }
+
     pub(crate) fn list(&self) -> Vec<Message> {
         self.entries.iter().map(|entry| Message::clone(&entry.message)).collect()
     }

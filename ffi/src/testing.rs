@@ -4,10 +4,24 @@ use std::ffi::c_char;
 
 use agent_loop::{Error, testing};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::text;
+
+/// Events in an array, or one after the other.
+fn read(text: &str) -> Result<Vec<Value>, Error> {
+    let wrong = |e: serde_json::Error| Error::invalid_argument(format!("events is not JSON: {e}"));
+    let mut values = Vec::new();
+    for raw in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
+        values.push(text::parse(raw.map_err(wrong)?.get(), "events")?);
+    }
+    Ok(match values.as_mut_slice() {
+        [Value::Array(list)] => std::mem::take(list),
+        _ => values,
+    })
+}
 
 /// Checks the events of one run.
 #[unsafe(no_mangle)]
@@ -20,12 +34,7 @@ pub unsafe extern "C" fn agent_check_events(
     unsafe {
         guard(error, || {
             let text = text::required(events, length, "events")?;
-            let mut values = serde_json::Deserializer::from_str(text).into_iter().collect::<Result<Vec<Value>, _>>();
-            if let Ok([Value::Array(list)]) = values.as_deref_mut() {
-                values = Ok(std::mem::take(list));
-            }
-            let values = values.map_err(|e| Error::invalid_argument(format!("events is not JSON: {e}")))?;
-            testing::check_events(&values)?;
+            testing::check_events(&read(text)?)?;
             Ok(AGENT_OK)
         })
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use agent_loop::Error;
+use agent_loop::{Error, read_json};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -138,8 +138,9 @@ pub(crate) unsafe fn object(pointer: *const c_char, length: usize, name: &str) -
     }
 }
 
+/// JSON that a host wrote: halves of characters in it do not matter.
 pub(crate) fn parse(text: &str, name: &str) -> Result<Value, Error> {
-    serde_json::from_str(text).map_err(|e| Error::invalid_argument(format!("{name} is not JSON: {e}")))
+    read_json(text).map_err(|e| Error::invalid_argument(format!("{name} is {}", e.message())))
 }
 
 /// The text.

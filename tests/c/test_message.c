@@ -92,6 +92,83 @@ static void bad_messages_are_refused(void)
     CHECK(messages == NULL);
 }
 
+static void half_a_character_becomes_the_replacement_character(void)
+{
+    agent_messages_t *messages = NULL;
+
+    CHECK_OK(agent_messages_from_json("[{\"role\": \"user\", \"content\": \"cut \\ud83d, whole \\ud83d\\ude00\"}]",
+                                      AGENT_NTS, &messages, &error));
+    CHECK_TEXT(agent_messages_text(messages, 0, NULL), "cut \xEF\xBF\xBD, whole \xF0\x9F\x98\x80");
+    CHECK_OK(agent_messages_add_json(messages, "{\"role\": \"note\", \"\\udc00\": 1}", AGENT_NTS, &error));
+    CHECK_TEXT(agent_messages_json_at(messages, 1, NULL), "{\"role\":\"note\",\"\xEF\xBF\xBD\":1}");
+    agent_messages_free(messages);
+}
+
+/* ---- the doctor -------------------------------------------------------------------------------------------------- */
+
+/* A failed message with a call and its result, an orphan, a foreign id, and a call without a result. */
+#define SICK                                                                                          \
+    "[{\"role\": \"user\", \"content\": \"hi\"},"                                                     \
+    "{\"role\": \"assistant\", \"stop_reason\": \"error\","                                           \
+    " \"content\": [{\"type\": \"tool_call\", \"id\": \"f\", \"name\": \"t\"}]},"                      \
+    "{\"role\": \"tool_result\", \"tool_call_id\": \"f\", \"tool_name\": \"t\", \"content\": \"of nobody\"}," \
+    "{\"role\": \"assistant\", \"content\": [{\"type\": \"tool_call\", \"id\": \"a b\", \"name\": \"t\"}]}]"
+
+static void a_transcript_is_made_to_fit_a_model(void)
+{
+    agent_messages_t *messages = NULL, *repaired = NULL;
+    agent_text_t *repairs = NULL, *expected = NULL;
+
+    CHECK_OK(agent_messages_from_json(SICK, AGENT_NTS, &messages, &error));
+    CHECK_OK(agent_messages_repair(messages, "anthropic/claude-sonnet-4-5", AGENT_NTS, &repaired, &repairs, &error));
+    CHECK(agent_messages_count(messages) == 4);
+    CHECK(agent_messages_count(repaired) == 3);
+    CHECK_CONTAINS(agent_messages_json_at(repaired, 1, NULL), "\"id\":\"a_b\"");
+    CHECK_CONTAINS(agent_messages_json_at(repaired, 2, NULL), "\"tool_call_id\":\"a_b\"");
+    CHECK_TEXT(agent_messages_text(repaired, 2, NULL), "no result was recorded for this call");
+    CHECK_TEXT(agent_text_data(repairs, NULL),
+               "[{\"code\":\"failed_message\",\"message_index\":1,"
+               "\"text\":\"the message failed or was aborted; it was left out\"},"
+               "{\"code\":\"stray_result\",\"message_index\":2,"
+               "\"text\":\"the result answers no call \\\"f\\\" that is still open; it was left out\"},"
+               "{\"code\":\"call_id\",\"message_index\":3,\"content_index\":0,"
+               "\"text\":\"the call id \\\"a b\\\" became \\\"a_b\\\"\"},"
+               "{\"code\":\"missing_result\",\"message_index\":3,"
+               "\"text\":\"the call \\\"a b\\\" of t has no result; an error result says so\"}]");
+
+    /* a check says the same; what was repaired needs nothing more; and nobody has to want the list */
+    CHECK_OK(agent_messages_check(messages, "{\"provider\": \"anthropic\", \"id\": \"any\"}", AGENT_NTS, &expected, &error));
+    CHECK_TEXT(agent_text_data(expected, NULL), agent_text_data(repairs, NULL));
+    agent_text_free(expected);
+    CHECK_OK(agent_messages_check(repaired, "anthropic/claude-sonnet-4-5", AGENT_NTS, &expected, &error));
+    CHECK_TEXT(agent_text_data(expected, NULL), "[]");
+    agent_text_free(expected);
+    agent_text_free(repairs);
+    agent_messages_free(repaired);
+    CHECK_OK(agent_messages_repair(messages, "groq/any", AGENT_NTS, &repaired, NULL, &error));
+    agent_messages_free(repaired);
+    agent_messages_free(messages);
+}
+
+static void what_the_doctor_does_not_know_is_refused(void)
+{
+    agent_messages_t *messages = NULL, *repaired = NULL;
+    agent_text_t *repairs = NULL;
+
+    CHECK_OK(agent_messages_new(&messages, &error));
+    CHECK_FAILS(agent_messages_repair(messages, "gpt", AGENT_NTS, &repaired, &repairs, &error), AGENT_INVALID_ARGUMENT,
+                "model \"gpt\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
+    CHECK_FAILS(agent_messages_check(messages, "antropic/x", AGENT_NTS, &repairs, &error), AGENT_INVALID_ARGUMENT,
+                "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"?; for another server give base_url");
+    CHECK(repaired == NULL && repairs == NULL);
+    CHECK_NULL(agent_messages_repair(NULL, "groq/m", AGENT_NTS, &repaired, &repairs, &error), "messages");
+    CHECK_NULL(agent_messages_repair(messages, NULL, 0, &repaired, &repairs, &error), "model");
+    CHECK_NULL(agent_messages_repair(messages, "groq/m", AGENT_NTS, NULL, &repairs, &error), "repaired");
+    CHECK_NULL(agent_messages_check(messages, "groq/m", AGENT_NTS, NULL, &error), "repairs");
+    CHECK(repairs == NULL);
+    agent_messages_free(messages);
+}
+
 static void null_is_told(void)
 {
     agent_messages_t *messages = NULL;
@@ -120,6 +197,9 @@ int main(void)
     RUN(beyond_the_last_is_nothing);
     RUN(a_text_may_have_a_nul_inside);
     RUN(bad_messages_are_refused);
+    RUN(half_a_character_becomes_the_replacement_character);
+    RUN(a_transcript_is_made_to_fit_a_model);
+    RUN(what_the_doctor_does_not_know_is_refused);
     RUN(null_is_told);
     return end();
 }

@@ -11,7 +11,7 @@ import { MESSAGE, messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
-import type { AgentOptions, Halves, ModelOptions, OptionChanges, ThinkingLevel } from './options.js'
+import type { AgentOptions, Halves, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
 import { ERROR, isObject } from './shape.js'
@@ -263,7 +263,7 @@ export class Agent {
     return this.#native.model
   }
 
-  set model(model: string | ModelOptions) {
+  set model(model: string | ModelSpec) {
     this.setOptions({ model })
   }
 

@@ -19,7 +19,7 @@ import type {
   ToolResultMessage,
 } from './message.js'
 import type { NativeCall } from './native.js'
-import type { ModelOptions, ThinkingLevel } from './options.js'
+import type { ModelSpec, ThinkingLevel } from './options.js'
 import { RESULT as RUN_RESULT } from './run.js'
 import type { RunResult } from './run.js'
 import { ERROR, Shape, isObject } from './shape.js'
@@ -81,7 +81,7 @@ export interface TurnChange {
     tools?: readonly (Tool | string)[]
   }
   /** `provider/id`, or an object. */
-  model?: string | ModelOptions
+  model?: string | ModelSpec
   thinkingLevel?: ThinkingLevel
 }
 

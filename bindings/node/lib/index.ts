@@ -14,6 +14,7 @@
 
 export { Agent } from './agent.js'
 export type { Listener } from './callbacks.js'
+export * as doctor from './doctor.js'
 export * from './errors.js'
 export type * from './event.js'
 export type {
@@ -39,7 +40,7 @@ export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js
 export type {
   AgentOptions,
   HookOptions,
-  ModelOptions,
+  ModelSpec,
   Network,
   OptionChanges,
   QueueMode,

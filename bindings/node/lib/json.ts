@@ -8,7 +8,8 @@ import { invalidArgument } from './errors.js'
 export class NotJson extends Error {}
 
 /** @internal
- * The value's JSON text. `undefined` is null, as it is in arrays.
+ * The value's JSON text. `undefined` is null, as it is in arrays. Half a character stands in it as an escape; the engine reads
+ * U+FFFD.
  * @throws NotJson for what JSON would drop or change without a word: functions, symbols, big integers, NaN, maps, cycles.
  */
 export function jsonOf(value: unknown): string {
@@ -20,7 +21,7 @@ export function jsonOf(value: unknown): string {
     const message = String((error as Error)?.message ?? error)
     throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : message)
   }
-  return text === undefined ? 'null' : text.includes('\\ud') ? replaceLoneSurrogates(text) : text
+  return text ?? 'null'
 }
 
 /** @internal
@@ -78,9 +79,4 @@ function odd(value: unknown): string | undefined {
     default:
       return undefined
   }
-}
-
-/** Half a character cannot be sent to anybody; `JSON.stringify` writes it as an escape. */
-function replaceLoneSurrogates(text: string): string {
-  return text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\ufffd')
 }

@@ -4,11 +4,11 @@
 
 import { enter } from './bridge.js'
 import { native } from './native.js'
-import type { ModelOptions } from './options.js'
+import type { ModelSpec } from './options.js'
 import { Shape } from './shape.js'
 
 /** A model of the list. It can be given as an agent's `model`, as it is or changed. */
-export interface KnownModel extends ModelOptions {
+export interface KnownModel extends ModelSpec {
   label: string
   contextWindow: number
   maxOutputTokens: number

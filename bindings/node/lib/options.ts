@@ -21,13 +21,13 @@ import { Tool, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
 /** A model and what is known of it, where `provider/id` does not say enough. */
-export interface ModelOptions {
+export interface ModelSpec {
   provider: string
   id: string
   /** What people call it. */
   label?: string
   /** The wire format, where the provider's own is not meant. */
-  protocol?: string
+  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay'
   /** The server's address, with or without `/v1`. */
   baseUrl?: string
   headers?: Record<string, string>
@@ -35,14 +35,14 @@ export interface ModelOptions {
   project?: string
   /** Vertex AI's, a region or `global`, instead of `GOOGLE_CLOUD_LOCATION`. */
   location?: string
-  /** Azure's `api-version`. */
+  /** Azure's `api-version`, instead of `AZURE_OPENAI_API_VERSION`. */
   apiVersion?: string
   contextWindow?: number
   maxOutputTokens?: number
   /** What it can read. */
   input?: ('text' | 'image')[]
   /** Whether it thinks, or how: a word of the quirk `thinking`. */
-  thinking?: unknown
+  thinking?: boolean | string
   /** US dollars per million tokens. */
   cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
   /** What its server does differently; `docs/providers.md` has the names. */
@@ -90,7 +90,7 @@ export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined 
 /** The settings of runs. Times are in milliseconds; of a limit, 0 is none. */
 export interface Settings extends HookOptions {
   /** `provider/id`, or an object. */
-  model: string | ModelOptions
+  model: string | ModelSpec
   /** Answers instead of the model's server, whatever its name is. */
   provider?: Provider | undefined
   /** Functions around the execution of tools, the first outermost. */
@@ -99,6 +99,11 @@ export interface Settings extends HookOptions {
   baseUrl?: string | undefined
   /** Instead of the provider's environment variable. */
   apiKey?: string | undefined
+  /**
+   * Models that are asked, in this order, when the model fails before it said anything and no retry is left; each at its own address
+   * and with its own key.
+   */
+  fallbacks?: readonly (string | ModelSpec)[]
   /** For each request. */
   headers?: Record<string, string>
   /** 0 is sent as 0. */

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_loop::{CancellationToken, HookContext, MiddlewareCall, ToolContext};
+use agent_loop::{CancellationToken, HookContext, MiddlewareCall, ToolContext, read_json};
 use napi_derive::napi;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::bridge::{Link, Waiting};
 use crate::error::{Result, invalid_argument, thrown};
@@ -96,7 +96,7 @@ impl Call {
     /// Answers with a value in JSON.
     #[napi(catch_unwind)]
     pub fn respond(&self, value: String) {
-        let said = serde_json::from_str(&value).map_err(|error| format!("the answer is not JSON: {error}"));
+        let said = read_json(&value).map_err(|error| format!("the answer is {}", error.message()));
         self.answer(|waiting| give(waiting, said));
     }
 
@@ -110,7 +110,7 @@ impl Call {
     #[napi(catch_unwind)]
     pub fn update(&self, value: String) {
         if let Some(context) = self.work.tool() {
-            context.update(serde_json::from_str(&value).unwrap_or(Value::String(value)));
+            context.update(read_json(&value).unwrap_or(Value::String(value)));
         }
     }
 
@@ -121,9 +121,9 @@ impl Call {
         let Work::Middleware(call) = &self.work else {
             return Err(invalid_argument("next is for middleware"));
         };
-        let arguments: Map<String, Value> = match arguments {
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|_| invalid_argument(format!("next: expected an object of arguments, got {text}")))?,
+        let arguments = match arguments.map(|text| (read_json(&text), text)) {
+            Some((Ok(Value::Object(arguments)), _)) => arguments,
+            Some((_, text)) => return Err(invalid_argument(format!("next: expected an object of arguments, got {text}"))),
             None => call.arguments().clone(),
         };
         let (link, next) = (Arc::clone(&self.link), call.next(arguments));

@@ -7,6 +7,7 @@
 mod agent;
 mod bridge;
 mod call;
+pub mod doctor;
 pub mod error;
 mod event;
 pub mod hook;

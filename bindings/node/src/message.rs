@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Error, Message, Prompt, RunResult};
+use agent_loop::{Error, Message, Prompt, RunResult, read_json};
 use serde_json::Value;
 
 /// What JavaScript handed over as JSON text.
 ///
 /// # Errors
-/// `invalid_argument`: not JSON (the JavaScript half writes it, so this is for numbers out of range and the like).
+/// `invalid_argument`: not JSON (the JavaScript half writes it, so this is for numbers out of range and the like). Halves of
+/// characters, which `JSON.stringify` writes as escapes, become U+FFFD.
 pub(crate) fn read(what: &str, text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text).map_err(|e| Error::invalid_argument(format!("{what}: not JSON: {e}")))
+    read_json(text).map_err(|e| Error::invalid_argument(format!("{what}: {}", e.message())))
 }
 
 /// What a run is to start with.

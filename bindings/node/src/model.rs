@@ -117,9 +117,12 @@ impl Answer {
     #[napi(catch_unwind)]
     pub fn fail(&self, error: String) {
         if let Some(call) = self.last() {
-            let unread =
-                |why| Error::new(ErrorKind::Provider, format!("the provider failed with something that is no error: {why}"));
-            call.fail(serde_json::from_str(&error).unwrap_or_else(unread));
+            let unread = |why: String| {
+                Error::new(ErrorKind::Provider, format!("the provider failed with something that is no error: {why}"))
+            };
+            let read = message::read("error", &error).map_err(|e| e.to_string());
+            let read = read.and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()));
+            call.fail(read.unwrap_or_else(unread));
         }
     }
 }

@@ -80,7 +80,7 @@ impl Agent {
         options: &Bound<'_, PyDict>,
         provider: Option<(Py<PyAny>, bool)>,
     ) -> PyResult<Agent> {
-        let spec = ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(py, error))?;
+        let spec = model::spec(model)?;
         let core = CoreAgent::with_spec(spec.clone());
         let agent = Agent { core, host: Arc::default(), model: Mutex::new(spec), runtime: Mutex::default() };
         if let Some((function, blocking)) = provider {
@@ -95,7 +95,7 @@ impl Agent {
     fn set_options(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut named = Map::new();
         for (name, value) in options {
-            let name: String = name.extract()?;
+            let json::Text(name) = name.extract()?;
             match json::from_py(&value, &format!("option {name:?}")) {
                 Ok(value) => drop(named.insert(name, value)),
                 // A wrong name is the likelier mistake: said first, by an agent that nobody uses.
@@ -113,8 +113,8 @@ impl Agent {
     }
 
     /// Sets or, with None, takes out a hook: a function that is called with an `Asking`.
-    fn set_hook(&self, py: Python<'_>, name: &str, function: Option<Py<PyAny>>) -> PyResult<()> {
-        hook::set(&self.core, &self.host, hook::kind(py, name)?, function);
+    fn set_hook(&self, py: Python<'_>, name: json::Text, function: Option<Py<PyAny>>) -> PyResult<()> {
+        hook::set(&self.core, &self.host, hook::kind(py, &name.0)?, function);
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl Agent {
 
     /// Replaces the model, if the new one can be used.
     fn set_model(&self, py: Python<'_>, model: &Bound<'_, PyAny>) -> PyResult<()> {
-        let spec = ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(py, error))?;
+        let spec = model::spec(model)?;
         let mut present = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         self.core.set_model(spec.clone());
         if let Err(error) = self.core.check() {
@@ -169,14 +169,14 @@ impl Agent {
     fn start_alone(
         &self,
         py: Python<'_>,
-        system_prompt: String,
+        system_prompt: json::Text,
         messages: &Bound<'_, PyAny>,
         prompt: Option<&Bound<'_, PyAny>>,
         caller: &Bound<'_, Caller>,
     ) -> PyResult<Run> {
         let messages = owned(messages, "context: messages")?;
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
-        let context = Context { system_prompt, messages, tools: self.core.tools() };
+        let context = Context { system_prompt: system_prompt.0, messages, tools: self.core.tools() };
         self.begin(py, caller.get(), || match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.core),
             None => agent_loop::resume(&context, &self.core),

@@ -190,18 +190,18 @@ impl Asking {
         };
         match answer {
             Ok(answer) => self.answer(Ok(answer)),
-            Err(error) => self.fail(&error::text(py, &error)?),
+            Err(error) => self.answer(Err(error::text(py, &error)?)),
         }
         Ok(())
     }
 
-    fn fail(&self, message: &str) {
-        self.answer(Err(message.to_owned()));
+    fn fail(&self, message: json::Text) {
+        self.answer(Err(message.0));
     }
 
     /// Answers for a loop that runs no more.
     pub(crate) fn refuse(&self) {
-        self.fail(CLOSED);
+        self.answer(Err(CLOSED.to_owned()));
     }
 
     /// Has the mailbox get the number when nobody waits for the answer any more; true when that is so already.

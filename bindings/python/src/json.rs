@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, types::PyMappingMethods};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -12,6 +12,28 @@ use crate::message::Message;
 
 /// How deep lists and dicts may nest; as deep as serde_json reads.
 const DEPTH: usize = 127;
+
+/// A text argument; see [`utf8`].
+pub(crate) struct Text(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Text> {
+        Ok(Text(utf8(&value.to_owned().cast_into::<PyString>()?)?))
+    }
+}
+
+/// A text. Half a character alone (a lone surrogate) has no UTF-8 form: it becomes U+FFFD, as everywhere on the way to a model;
+/// two halves side by side become the character.
+fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
+    if let Ok(text) = text.to_str() {
+        return Ok(text.to_owned());
+    }
+    let units = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    let units: Vec<u16> = units.as_bytes().as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+    Ok(String::from_utf16_lossy(&units))
+}
 
 /// A Python value as JSON. Our own messages and content blocks count as JSON too, and a tuple as a list. `what` names the value
 /// in errors.
@@ -31,8 +53,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         if let Ok(text) = value.cast::<PyString>() {
-            // A lone surrogate has no UTF-8 form: it becomes the replacement character, as everywhere on the way to a model.
-            return Ok(Value::String(text.to_string_lossy().into_owned()));
+            return Ok(Value::String(utf8(text)?));
         }
         if value.is_instance_of::<PyNone>() {
             return Ok(Value::Null);
@@ -100,7 +121,7 @@ impl Reader<'_> {
             let why = format!("the key {} is not a str", key.repr()?);
             return Err(PyTypeError::new_err(self.wrong(&why)));
         };
-        let key = key.to_string_lossy().into_owned();
+        let key = utf8(key)?;
         self.path.push(key.clone());
         let item = self.read(item)?;
         self.path.pop();

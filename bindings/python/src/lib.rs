@@ -4,6 +4,7 @@
 
 mod agent;
 mod block;
+mod doctor;
 mod error;
 mod event;
 mod hook;
@@ -32,6 +33,7 @@ mod _native {
     use crate::{
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
+        doctor::{Repair, Repaired},
         event::{
             AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, Raw, Retry, TextDelta, TextEnd,
             TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
@@ -52,7 +54,12 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::{error::is_retryable, model::models, testing::check_events};
+    use crate::{
+        doctor::{check, repair},
+        error::is_retryable,
+        model::models,
+        testing::check_events,
+    };
 
     #[pymodule_export]
     const VERSION: &str = agent_loop::VERSION;

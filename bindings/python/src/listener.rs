@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::event::event;
 use crate::host::{Host, Shared};
+use crate::json::Text;
 use crate::mailbox::{CLOSED, Job};
 
 /// The engine's side of a Python function.
@@ -59,16 +60,16 @@ impl Telling {
 
     /// Answers for a loop that runs no more.
     pub(crate) fn refuse(&self) {
-        self.done(Some(CLOSED.to_owned()));
+        self.done(Some(Text(CLOSED.to_owned())));
     }
 
     /// Lets the run go on; `error` says why the listener failed.
     #[pyo3(signature = (error=None))]
-    fn done(&self, error: Option<String>) {
+    fn done(&self, error: Option<Text>) {
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(done) = done {
             // Nobody waits any more when the runtime is gone.
-            let _ = done.send(error.map_or(Ok(()), Err));
+            let _ = done.send(error.map_or(Ok(()), |error| Err(error.0)));
         }
     }
 }

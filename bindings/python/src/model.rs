@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{Agent as CoreAgent, CancellationToken, ModelCall as CoreCall, ModelRequest as CoreRequest};
+use agent_loop::{Agent as CoreAgent, CancellationToken, ModelCall as CoreCall, ModelRequest as CoreRequest, ModelSpec};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,6 +19,11 @@ use crate::{json, runtime};
 #[pyfunction]
 pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     json::to_dict(py, &agent_loop::models())
+}
+
+/// A model's name, or what is known of it in a dict.
+pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
+    ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(model.py(), error))
 }
 
 /// Has a Python function answer for every model of the agent. `blocking`: it is plain, and gets a thread.

@@ -193,15 +193,15 @@ impl Call {
     }
 
     /// Answers that the call failed.
-    fn fail(&self, message: &str) {
+    fn fail(&self, message: json::Text) {
         if let Some(pending) = self.take() {
-            pending.fail(message);
+            pending.fail(message.0);
         }
     }
 
     /// Answers for a loop that runs no more.
     pub(crate) fn refuse(&self) {
-        self.fail(CLOSED);
+        self.fail(json::Text(CLOSED.to_owned()));
     }
 
     /// Has the mailbox get the number when the run no longer waits for the answer; true when that is so already.

@@ -226,13 +226,18 @@ impl Agent {
         Ok(())
     }
 
-    /// Finds out now whether the model can be used: provider, protocol, address, script. Runs do this by themselves.
+    /// Finds out now whether the model and the fallbacks can be used: provider, protocol, address, script. Runs do this by
+    /// themselves.
     ///
     /// # Errors
     /// `invalid_argument`: says what is wrong.
     pub fn check(&self) -> Result<(), Error> {
         let mut state = self.state();
         let resolved = state.resolve()?;
+        for (i, Fallback { spec, .. }) in state.fallbacks.iter().enumerate() {
+            let named = |e: Error| Error::invalid_argument(format!("option \"fallbacks\": [{i}]: {}", e.message()));
+            state.resolve_spec(spec, None).map_err(named)?;
+        }
         if state.runtime.is_some() {
             state.resolved = Some(resolved);
         }

@@ -291,7 +291,7 @@ impl State {
         }
     }
 
-    fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
+    pub(super) fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
         if let Some(function) = &self.provider {
             return Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) }));
         }

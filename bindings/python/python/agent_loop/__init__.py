@@ -73,6 +73,7 @@ from ._native import (
     UserMessage,
     models,
 )
+from . import doctor
 from .agent import Agent
 from .errors import (
     AbortedError,
@@ -129,6 +130,7 @@ __all__ = [
     "Cost",
     "CustomMessage",
     "Diagnostic",
+    "doctor",
     "Event",
     "Failure",
     "HookContext",

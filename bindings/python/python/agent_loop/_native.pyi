@@ -4,7 +4,7 @@ Messages, blocks, events and results are frozen. What they show is converted whe
 copies.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context
 from types import TracebackType
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, final
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, final
 from typing_extensions import Self, disjoint_base
 
 from .errors import AgentError
-from .options import _ThinkingLevel
+from .options import _JsonObject, _Model, _ThinkingLevel
 from .tools import Tool
 
 __all__ = [
@@ -48,6 +48,8 @@ __all__ = [
     "Payload",
     "Pending",
     "Raw",
+    "Repair",
+    "Repaired",
     "ResponseHead",
     "Retry",
     "Run",
@@ -78,9 +80,11 @@ __all__ = [
     "Undelivered",
     "Usage",
     "UserMessage",
+    "check",
     "check_events",
     "is_retryable",
     "models",
+    "repair",
 ]
 
 VERSION: Final[str]
@@ -725,20 +729,64 @@ class ModelRequest:
         """The configured key, or what `get_api_key` gave. Not in `to_dict`."""
     def to_dict(self) -> dict[str, Any]: ...
 
+# ---- the doctor -----------------------------------------------------------------------------------------------------------
+
+@final
+class Repair:
+    """One thing that was done to a transcript, or would have to be."""
+
+    __match_args__: ClassVar[tuple[Literal["code"], Literal["text"]]]
+    @property
+    def code(self) -> str:
+        """A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`, `call_id`,
+        `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped` or `misplaced_block`."""
+    @property
+    def message_index(self) -> int:
+        """Which message of the transcript, from 0."""
+    @property
+    def content_index(self) -> int | None:
+        """Which of its blocks, from 0, where it was one."""
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class Repaired:
+    """A transcript that fits, and what was done to it."""
+
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["repairs"]]]
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Those that needed no repair are shared."""
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """In the order of the transcript."""
+
+def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
+    """The transcript made to fit the model, which is given as for `Agent`.
+
+    Failed messages are left out, with the results of their calls; each call has one result, right behind its message; ids of calls,
+    thinking, signatures and images are such as the model takes. Messages of an application's own roles are left out without a word.
+    `InvalidArgumentError` for a message or a model that is none."""
+
+def check(messages: Sequence[Message | _JsonObject], model: _Model) -> list[Repair]:
+    """What `repair` would do: empty when the transcript fits."""
+
 # ---- behind the package's own classes -------------------------------------------------------------------------------------
 
 @final
 class Agent:
     def __new__(
         cls,
-        model: str | Mapping[str, Any],
+        model: _Model,
         options: dict[str, Any],
         provider: tuple[Callable[[ModelCall], Any], bool] | None = None,
     ) -> Self: ...
     def set_options(self, options: dict[str, Any]) -> None: ...
     def set_hook(self, name: str, function: Callable[[Asking], Any] | None) -> None: ...
     def add_middleware(self, function: Callable[[Passing], Any]) -> None: ...
-    def set_model(self, model: str | Mapping[str, Any]) -> None: ...
+    def set_model(self, model: _Model) -> None: ...
     def set_tools(self, tools: list[Tool]) -> None: ...
     def start(self, prompt: Any, quiet: bool, caller: Caller) -> Run: ...
     def resume(self, quiet: bool, caller: Caller) -> Run: ...

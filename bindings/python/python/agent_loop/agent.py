@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._native import AssistantMessage, Event, Message, RunResult, Subscription
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Prompt, _ThinkingLevel
+    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Model, _Prompt, _ThinkingLevel
 
 
 class Agent:
@@ -29,8 +29,8 @@ class Agent:
     print(result.text)
     ```
 
-    `model` is `provider/id`, or a dict `{"provider", "id", "protocol", "base_url", "headers", "cost", …}`. The options, all by
-    keyword; None is the default:
+    `model` is `provider/id`, or a dict with the fields of `ModelSpec`: `{"provider", "id", "protocol", "base_url", "headers", "project",
+    "location", "api_version", "thinking", "cost", "quirks", …}`. The options, all by keyword; None is the default:
 
     What the model gets
     - `system_prompt`: what it is told first
@@ -44,6 +44,8 @@ class Agent:
     Where it is
     - `base_url`: the server's address, with or without `/v1`, instead of the provider's own; a key is then optional
     - `api_key`: instead of the provider's environment variable
+    - `fallbacks`: models (names or dicts) that are asked, in this order, when the model fails before it said anything and no retry
+      is left; each at its own address and with its own key
     - `headers`: for each request
     - `network`: the way there, if it is not a direct one: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
       "roots", "resolve"}`; without it, the environment's proxy variables count
@@ -87,7 +89,7 @@ class Agent:
     {"stop_reason", "usage"}}`. What it raises is the answer's error, of kind `provider` if it is no `AgentError`. An abort closes it.
     """
 
-    def __init__(self, model: str | _JsonObject, **options: Unpack[AgentOptions]) -> None:
+    def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
         tools, middleware, provider = given.pop("tools", None), given.pop("middleware", None), given.pop("provider", None)
         self._abort_grace_ms = 1000
@@ -254,7 +256,7 @@ class Agent:
         return self._native.model
 
     @model.setter
-    def model(self, model: str | _JsonObject) -> None:
+    def model(self, model: _Model) -> None:
         self._native.set_model(model)
 
     @property

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._native import Message
-    from .options import _JsonObject, _Prompt, RunOptions
+    from .options import _JsonObject, _Model, _Prompt, RunOptions
     from .runs import Run
     from .tools import Tool
 
@@ -35,7 +35,7 @@ class Context:
 
 
 def run(
-    context: Context | Mapping[str, Any], prompts: _Prompt, *, model: str | _JsonObject, **options: Unpack[RunOptions]
+    context: Context | Mapping[str, Any], prompts: _Prompt, *, model: _Model, **options: Unpack[RunOptions]
 ) -> Run:
     """Runs prompts over a context, which stays as it is; starts at once.
 
@@ -53,7 +53,7 @@ def run(
     return start(context, prompts, model, options)
 
 
-def resume(context: Context | Mapping[str, Any], *, model: str | _JsonObject, **options: Unpack[RunOptions]) -> Run:
+def resume(context: Context | Mapping[str, Any], *, model: _Model, **options: Unpack[RunOptions]) -> Run:
     """Goes on with a context as it stands, adding no message; see `run`.
 
     `InvalidStateError` when it has no message, or ends with the model's answer.
@@ -62,7 +62,7 @@ def resume(context: Context | Mapping[str, Any], *, model: str | _JsonObject, **
 
 
 def start(
-    context: Context | Mapping[str, Any], prompts: _Prompt | None, model: str | _JsonObject, options: Mapping[str, Any]
+    context: Context | Mapping[str, Any], prompts: _Prompt | None, model: _Model, options: Mapping[str, Any]
 ) -> Run:
     if not isinstance(context, Context):
         for name in context:

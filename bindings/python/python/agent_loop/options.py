@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     _QueueMode: TypeAlias = Literal["one_at_a_time", "all"]
     _JsonObject: TypeAlias = Mapping[str, Any]
     _Prompt: TypeAlias = str | _JsonObject | Message | Sequence[_JsonObject | Message | ContentBlock]
+    _Model: TypeAlias = str | "ModelSpec" | _JsonObject
     _Messages: TypeAlias = Sequence[Message | _JsonObject]
     _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
     _Poll: TypeAlias = (
@@ -45,6 +46,49 @@ if TYPE_CHECKING:
         Callable[[ModelRequest], _Pieces | Awaitable[_Pieces]]
         | Callable[[ModelRequest, ModelContext], _Pieces | Awaitable[_Pieces]]
     )
+
+
+class Prices(TypedDict, total=False):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+class _Named(TypedDict):
+    provider: str
+    id: str
+
+
+class ModelSpec(_Named, total=False):
+    """A model and what is known of it, where `provider/id` does not say enough. `docs/providers.md` tells more."""
+
+    label: str | None
+    """What people call it."""
+    protocol: Literal["anthropic", "openai_responses", "openai_chat", "gemini", "relay"] | None
+    """The wire format, where the provider's own is not meant."""
+    base_url: str | None
+    """The server's address, with or without `/v1`."""
+    headers: Mapping[str, str]
+    project: str | None
+    """Vertex AI's, instead of `GOOGLE_CLOUD_PROJECT`."""
+    location: str | None
+    """Vertex AI's, a region or `global`, instead of `GOOGLE_CLOUD_LOCATION`."""
+    api_version: str | None
+    """Azure's `api-version`, instead of `AZURE_OPENAI_API_VERSION`."""
+    context_window: int | None
+    max_output_tokens: int | None
+    input: Sequence[Literal["text", "image"]] | None
+    """What it can read."""
+    thinking: bool | str | None
+    """Whether it thinks, or how: a word of the quirk `thinking`."""
+    cost: Prices | None
+    quirks: Mapping[str, Any]
+    """What its server does differently, by name."""
+    script: Sequence[Any] | None
+    """The answers of a `scripted` model."""
 
 
 class Network(TypedDict, total=False):
@@ -64,6 +108,7 @@ class Settings(TypedDict, total=False):
 
     base_url: str | None
     api_key: str | None
+    fallbacks: Sequence[_Model] | None
     headers: Mapping[str, str] | None
     thinking_level: _ThinkingLevel | None
     thinking_budgets: Mapping[str, int] | None

@@ -11,11 +11,21 @@ use crate::usage::{StopReason, Usage};
 
 pub(super) struct Reader {
     provider: String,
+    /// Thinking that has begun and said nothing yet: a run tells only at its end whether it is redacted.
+    silent: Vec<u32>,
 }
 
 impl Reader {
     pub(super) fn new(provider: &str) -> Reader {
-        Reader { provider: provider.to_owned() }
+        Reader { provider: provider.to_owned(), silent: Vec::new() }
+    }
+
+    /// Begins the block, if it is thinking that has not begun yet.
+    fn begin(&mut self, key: u32, redacted: bool, out: &mut Vec<Delta>) {
+        if let Some(at) = self.silent.iter().position(|silent| *silent == key) {
+            self.silent.swap_remove(at);
+            out.push(Delta::Start { key, block: BlockStart::Thinking { redacted } });
+        }
     }
 
     fn done(&self, event: Event) -> Result<Delta, Error> {
@@ -57,15 +67,20 @@ impl Decoder for Reader {
         let start = match event.kind.as_str() {
             "text_delta" | "thinking_delta" | "tool_call_delta" | "toolcall_delta" => {
                 if !event.delta.is_empty() {
+                    self.begin(key, false, out);
                     out.push(Delta::Append { key, text: event.delta });
                 }
                 return Ok(true);
             }
             "text_start" => Some(BlockStart::Text),
-            "thinking_start" => Some(BlockStart::Thinking { redacted: event.proof.redacted }),
+            "thinking_start" => {
+                self.silent.push(key);
+                None
+            }
             "tool_call_start" | "toolcall_start" => Some(BlockStart::ToolCall { id: event.id, name: event.name }),
             "text_end" | "thinking_end" | "tool_call_end" | "toolcall_end" => {
-                let Proof { signature, .. } = event.block.unwrap_or(event.proof);
+                let Proof { signature, redacted } = event.block.unwrap_or(event.proof);
+                self.begin(key, redacted, out);
                 out.extend(signature.map(|signature| Delta::Signature { key, signature }));
                 out.push(Delta::End { key });
                 return Ok(true);

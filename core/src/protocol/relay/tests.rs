@@ -77,6 +77,18 @@ fn a_message_is_read_from_the_events_of_a_run_in_either_spelling() {
 }
 
 #[test]
+fn hidden_thinking_stays_hidden() {
+    let frames = [
+        json!({ "type": "thinking_start", "content_index": 0 }),
+        json!({ "type": "thinking_end", "content_index": 0, "block": { "thinking": "", "signature": "data", "redacted": true } }),
+        json!({ "type": "done", "stop_reason": "stop" }),
+    ];
+    let (deltas, _) = trial().decode(&frames);
+    let start = Delta::Start { key: 0, block: BlockStart::Thinking { redacted: true } };
+    assert_eq!(deltas[..2], [start, Delta::Signature { key: 0, signature: "data".into() }]);
+}
+
+#[test]
 fn how_a_stream_may_fail() {
     let error = |frames: &[Value]| trial().decode(frames).1.unwrap_err();
     let given = json!({ "type": "error", "error": { "kind": "overloaded", "message": "busy", "retryable": true } });

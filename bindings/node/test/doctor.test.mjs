@@ -1,0 +1,57 @@
+// The doctor: transcripts made to fit a model.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { doctor } from 'agent-loop'
+
+import { says, scripted } from './helpers.mjs'
+
+const call = (id) => ({ type: 'tool_call', id, name: 't', arguments: {} })
+
+test('a failed message, an orphan and a foreign id are put right, and told', () => {
+  const transcript = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', stopReason: 'error', content: [call('f')] },
+    { role: 'tool_result', toolCallId: 'f', toolName: 't', content: 'of nobody' },
+    { role: 'note', by: 'me' },
+    { role: 'assistant', content: [call('a b')] },
+  ]
+  const { messages, repairs } = doctor.repair(transcript, 'anthropic/claude-sonnet-4-5')
+  assert.deepEqual(messages.map((message) => message.role), ['user', 'assistant', 'tool_result'])
+  assert.equal(messages[1].content[0].id, 'a_b')
+  assert.deepEqual([messages[2].toolCallId, messages[2].isError], ['a_b', true])
+  assert.deepEqual(repairs.map(({ code, messageIndex, contentIndex }) => [code, messageIndex, contentIndex]), [
+    ['failed_message', 1, undefined],
+    ['stray_result', 2, undefined],
+    ['call_id', 4, 0],
+    ['missing_result', 4, undefined],
+  ])
+  assert.equal(repairs[2].text, 'the call id "a b" became "a_b"')
+  assert.equal(JSON.stringify(repairs[2]), '{"code":"call_id","message_index":4,"content_index":0,"text":"the call id \\"a b\\" became \\"a_b\\""}')
+
+  assert.deepEqual(doctor.check(transcript, { provider: 'anthropic', id: 'any' }), repairs)
+  assert.deepEqual(doctor.check(messages, 'anthropic/claude-sonnet-4-5'), [])
+})
+
+test("an agent's own messages and their canonical JSON are taken, too", async () => {
+  const agent = scripted([says('hello')])
+  await agent.prompt('hi')
+  const { messages, repairs } = doctor.repair(agent.messages, 'groq/m')
+  assert.deepEqual([messages, repairs], [[...agent.messages], []])
+  assert.deepEqual(doctor.check(JSON.parse(JSON.stringify(agent.messages)), 'groq/m'), [])
+})
+
+test('a model or messages that are none', () => {
+  for (const [messages, model, text] of [
+    [[], 'gpt', /^model "gpt": expected "provider\/id"/],
+    [[], { provider: 'groq', id: 'm', qirks: {} }, /^unknown model field "qirks"; did you mean "quirks"\?$/],
+    [[], { provider: 'groq', id: 'm', quirks: { callIds: 'none' } }, /^model: quirks: call_ids: unknown variant `none`/],
+    [[{ role: 'user' }], 'groq/m', 'messages: [0]: user message: missing field `content`'],
+    ['hi', 'groq/m', 'messages: expected an array of messages, got "hi"'],
+  ]) {
+    const expected = { name: 'InvalidArgumentError', message: text }
+    assert.throws(() => doctor.repair(messages, model), expected)
+    assert.throws(() => doctor.check(messages, model), expected)
+  }
+})

@@ -1,0 +1,108 @@
+//! Transcripts made to fit a model.
+
+use std::sync::Arc;
+
+use agent_loop::Message as CoreMessage;
+use agent_loop::doctor::{self, Fit};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::block::match_args;
+use crate::error::raised;
+use crate::message::{from_py, messages as to_py};
+use crate::{json, model};
+
+/// One thing that was done to a transcript, or would have to be.
+#[pyclass(frozen, module = "agent_loop.doctor")]
+pub(crate) struct Repair(doctor::Repair);
+
+#[pymethods]
+impl Repair {
+    #[classattr]
+    fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        match_args(py, &["code", "text"])
+    }
+
+    #[getter]
+    fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    #[getter]
+    fn message_index(&self) -> usize {
+        self.0.message_index
+    }
+
+    #[getter]
+    fn content_index(&self) -> Option<usize> {
+        self.0.content_index
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Repair>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        json::repr(py, "Repair", &self.0, &[])
+    }
+}
+
+/// A transcript that fits, and what was done to it.
+#[pyclass(frozen, module = "agent_loop.doctor")]
+pub(crate) struct Repaired(doctor::Repaired);
+
+#[pymethods]
+impl Repaired {
+    #[classattr]
+    fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        match_args(py, &["messages", "repairs"])
+    }
+
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        to_py(py, &self.0.messages)
+    }
+
+    #[getter]
+    fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.repairs.iter().cloned().map(Repair))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Repaired>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        // The messages would fill the screen.
+        format!("<Repaired: {} messages, {} repairs>", self.0.messages.len(), self.0.repairs.len())
+    }
+}
+
+/// The transcript made to fit the model.
+#[pyfunction]
+pub(crate) fn repair(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Repaired> {
+    let (transcript, fit) = read(messages, model)?;
+    Ok(Repaired(doctor::repair(&transcript, &fit)))
+}
+
+/// What would have to be done to the transcript so that it fits.
+#[pyfunction]
+pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Vec<Repair>> {
+    let (transcript, fit) = read(messages, model)?;
+    Ok(doctor::check(&transcript, &fit).into_iter().map(Repair).collect())
+}
+
+fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Fit)> {
+    let transcript = from_py(messages, "messages")?;
+    let fit = Fit::of(&model::spec(model)?).map_err(|error| raised(model.py(), error))?;
+    Ok((transcript, fit))
+}

@@ -1,0 +1,134 @@
+// A model behind your own server: its key stays here, clients have a token. `node relay.mjs [--port N] MODEL [BASE_URL]`
+//
+// MODEL is `provider/id`, or a JSON object. The token is AGENT_RELAY_TOKEN, here and at the clients, whose model is
+// `relay/provider/id` with the address that this prints as base URL. What goes over the wire is described in the engine's
+// `core/src/protocol/relay/mod.rs`.
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+
+import { resume, tool } from 'agent-loop'
+
+/** What clients may set. Keys, headers and addresses are not among it. */
+const OPTIONS = {
+  temperature: 'temperature',
+  max_tokens: 'maxTokens',
+  stop_sequences: 'stopSequences',
+  tool_choice: 'toolChoice',
+  session_id: 'sessionId',
+  thinking_level: 'thinkingLevel',
+  thinking_budgets: 'thinkingBudgets',
+}
+const MOST_BYTES = 32_000_000
+
+const { token, port, model, baseUrl } = readArguments()
+const name = typeof model === 'string' ? model : `${model.provider}/${model.id}`
+// One turn, as the loop is the client's; and no retries, as the client has its own.
+const settings = { model, baseUrl, maxTurns: 1, maxRetries: 0 }
+const maker = await findMaker()
+
+const server = createServer(async (request, response) => {
+  try {
+    if (request.method !== 'POST' || request.url !== '/api/stream') throw refusal(404, 'there is only POST /api/stream')
+    if (!isOurToken(request.headers.authorization)) throw refusal(401, 'the token is wrong; it is the AGENT_RELAY_TOKEN of the relay')
+    const run = start(await readBody(request))
+    response.once('close', () => run.abort())
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    await pipeline(answerOf(run), response)
+  } catch (error) {
+    // Once the answer has begun, this is only that nobody listens any more.
+    if (response.headersSent) return
+    response.writeHead(error.status ?? 400, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { type: error.kind ?? 'invalid_request', message: error.message } }))
+  }
+})
+server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+
+/** Who makes the answers, as their messages say it. An aborted run tells that as well, and asks nobody. */
+async function findMaker() {
+  const run = resume({ messages: [{ role: 'user', content: 'Who?' }] }, { ...settings, signal: AbortSignal.abort() })
+  for await (const { type, message } of run) {
+    if (type === 'message_start') return { provider: message.provider, protocol: message.protocol, model: message.model }
+  }
+}
+
+/** Starts what a client asks for. Whatever is wrong with that is thrown here, before the answer begins. */
+function start({ model, context, options = {} }) {
+  const asked = `${model?.provider}/${model?.id}`
+  if (asked !== name) throw refusal(404, `there is no model ${asked} here, only ${name}`)
+  const { system_prompt: systemPrompt, messages = [], tools = [] } = context ?? {}
+  // To the client they are the relay's; those who made them get their signatures back only as their own.
+  const isOurs = ({ protocol, model }) => protocol === 'relay' && model === name
+  const ours = messages.map((message) => (isOurs(message) ? { ...message, ...maker } : message))
+  const chosen = Object.entries(OPTIONS).filter(([theirs]) => theirs in options)
+  return resume(
+    { systemPrompt, messages: ours, tools: tools.map(offered) },
+    { ...settings, ...Object.fromEntries(chosen.map(([theirs, option]) => [option, options[theirs]])) },
+  )
+}
+
+/** A tool of the client's: the model may call it, and the client runs it. */
+function offered({ name, description, parameters }) {
+  return tool({
+    name,
+    description,
+    parameters,
+    execute() {
+      throw new Error('the client runs its tools itself')
+    },
+  })
+}
+
+/** The answer's events, as the lines of an event stream. */
+async function* answerOf(run) {
+  yield line({ type: 'start' })
+  for await (const event of run) {
+    if (/^(text|thinking|tool_call)_/.test(event.type)) yield line(event)
+    if (event.type !== 'message_end') continue
+    const { stop_reason, raw_stop_reason, response_id, usage, error } = event.message.toJSON()
+    yield line(error ? { type: 'error', error, usage } : { type: 'done', stop_reason, raw_stop_reason, response_id, usage })
+    // Leaving the loop ends the run, before it gets to the tools.
+    return
+  }
+}
+
+function line(event) {
+  return `data: ${JSON.stringify(event)}\n\n`
+}
+
+async function readBody(request) {
+  const chunks = []
+  let size = 0
+  for await (const chunk of request) {
+    if ((size += chunk.length) > MOST_BYTES) throw refusal(413, `the request has more than ${MOST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString())
+}
+
+/** Takes as long for a wrong token as for the right one. */
+function isOurToken(authorization = '') {
+  const hash = (text) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(hash(authorization), hash(`Bearer ${token}`))
+}
+
+function refusal(status, message) {
+  return Object.assign(new Error(message), { status })
+}
+
+function readArguments() {
+  const token = process.env.AGENT_RELAY_TOKEN
+  try {
+    const { values, positionals } = parseArgs({ options: { port: { type: 'string', default: '8787' } }, allowPositionals: true })
+    const [model, baseUrl, ...more] = positionals
+    if (token && model && more.length === 0) {
+      return { token, port: Number(values.port), model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl }
+    }
+  } catch {
+    // An unknown option, or a model that is no JSON.
+  }
+  console.error('usage: AGENT_RELAY_TOKEN=... relay [--port N] MODEL [BASE_URL]')
+  process.exit(2)
+}

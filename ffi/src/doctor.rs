@@ -1,0 +1,79 @@
+//! Transcripts made to fit a model.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use agent_loop::doctor::{self, Fit, Repair};
+use agent_loop::{Error, Message};
+
+use crate::agent::read_model;
+use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::guard::guard;
+use crate::handle::{borrow, hand_out, wanted};
+use crate::message::agent_messages_t;
+use crate::text::{self, agent_text_t};
+
+/// The transcript, and what it is to fit.
+///
+/// # Safety
+/// `messages` is a list or null; `model` and `length` as in [`text::required`].
+unsafe fn read(
+    messages: *const agent_messages_t,
+    model: *const c_char,
+    length: usize,
+) -> Result<(Vec<Arc<Message>>, Fit), Error> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let transcript = borrow(messages, "messages")?.shared();
+        Ok((transcript, Fit::of(&read_model(text::required(model, length, "model")?)?)?))
+    }
+}
+
+fn report(repairs: &[Repair]) -> agent_text_t {
+    // Nothing in a repair can fail to serialise.
+    agent_text_t::new(serde_json::to_string(repairs).unwrap_or_default())
+}
+
+/// Makes a transcript fit a model.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_repair(
+    messages: *const agent_messages_t,
+    model: *const c_char,
+    length: usize,
+    repaired: *mut *mut agent_messages_t,
+    repairs: *mut *mut agent_text_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let (transcript, fit) = read(messages, model, length)?;
+            let out = wanted(repaired, "repaired")?;
+            let done = doctor::repair(&transcript, &fit);
+            hand_out(out, agent_messages_t::new(done.messages));
+            if !repairs.is_null() {
+                hand_out(repairs, report(&done.repairs));
+            }
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Says what would have to be done to a transcript.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_check(
+    messages: *const agent_messages_t,
+    model: *const c_char,
+    length: usize,
+    repairs: *mut *mut agent_text_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let (transcript, fit) = read(messages, model, length)?;
+            hand_out(wanted(repairs, "repairs")?, report(&doctor::check(&transcript, &fit)));
+            Ok(AGENT_OK)
+        })
+    }
+}
