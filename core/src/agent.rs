@@ -26,7 +26,7 @@ use crate::run::inbox::{Inbox, Which};
 use crate::run::{AbortHandle, Run, RunShared};
 use crate::scope::Scope;
 pub use looped::{Context, resume, run, start_aborted};
-pub(crate) use state::Offered;
+pub(crate) use state::{Offered, Other};
 use state::{Source, State};
 
 /// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.

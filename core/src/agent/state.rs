@@ -18,13 +18,10 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::tool::{Middleware, Tool, ToolSet};
 
-/// A model, or why it cannot be used.
-pub(crate) type Usable = Result<Arc<dyn Model>, Error>;
-
 /// What a turn is made with, as it stood when the turn began.
 pub(crate) struct Offered {
     /// The model, or why it cannot be used.
-    pub(crate) model: Usable,
+    pub(crate) model: Result<Arc<dyn Model>, Error>,
     /// `provider/id`, also of a model that cannot be used.
     pub(crate) model_name: String,
     pub(crate) tools: ToolSet,
@@ -32,6 +29,8 @@ pub(crate) struct Offered {
     pub(crate) descriptions: Arc<Vec<ToolDescription>>,
     pub(crate) settings: Settings,
     pub(crate) api_key: Option<String>,
+    /// Whether the model is served where the agent's own is; else neither its key nor what looks like one goes there.
+    pub(crate) at_home: bool,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) middleware: Arc<Vec<Middleware>>,
 }
@@ -179,6 +178,7 @@ impl Agent {
             descriptions,
             settings: state.settings.clone(),
             api_key: state.api_key.clone(),
+            at_home: true,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
         }
@@ -194,25 +194,33 @@ impl Agent {
     }
 
     /// Another model, for a while.
-    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Arc<dyn Model>, Error> {
-        // The agent's address is that of its own model.
-        self.state().resolve_spec(spec, None)
+    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Other, Error> {
+        let state = self.state();
+        let base_url = state.address_for(spec);
+        Ok(Other { model: state.resolve_spec(spec, base_url)?, at_home: state.is_at_home(spec) })
     }
 
     /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
-    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Usable)> {
+    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Result<Other, Error>)> {
         let mut state = self.state();
         let Fallback { spec, resolved } = state.fallbacks.get(number)?;
-        let name = spec.name();
+        let (name, at_home) = (spec.name(), state.is_at_home(spec));
         let model = match resolved {
             Some(model) => Ok(Arc::clone(model)),
-            None => state.resolve_spec(spec, None),
+            None => state.resolve_spec(spec, state.address_for(spec)),
         };
         if let (Ok(model), Some(fallback)) = (&model, state.fallbacks.get_mut(number)) {
             fallback.resolved = Some(Arc::clone(model));
         }
-        Some((name, model))
+        Some((name, model.map(|model| Other { model, at_home })))
     }
+}
+
+/// A model that is not the agent's own.
+pub(crate) struct Other {
+    pub(crate) model: Arc<dyn Model>,
+    /// Whether it is served where the agent's own is, so that the agent's key is for it, too.
+    pub(crate) at_home: bool,
 }
 
 /// What models are told of these tools.
@@ -226,6 +234,12 @@ fn describe(tools: &ToolSet) -> Arc<Vec<ToolDescription>> {
 }
 
 impl Offered {
+    /// Takes another model.
+    pub(crate) fn take_model(&mut self, other: &Other) {
+        self.model = Ok(Arc::clone(&other.model));
+        self.at_home = other.at_home;
+    }
+
     /// Keeps the tools of these names only.
     pub(crate) fn keep_tools(&mut self, names: &[String]) {
         self.tools.keep(names);
@@ -289,6 +303,26 @@ impl State {
             (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
             (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref()),
         }
+    }
+
+    /// The address given for the agent's own model.
+    fn own_address(&self) -> Option<&str> {
+        match &self.model {
+            Source::Spec(own) => self.base_url.as_deref().or(own.base_url.as_deref()),
+            Source::Own(_) => self.base_url.as_deref(),
+        }
+    }
+
+    /// Whether another model is served where the agent's own is: by the same provider, at no other address.
+    fn is_at_home(&self, spec: &ModelSpec) -> bool {
+        let own = self.model_name();
+        own.split_once('/').is_some_and(|(provider, _)| provider == spec.provider)
+            && (spec.base_url.is_none() || spec.base_url.as_deref() == self.own_address())
+    }
+
+    /// The agent's address, where it is another model's, too.
+    fn address_for(&self, spec: &ModelSpec) -> Option<&str> {
+        self.own_address().filter(|_| self.is_at_home(spec))
     }
 
     pub(super) fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {

@@ -15,7 +15,7 @@ use crate::lone;
 use crate::protocol::Target;
 use crate::provider::credential::{GoogleToken, google_token};
 use crate::provider::known::Place;
-use crate::provider::{ModelSpec, Served, failure};
+use crate::provider::{ModelSpec, Served, failure, is_credential};
 use crate::transport::client::{Client, Response};
 use crate::transport::retry::demand;
 use crate::transport::sse::{Frame, Splitter};
@@ -118,8 +118,7 @@ impl HttpModel {
 
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
         let credential = self.credential(request).await?;
-        let of_keys = |name: &str| ["auth", "key", "token", "cookie"].iter().any(|word| name.to_ascii_lowercase().contains(word));
-        let headers = self.spec.headers.iter().chain(&request.options.headers).filter(|(name, _)| of_keys(name));
+        let headers = self.spec.headers.iter().chain(&request.options.headers).filter(|(name, _)| is_credential(name));
         let in_headers =
             headers.filter_map(|(_, value)| value.as_str()).flat_map(|value| [value, value.trim_start_matches("Bearer ")]);
         let secrets: Vec<&str> = credential.key.as_deref().into_iter().chain(in_headers).collect();

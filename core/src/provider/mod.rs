@@ -369,3 +369,9 @@ pub(crate) fn check_headers(what: &str, headers: Option<&Value>) -> Result<(), E
         Some(_) => Err(Error::invalid_argument(format!("{what}: expected an object of texts"))),
     }
 }
+
+/// Whether a header of this name may hold what authenticates.
+pub(crate) fn is_credential(header: &str) -> bool {
+    let header = header.to_ascii_lowercase();
+    ["auth", "key", "token", "cookie", "secret"].iter().any(|word| header.contains(word))
+}

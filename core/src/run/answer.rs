@@ -125,7 +125,10 @@ impl Driver {
         let message = format!("{from} failed ({error}); {to} is asked instead");
         let data = Box::new(json!({ "from": from, "to": to, "error": error }));
         self.emit(EventData::Diagnostic { code: "fallback".into(), message, data }).await;
-        self.offered.model = model;
+        match model {
+            Ok(other) => self.offered.take_model(&other),
+            Err(error) => self.offered.model = Err(error),
+        }
         true
     }
 

@@ -10,14 +10,14 @@ use super::hooks::Unanswered;
 use super::inbox::{Inbox, Which};
 use super::machine::{Fact, Machine, Step};
 use super::{Interruption, RunShared};
-use crate::agent::{Agent, Offered};
+use crate::agent::{Agent, Offered, Other};
 use crate::clock::Clock;
 use crate::doctor::Repair;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::hook::{HookKind, RunTask, TurnSummary};
 use crate::message::Message;
-use crate::model::{BoxFuture, Model, ThinkingLevel};
+use crate::model::{BoxFuture, ThinkingLevel};
 use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::tool::{Replies, Reply, catch_panic};
@@ -48,7 +48,7 @@ pub(super) struct Changes {
     /// The messages the model sees; those that the run adds are appended.
     pub(super) messages: Option<Vec<Arc<Message>>>,
     pub(super) tools: Option<Vec<String>>,
-    pub(super) model: Option<Arc<dyn Model>>,
+    pub(super) model: Option<Other>,
     pub(super) thinking_level: Option<ThinkingLevel>,
 }
 
@@ -304,8 +304,8 @@ impl Driver {
         if let Some(names) = tools {
             offered.keep_tools(names);
         }
-        if let Some(model) = model {
-            offered.model = Ok(Arc::clone(model));
+        if let Some(other) = model {
+            offered.take_model(other);
         }
         if let Some(level) = thinking_level {
             offered.settings.thinking_level = *level;

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookKind, Payload};
 use crate::model::{Model, ModelRequest};
+use crate::provider::is_credential;
 
 impl Driver {
     /// What is asked, and whom.
@@ -32,20 +33,22 @@ impl Driver {
         };
         self.tell_repairs(repairs, &fit).await;
         let provider = model.info().provider.to_owned();
-        // The configured key is for the configured provider; another one has its own.
-        let configured = self.offered.model_name.split_once('/').is_some_and(|(configured, _)| configured == provider);
-        let mut api_key = self.offered.api_key.clone().filter(|_| configured);
+        // The agent's key, and headers that may hold one, are for the server of its own model.
+        let at_home = self.offered.at_home;
+        let mut api_key = self.offered.api_key.clone().filter(|_| at_home);
         if let Some(hook) = &hooks.get_api_key {
             api_key = self.ask(HookKind::GetApiKey, hook, provider.clone()).await?.or(api_key);
         }
         let settings = &self.offered.settings;
+        let mut options = settings.model.clone();
+        options.headers.retain(|name, _| at_home || !is_credential(name));
         let mut request = ModelRequest {
             model: format!("{provider}/{}", model.info().id),
             system_prompt: settings.system_prompt.clone(),
             messages,
             tools: Arc::clone(&self.offered.descriptions),
             thinking_level: settings.thinking_level,
-            options: settings.model.clone(),
+            options,
             api_key,
             raw_events: settings.raw_events,
             wants_response: hooks.on_response.is_some(),

@@ -92,7 +92,8 @@ fn hidden_thinking_stays_hidden() {
 fn how_a_stream_may_fail() {
     let error = |frames: &[Value]| trial().decode(frames).1.unwrap_err();
     let given = json!({ "type": "error", "error": { "kind": "overloaded", "message": "busy", "retryable": true } });
-    assert_eq!((error(&[given.clone()]).kind(), error(&[given]).retryable()), (ErrorKind::Overloaded, true));
+    let given = error(&[given]);
+    assert_eq!((given.kind(), given.retryable()), (ErrorKind::Overloaded, true));
     let plain = error(&[json!({ "type": "error", "reason": "error", "errorMessage": "no luck" })]);
     assert_eq!(plain.to_string(), "server: relay sent an error: no luck");
     assert_eq!(error(&[json!({ "type": "start" })]).kind(), ErrorKind::StreamTruncated);
