@@ -3,6 +3,7 @@
 mod abort;
 mod agent;
 mod calls;
+mod fallbacks;
 mod model;
 mod network;
 mod properties;

@@ -1,0 +1,75 @@
+//! The chain of models for a turn whose model fails, over HTTP: who is asked, with which key, in which format.
+
+use agent_loop::{Agent, ErrorKind, Message, ModelSpec};
+use agent_mock::{Answer, Failure, Mock, Script, Speech};
+use serde_json::json;
+
+fn fails() -> Mock {
+    Mock::start(Script::new().strict().answer(Answer::error(Failure::Quota).times(9)))
+}
+
+fn answers() -> Mock {
+    Mock::start(Script::new().strict().answer(Answer::message(Speech::text("Here.")).times(9)))
+}
+
+fn spec(provider: &str, id: &str, base_url: Option<&str>) -> ModelSpec {
+    let mut spec = ModelSpec::parse(&format!("{provider}/{id}")).unwrap();
+    spec.base_url = base_url.map(str::to_owned);
+    spec
+}
+
+#[tokio::test]
+async fn another_provider_is_asked_in_its_own_format_without_the_agents_key() {
+    let (first, second) = (fails(), Mock::start(Script::new().answer(Answer::message(Speech::text("Here.")))));
+    let agent = Agent::new("openai/gpt-5").unwrap().base_url(&first.url()).api_key("sk-first").header("x-api-key", "sk-header");
+    let agent = agent.header("x-team", "blue").fallbacks(vec![spec("anthropic", "claude-x", Some(&second.url()))]);
+    let result = agent.prompt("go").await.unwrap();
+    assert_eq!(result.text, "Here.");
+    let Message::Assistant(message) = &*result.messages[1] else { panic!("no answer") };
+    assert_eq!(
+        (message.provider.as_str(), message.protocol.as_str(), message.model.as_str()),
+        ("anthropic", "anthropic", "claude-x")
+    );
+    let asked = &second.requests()[0];
+    assert_eq!(asked.path, "/v1/messages");
+    let all = format!("{asked:?}");
+    assert!(!all.contains("sk-first") && !all.contains("sk-header"), "{all}");
+    assert_eq!(asked.headers.get("x-team").map(String::as_str), Some("blue"));
+}
+
+#[tokio::test]
+async fn another_model_of_the_same_server_is_asked_there_with_the_same_key() {
+    let mock = Mock::start(
+        Script::new().strict().answer(Answer::error(Failure::NotFound)).answer(Answer::message(Speech::text("Here."))),
+    );
+    let agent =
+        Agent::new("openai/new").unwrap().base_url(&mock.url()).api_key("sk-1").fallbacks(vec![spec("openai", "old", None)]);
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.");
+    let asked = mock.requests();
+    let models: Vec<_> = asked.iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(models, [json!("new"), json!("old")]);
+    assert!(asked.iter().all(|request| request.headers.get("authorization").is_some_and(|key| key == "Bearer sk-1")));
+}
+
+#[tokio::test]
+async fn each_turn_begins_with_the_agents_own_model() {
+    let (first, second) = (fails(), answers());
+    let agent = Agent::new("openai/m").unwrap().base_url(&first.url()).api_key("k");
+    let mut other = spec("groq", "n", Some(&second.url()));
+    other.headers.insert("authorization".into(), json!("Bearer k2"));
+    let agent = agent.fallbacks(vec![other]);
+    for _ in 0..2 {
+        assert_eq!(agent.prompt("go").await.unwrap().text, "Here.");
+    }
+    assert_eq!((first.requests().len(), second.requests().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn the_last_failure_is_the_runs() {
+    let first = fails();
+    let agent = Agent::new("openai/m").unwrap().base_url(&first.url()).api_key("k");
+    let agent = agent.fallbacks(vec![spec("nobody", "x", None), spec("openai", "n", None)]);
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Quota, "an unusable model in the chain is passed over: {error}");
+    assert_eq!(first.requests().len(), 2);
+}
