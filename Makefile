@@ -22,7 +22,7 @@ endif
 .PHONY: demo test lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
 
 help:
-	@echo "make demo [FACE=rust|c|zig|python|node] [API=anthropic|openai] [MODEL=provider/id]   a conversation with a tool"
+	@echo "make demo [FACE=rust|c|zig|python|node] [API=chat|responses|anthropic|switch] [MODEL=provider/id]   a conversation with a tool"
 	@echo "make test      all tests in all languages"
 	@echo "make lint      formatting and lints"
 	@echo "make bench     what the engine costs, beside a bare HTTP client"

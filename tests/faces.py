@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The calculator conversation through every face of the library.
 
-    faces.py demo [--face rust|c|zig|python|node] [--api anthropic|openai]    plays it and prints the transcripts
-    faces.py test                                                            plays it and compares
+    faces.py demo [--face rust|c|zig|python|node] [--api chat|responses|anthropic|switch]    plays it and prints the transcripts
+    faces.py test                                                                            plays it and compares
 
 `demo` and the first part of `test` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo`
 talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in every
@@ -12,11 +12,13 @@ language, byte for byte, run id, times and durations aside. The programs must ha
 import argparse
 import contextlib
 import difflib
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROFILE = os.environ.get("PROFILE", "ci")
@@ -28,6 +30,14 @@ PROGRAMS = {
     "zig": [str(ROOT / "target" / "zig" / "{name}")],
     "python": [str(ROOT / "target" / "python-venv" / "bin" / "python"), str(ROOT / "examples" / "python" / "{name}.py")],
     "node": ["node", str(ROOT / "examples" / "node" / "{name}.mjs")],
+}
+# The models by which the tiny server is asked in each of its formats; `switch` changes the vendor in mid-conversation.
+RESPONSES = '{"provider": "openai", "id": "tiny", "protocol": "openai_responses"}'
+APIS = {
+    "chat": ["openai/tiny"],
+    "responses": [RESPONSES],
+    "anthropic": ["anthropic/tiny"],
+    "switch": ["anthropic/tiny", RESPONSES],
 }
 TRANSCRIPT = """\
 User: What is 15 multiplied by 23?
@@ -58,6 +68,12 @@ def program(face: str, name: str, *arguments: str) -> list[str]:
     return [part.format(name=name) for part in PROGRAMS[face]] + list(arguments)
 
 
+def at(server: str, api: str) -> list[str]:
+    """What the calculator is called with."""
+    first, *second = APIS[api]
+    return [first, server, *second]
+
+
 def demo(faces: list[str], apis: list[str]) -> int:
     model = os.environ.get("MODEL")
     server = os.environ.get("AGENT_LLAMA_URL")
@@ -66,8 +82,8 @@ def demo(faces: list[str], apis: list[str]) -> int:
         return 2
     worst = 0
     for face in faces:
-        for target in [[model]] if model else [[f"{api}/tiny", server] for api in apis]:
-            print(f"==== {face}, {' '.join(target)}", flush=True)
+        for api, target in [("", [model])] if model else [(api, at(server, api)) for api in apis]:
+            print(f"==== {face}, {api + ': ' if api else ''}{' '.join(target)}", flush=True)
             worst = max(worst, subprocess.run(program(face, "calculator", *target)).returncode)
             print(flush=True)
     return worst
@@ -77,7 +93,11 @@ class Tally:
     """Counts checks, and shows what differs where one fails."""
 
     def __init__(self) -> None:
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.skipped = 0
+
+    def skip(self, what: str) -> None:
+        self.skipped += 1
+        print(f"skipped {what}")
 
     def equal(self, what: str, got: str, wanted: str) -> None:
         if got == wanted:
@@ -112,32 +132,84 @@ def relay(model: str, address: str):
             server.terminate()
 
 
-def output(command: list[str]) -> str:
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
+def output(command: list[str], environment: dict[str, str] | None = None) -> str:
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300, env=environment)
     return ended.stdout if ended.returncode == 0 else f"{ended.stdout}[exit code {ended.returncode}]\n"
+
+
+# A model of each kind that the examples are for; the strict server takes any key.
+MODELS = [
+    "anthropic/claude-sonnet-4-5",
+    "google/gemini-2.5-flash",
+    "google-vertex/claude-sonnet-4-5@20250929",
+    "google-vertex/gemini-2.5-flash",
+    "openai/gpt-5",
+]
+
+
+def examples(tally: Tally) -> None:
+    """The same programs with Claude and Gemini, directly and on Vertex, against the strict server; with keys, against the real ones."""
+    with mock("examples") as address, tempfile.TemporaryDirectory() as folder:
+        credentials = pathlib.Path(folder) / "credentials.json"
+        credentials.write_text(json.dumps({
+            "type": "service_account",
+            "client_email": "examples@made-up.iam.gserviceaccount.com",
+            "private_key": (ROOT / "core" / "src" / "provider" / "credential" / "test-key.pem").read_text(),
+            "token_uri": f"{address}/token",
+        }))
+        environment = os.environ | {
+            "ANTHROPIC_API_KEY": "key", "GEMINI_API_KEY": "key", "OPENAI_API_KEY": "key",
+            "GOOGLE_APPLICATION_CREDENTIALS": str(credentials),
+            "GOOGLE_CLOUD_PROJECT": "made-up", "GOOGLE_CLOUD_LOCATION": "europe-west1",
+        }
+        for model in MODELS:
+            got = output(program("rust", "simple", model, address), environment)
+            # Prices are the vendor's at its own address; Vertex's prices hold wherever it is reached.
+            tally.equal(f"simple asks {model}", re.sub(r", \$[0-9.]+", "", got), "So it is.\n[2000 tokens]\n")
+            got = output(program("rust", "calculator", model, address), environment)
+            tally.equal(f"calculator asks {model}", got, TRANSCRIPT)
+        for model, other in zip(MODELS, MODELS[1:] + MODELS[:1]):
+            got = output(program("rust", "multi_turn", model, address, other), environment)
+            wanted = f"User: My name is Ada. Remember it.\n{model}: So it is.\nUser: What is my name?\n{other}: Ada.\n"
+            tally.equal(f"multi_turn changes from {model} to {other}", got, f"{wanted}User: Spell it backwards.\n{other}: adA\n[6 messages]\n")
+    real = {
+        "anthropic/claude-haiku-4-5": ["ANTHROPIC_API_KEY"],
+        "google/gemini-2.5-flash": ["GEMINI_API_KEY"],
+        "google-vertex/gemini-2.5-flash": ["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"],
+        "google-vertex/claude-haiku-4-5": ["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"],
+    }
+    for model, variables in real.items():
+        if all(os.environ.get(name) for name in variables):
+            said = output(program("rust", "simple", model))
+            tally.equal(f"simple asks the real {model}", re.sub(r"(?s).+\n\[\d+ tokens.*\]\n", "answered", said), "answered")
+            roles = output(program("rust", "calculator", model)).splitlines()[-1:]
+            tally.equal(f"calculator asks the real {model}", "".join(roles)[:34], "Conversation: user, assistant, tool"[:34])
+        else:
+            tally.skip(f"the real {model}: {' and '.join(variables)} not set")
 
 
 def test() -> int:
     tally = Tally()
     server = os.environ["AGENT_LLAMA_URL"]
     for face in PROGRAMS:
-        for api in ("anthropic", "openai"):
+        for api in APIS:
             for base in (server, f"{server}/v1"):
-                got = output(program(face, "calculator", f"{api}/tiny", base))
+                got = output(program(face, "calculator", *at(base, api)))
                 tally.equal(f"{face} plays the conversation over {api} at {base.removeprefix(server) or '/'}", got, TRANSCRIPT)
     with mock("weather") as address:
         for face in PROGRAMS:
             got = output(program(face, "weather", "openai/tiny", address))
             tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
         with relay("openai/tiny", address) as relayed:
-            os.environ["AGENT_RELAY_TOKEN"] = "faces"
+            environment = os.environ | {"AGENT_RELAY_TOKEN": "faces"}
             for face in PROGRAMS:
-                got = output(program(face, "weather", "relay/openai/tiny", relayed))
+                got = output(program(face, "weather", "relay/openai/tiny", relayed), environment)
                 tally.equal(f"{face} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
     readme = (ROOT / "README.md").read_text()
     for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:
         shown = path.read_text().rstrip()
         tally.equal(f"the README shows {path.relative_to(ROOT)}", shown if f"\n{shown}\n```" in readme else "", shown)
+    examples(tally)
     steer = (ROOT / "tests" / "c" / "steer.json").read_text()
     for face in PROGRAMS:
         tally.equal(f"{face} is steered", output(program(face, "steer", steer)), (ROOT / "tests" / "c" / "steer.txt").read_text())
@@ -150,7 +222,7 @@ def test() -> int:
             for pattern, same in VARYING:
                 got = pattern.sub(same, got)
             tally.equal(f"{face} tells the events of {story.name}", got, wanted)
-    print(f"{tally.passed} passed, {tally.failed} failed, 0 skipped")
+    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 
 
@@ -158,11 +230,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["demo", "test"])
     parser.add_argument("--face", choices=list(PROGRAMS))
-    parser.add_argument("--api", choices=["anthropic", "openai"])
+    parser.add_argument("--api", choices=list(APIS))
     options = parser.parse_args()
     if options.what == "test":
         return test()
-    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else ["openai", "anthropic"])
+    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else list(APIS))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ pub(crate) use self::results::result_text;
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
 use crate::provider::quirks::CallIds;
-use crate::provider::{ModelSpec, Served};
+use crate::provider::{self, ModelSpec, Served};
 
 /// What a transcript is to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,9 @@ impl Fit {
         if spec.provider == "scripted" {
             return Ok(Fit::plain(spec, "scripted"));
         }
-        Ok(Fit::served(spec, &Served::of(spec, None, &|name| std::env::var(name).ok())?))
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let spec = provider::completed(spec, None, &variable)?;
+        Ok(Fit::served(&spec, &Served::of(&spec, None, &variable)?))
     }
 
     /// Of a model that takes messages as they are.

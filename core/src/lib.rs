@@ -68,7 +68,7 @@ pub use listener::{Listener, Subscription};
 pub use lone::read_json;
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{
-    BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelCall, ModelInfo, ModelOptions, ModelRequest, ProviderFn,
+    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, Model, ModelCall, ModelInfo, ModelOptions, ModelRequest, ProviderFn,
     ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
 pub use names::{Spelling, nearest};

@@ -182,7 +182,7 @@ pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>
     if text.trim().is_empty() {
         return (Map::new(), None);
     }
-    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&escape_again(text)));
+    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&mended(text)));
     match parsed {
         Ok(Value::Object(arguments)) => (arguments, None),
         _ => (Map::new(), Some(text.to_owned())),
@@ -190,7 +190,7 @@ pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>
 }
 
 /// The text with raw control characters and invalid escapes inside its strings escaped, and lone surrogate escapes replaced.
-pub(crate) fn escape_again(text: &str) -> String {
+fn mended(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut in_string = false;
     let mut chars = text.char_indices();

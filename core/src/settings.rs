@@ -101,6 +101,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "stop_sequences",
     "tool_choice",
     "session_id",
+    "cache_retention",
     "max_turns",
     "tool_execution",
     "max_parallel_tools",
@@ -151,6 +152,10 @@ impl Settings {
                 self.model.tool_choice = read(value, spelled, wanted, None)?;
             }
             "session_id" => self.model.session_id = read(value, spelled, "text", None)?,
+            "cache_retention" => {
+                let wanted = "\"short\", \"long\" or \"none\"";
+                self.model.cache_retention = read(value, spelled, wanted, default.model.cache_retention)?;
+            }
             "steering_mode" => self.steering_mode = read(value, spelled, MODES, default.steering_mode)?,
             "follow_up_mode" => self.follow_up_mode = read(value, spelled, MODES, default.follow_up_mode)?,
             "steering_policy" => {

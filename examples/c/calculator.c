@@ -1,7 +1,8 @@
 /*
- * A conversation with a tool: calculator [--events] MODEL [BASE_URL]
+ * A conversation with a tool: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]
  *
- * MODEL is provider/id, or a JSON object. --events prints each event's JSON instead of the transcript.
+ * A model is provider/id, or a JSON object. SECOND_MODEL takes over for the second prompt. --events prints each
+ * event's JSON instead of the transcript.
  */
 
 #include <agent.h>
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
     bool as_events = argc > 1 && strcmp(argv[1], "--events") == 0;
     int first = as_events ? 2 : 1;
     const char *model = argv[first], *base_url = model ? argv[first + 1] : NULL;
+    const char *second_model = base_url ? argv[first + 2] : NULL;
     agent_runtime_t *runtime = NULL;
     agent_tool_t *tool = NULL;
     agent_t *agent = NULL;
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
     bool ok = false;
 
     if (!model) {
-        fputs("usage: calculator [--events] MODEL [BASE_URL]\n", stderr);
+        fputs("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n", stderr);
         return 2;
     }
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
@@ -158,7 +160,12 @@ int main(int argc, char **argv)
         || (base_url && agent_set_json(agent, "{\"temperature\": 0}", AGENT_NTS, &error) < 0))
         print_error(error);
     else
-        ok = ask(agent, "What is 15 multiplied by 23?", as_events) && ask(agent, "Now divide that by 5", as_events);
+        ok = ask(agent, "What is 15 multiplied by 23?", as_events);
+    if (ok && second_model && agent_set_model(agent, second_model, AGENT_NTS, &error) < 0) {
+        print_error(error);
+        ok = false;
+    }
+    ok = ok && ask(agent, "Now divide that by 5", as_events);
     if (ok && !as_events)
         print_roles(agent);
 

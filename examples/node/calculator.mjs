@@ -1,6 +1,7 @@
-// A conversation with a tool: `node calculator.mjs [--events] MODEL [BASE_URL]`
+// A conversation with a tool: `node calculator.mjs [--events] MODEL [BASE_URL [SECOND_MODEL]]`
 //
-// MODEL is `provider/id`, or a JSON object. `--events` prints each event's JSON instead of the transcript.
+// A model is `provider/id`, or a JSON object. SECOND_MODEL takes over for the second prompt. `--events` prints each
+// event's JSON instead of the transcript.
 
 import { parseArgs } from 'node:util'
 
@@ -64,14 +65,15 @@ function show(event) {
   }
 }
 
-const [model, baseUrl, asEvents] = readArguments()
+const { asEvents, model, baseUrl, secondModel } = readArguments()
 try {
   const agent = new Agent({
-    model: model.startsWith('{') ? JSON.parse(model) : model,
+    model,
     tools: [calculator],
     ...(baseUrl && { baseUrl, temperature: 0 }),
   })
   await ask(agent, 'What is 15 multiplied by 23?', asEvents)
+  if (secondModel) agent.model = secondModel
   await ask(agent, 'Now divide that by 5', asEvents)
   if (!asEvents) console.log(`Conversation: ${agent.messages.map((message) => message.role).join(', ')}`)
 } catch (error) {
@@ -82,10 +84,14 @@ try {
 function readArguments() {
   try {
     const { values, positionals } = parseArgs({ options: { events: { type: 'boolean' } }, allowPositionals: true })
-    if (positionals.length === 1 || positionals.length === 2) return [positionals[0], positionals[1], values.events]
+    const readModel = (model) => (model?.startsWith('{') ? JSON.parse(model) : model)
+    const [model, baseUrl, secondModel, ...rest] = positionals
+    if (model && rest.length === 0) {
+      return { asEvents: values.events, model: readModel(model), baseUrl, secondModel: readModel(secondModel) }
+    }
   } catch {
-    // An unknown option.
+    // An unknown option, or a model that is not JSON.
   }
-  console.error('usage: calculator [--events] MODEL [BASE_URL]')
+  console.error('usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]')
   process.exit(2)
 }

@@ -1,6 +1,7 @@
-"""A conversation with a tool: `python calculator.py [--events] MODEL [BASE_URL]`
+"""A conversation with a tool: `python calculator.py [--events] MODEL [BASE_URL [SECOND_MODEL]]`
 
-MODEL is `provider/id`, or a JSON object. `--events` prints each event's JSON instead of the transcript.
+A model is `provider/id`, or a JSON object. SECOND_MODEL takes over for the second prompt. `--events` prints each
+event's JSON instead of the transcript.
 """
 
 import argparse
@@ -67,26 +68,33 @@ async def ask(agent: Agent, prompt: str, as_events: bool) -> None:
         await run.result()
 
 
-async def main(model: str, base_url: str | None, as_events: bool) -> None:
+def read_model(model: str) -> str | dict:
+    return json.loads(model) if model.startswith("{") else model
+
+
+async def main(model: str, base_url: str | None, second_model: str | None, as_events: bool) -> None:
     agent = Agent(
-        json.loads(model) if model.startswith("{") else model,
+        read_model(model),
         tools=[calculator],
         base_url=base_url,
         temperature=0 if base_url else None,
     )
     await ask(agent, "What is 15 multiplied by 23?", as_events)
+    if second_model:
+        agent.model = read_model(second_model)
     await ask(agent, "Now divide that by 5", as_events)
     if not as_events:
         print("Conversation:", ", ".join(message.role for message in agent.messages))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(usage="calculator [--events] MODEL [BASE_URL]")
+    parser = argparse.ArgumentParser(usage="calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]")
     parser.add_argument("--events", action="store_true")
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("base_url", metavar="BASE_URL", nargs="?")
+    parser.add_argument("second_model", metavar="SECOND_MODEL", nargs="?")
     options = parser.parse_args()
     try:
-        asyncio.run(main(options.model, options.base_url, options.events))
+        asyncio.run(main(options.model, options.base_url, options.second_model, options.events))
     except AgentError as error:
         sys.exit(f"{error.kind}: {error}")

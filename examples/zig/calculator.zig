@@ -1,6 +1,7 @@
-//! A conversation with a tool: calculator [--events] MODEL [BASE_URL]
+//! A conversation with a tool: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]
 //!
-//! MODEL is provider/id, or a JSON object. --events prints each event's JSON instead of the transcript.
+//! A model is provider/id, or a JSON object. SECOND_MODEL takes over for the second prompt. --events prints each
+//! event's JSON instead of the transcript.
 
 const std = @import("std");
 const c = @import("agent");
@@ -128,7 +129,7 @@ fn printError(failure: ?*const c.agent_error_t) void {
     std.debug.print("{s}: {s}\n", .{ kind, c.agent_error_message(failure, null) });
 }
 
-fn converse(talk: *Conversation, model: [:0]const u8, base_url: ?[:0]const u8) !void {
+fn converse(talk: *Conversation, model: [:0]const u8, base_url: ?[:0]const u8, second_model: ?[:0]const u8) !void {
     var runtime: ?*c.agent_runtime_t = null;
     _ = try talk.check(c.agent_runtime_new(null, 0, &runtime, &talk.failure));
     defer c.agent_runtime_free(runtime);
@@ -146,6 +147,9 @@ fn converse(talk: *Conversation, model: [:0]const u8, base_url: ?[:0]const u8) !
     _ = try talk.check(c.agent_add_tool(talk.agent, tool, &talk.failure));
 
     try talk.ask("What is 15 multiplied by 23?");
+    if (second_model) |second| {
+        _ = try talk.check(c.agent_set_model(talk.agent, second.ptr, second.len, &talk.failure));
+    }
     try talk.ask("Now divide that by 5");
     if (!talk.as_events) try talk.showRoles();
 }
@@ -155,7 +159,7 @@ pub fn main(init: std.process.Init) !u8 {
     const as_events = args.len > 0 and std.mem.eql(u8, args[0], "--events");
     if (as_events) args = args[1..];
     if (args.len == 0) {
-        std.debug.print("usage: calculator [--events] MODEL [BASE_URL]\n", .{});
+        std.debug.print("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n", .{});
         return 2;
     }
 
@@ -163,7 +167,8 @@ pub fn main(init: std.process.Init) !u8 {
     var stdout: std.Io.File.Writer = .initStreaming(.stdout(), init.io, &buffer);
     var talk: Conversation = .{ .out = &stdout.interface, .as_events = as_events };
     defer c.agent_error_free(talk.failure);
-    converse(&talk, args[0], if (args.len > 1) args[1] else null) catch |err| switch (err) {
+    const base_url = if (args.len > 1) args[1] else null;
+    converse(&talk, args[0], base_url, if (args.len > 2) args[2] else null) catch |err| switch (err) {
         error.CallFailed, error.RunFailed => return 1, // it was printed
         error.WriteFailed => return err,
     };

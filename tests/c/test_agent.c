@@ -57,6 +57,7 @@ static void bad_options_are_refused_and_change_nothing(void)
     CHECK_OPTION("{\"temperature\": \"hot\"}", "option \"temperature\": expected a number, got \"hot\"");
     CHECK_OPTION("{\"max_turns\": -1}", "option \"max_turns\": expected a whole number of turns (0 for no limit), got -1");
     CHECK_OPTION("{\"tool_execution\": \"serial\"}", "option \"tool_execution\": expected \"parallel\" or \"sequential\", got \"serial\"");
+    CHECK_OPTION("{\"cache_retention\": \"ever\"}", "option \"cache_retention\": expected \"short\", \"long\" or \"none\", got \"ever\"");
     CHECK_OPTION("{\"api_key\": 5}", "option \"api_key\": expected text");
     CHECK_OPTION("{\"headers\": {\"x\": 1}}", "option \"headers\": x: expected text");
     CHECK_OPTION("{\"system_prompt\": \"new\", \"messages\": [{}]}",

@@ -4,7 +4,7 @@
     AGENT_LLAMA=real with_server.py -- python3 record.py
     with_server.py -- python3 record.py --check
 
-Plays the calculator conversation, and the greeting without tools, on both endpoints with requests as the engine makes them, and
+Plays the calculator conversation, and the greeting without tools, on all three endpoints with requests as the engine makes them, and
 keeps every body byte for byte. It stops if the server does not say what the conversation is, so that a bad recording cannot
 slip in. With --check it writes nothing, and the server may be the one that plays the recordings. recorded/scenario.json tells
 agent-mock which file answers what.
@@ -100,6 +100,35 @@ class Messages:
         return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
+class Responses:
+    """OpenAI's Responses."""
+
+    name, path = "responses", "/v1/responses"
+    request = {"model": "tiny", "stream": True, "store": False, "temperature": 0}
+    tools = [{"type": "function", "name": "calculator", "description": DESCRIPTION, "parameters": SCHEMA, "strict": False}]
+
+    @staticmethod
+    def read(events):
+        text, call = "", None
+        for event in events:
+            if event["type"] == "response.output_text.delta":
+                text += event["delta"]
+            elif event["type"] == "response.output_item.done" and event["item"]["type"] == "function_call":
+                call = (event["item"]["call_id"], event["item"]["name"], event["item"]["arguments"])
+        return text, call
+
+    @staticmethod
+    def called(identity, name, arguments, result):
+        return [
+            {"type": "function_call", "call_id": identity, "name": name, "arguments": arguments},
+            {"type": "function_call_output", "call_id": identity, "output": result},
+        ]
+
+    @staticmethod
+    def said(text):
+        return {"type": "message", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+
+
 def fetch(path, request):
     """The body of the answer, undone of its chunks and of nothing else."""
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(os.environ["AGENT_LLAMA_URL"]).netloc, timeout=30)
@@ -125,7 +154,7 @@ def expect(where, got, wanted):
 
 def record(api):
     def ask(name, messages, **tools):
-        body = fetch(api.path, api.request | {"messages": messages} | tools)
+        body = fetch(api.path, api.request | {"input" if api is Responses else "messages": messages} | tools)
         return f"{api.name}_{name}.sse", body, *api.read(events_of(body))
 
     bodies = {}
@@ -154,7 +183,7 @@ def main(arguments):
     check = arguments == ["--check"]
     if "AGENT_LLAMA_URL" not in os.environ or (not check and os.environ.get("AGENT_LLAMA") != "real"):
         raise SystemExit("record.py: no real server; run it as: AGENT_LLAMA=real with_server.py -- python3 record.py")
-    bodies = record(Chat) | record(Messages)
+    bodies = record(Chat) | record(Messages) | record(Responses)
     for file, body in bodies.items():  # written only when all of them are right
         if not check:
             (RECORDED / file).write_bytes(body)

@@ -36,7 +36,7 @@ fn what_is_wrong_with_a_model_is_said() {
     );
     let error = check(json!("nobody/x"));
     assert!(error.starts_with("model \"nobody/x\": unknown provider \"nobody\"; known are anthropic, openai, "), "{error}");
-    assert!(error.ends_with(", openai-compatible, scripted; for another server give base_url"), "{error}");
+    assert!(error.ends_with(", openai-compatible, relay, scripted; for another server give base_url"), "{error}");
     assert_eq!(
         check(json!({ "provider": "p", "id": "x", "base_url": "localhost:8080" })),
         "base_url \"localhost:8080\": localhost is not http or https; give an address such as \"http://127.0.0.1:8080/v1\""

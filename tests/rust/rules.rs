@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What needs more than the scripted model: the file and the test.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
-    ("1.7", "core/src/protocol/anthropic/tests.rs", "signed_blocks_go_back_only_to_the_model_that_made_them"),
+    ("1.7", "core/src/doctor/tests.rs", "thinking_and_signatures_go_only_to_their_own_model"),
     ("1.8", "tests/rust/wire.rs", "error_bodies_of_every_shape"),
     ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
 ];

@@ -59,7 +59,7 @@ async fn both_formats_and_base_urls_with_and_without_the_version() {
         let usage = &message.as_assistant().unwrap().usage;
         if model.starts_with("anthropic") {
             assert_eq!(request.headers["x-api-key"], "sk-1");
-            assert_eq!(request.body["system"], "Be brief.");
+            assert_eq!(request.body["system"][0]["text"], "Be brief.");
             assert_eq!((result.text.as_str(), usage.input, usage.output, usage.total), ("messages", 10, 3, 13));
         } else {
             assert_eq!(request.headers["authorization"], "Bearer sk-1");

@@ -115,6 +115,8 @@ export interface Settings extends HookOptions {
   toolChoice?: ToolChoice
   /** Names the conversation to providers that keep caches or route by it. */
   sessionId?: string
+  /** How long the provider is asked to keep what it has read. `short` by default. */
+  cacheRetention?: 'short' | 'long' | 'none'
   /** `off` by default. */
   thinkingLevel?: ThinkingLevel
   thinkingBudgets?: ThinkingBudgets

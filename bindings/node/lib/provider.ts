@@ -31,6 +31,7 @@ export interface ModelRequest extends Canonical {
     stopSequences?: string[]
     toolChoice?: ToolChoice
     sessionId?: string
+    cacheRetention?: 'long' | 'none'
     thinkingBudgets?: Required<ThinkingBudgets>
     headers?: Record<string, string>
   }
@@ -82,7 +83,7 @@ export type Provider = (
 
 const REQUEST = Shape.written(['system_prompt', 'thinking_level'], {
   messages: MESSAGE,
-  options: new Shape(['max_tokens', 'stop_sequences', 'tool_choice', 'session_id', 'thinking_budgets']),
+  options: new Shape(['max_tokens', 'stop_sequences', 'tool_choice', 'session_id', 'cache_retention', 'thinking_budgets']),
 })
 const PIECE = new Shape(['content_index', 'tool_call'], {
   end: new Shape(['stop_reason', 'raw_stop_reason', 'response_id'], { usage: USAGE }),

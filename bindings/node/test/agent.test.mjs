@@ -27,6 +27,7 @@ test('what is wrong with options is told by name', () => {
     [{ model: scriptedModel, maxTurns: -1 }, 'option "maxTurns": expected a whole number of turns (0 for no limit), got -1'],
     [{ model: scriptedModel, maxParallelTools: 0 }, 'option "maxParallelTools": expected a whole number of at least 1, got 0'],
     [{ model: scriptedModel, toolExecution: 'serial' }, 'option "toolExecution": expected "parallel" or "sequential", got "serial"'],
+    [{ model: scriptedModel, cacheRetention: 'ever' }, 'option "cacheRetention": expected "short", "long" or "none", got "ever"'],
     [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
     [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text'],
     [{ model: scriptedModel, apiKey: { secret: 1 } }, 'option "apiKey": expected text'],

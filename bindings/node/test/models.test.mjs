@@ -24,7 +24,7 @@ test('the known models are listed, in camel case, and each can be used as it is'
 })
 
 test('what differs on a model is told as its quirks', () => {
-  const claude = models().find((model) => model.provider === 'anthropic' && model.id === 'claude-opus-4-7')
-  assert.equal(claude.thinking, 'adaptive')
-  assert.deepEqual(claude.quirks, { temperature: false })
+  const kimi = models().find((model) => model.provider === 'moonshot' && model.id === 'kimi-k3')
+  assert.equal(kimi.thinking, 'effort')
+  assert.deepEqual(kimi.quirks, { efforts: ['low', 'high', 'max'], thinking_off: false })
 })

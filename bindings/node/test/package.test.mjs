@@ -116,7 +116,7 @@ Conversation: user, assistant, tool_result, assistant, user, assistant, tool_res
   const events = node('examples/calculator.mjs', '--events', model).trimEnd().split('\n')
   assert.deepEqual([JSON.parse(events[0]).type, JSON.parse(events.at(-1)).outcome, events.length], ['agent_start', 'completed', 51])
   const usage = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs')], { encoding: 'utf8' })
-  assert.deepEqual([usage.status, usage.stderr], [2, 'usage: calculator [--events] MODEL [BASE_URL]\n'])
+  assert.deepEqual([usage.status, usage.stderr], [2, 'usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n'])
   const failed = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs'), 'nothing'], { encoding: 'utf8' })
   assert.equal(failed.status, 1)
   assert.match(failed.stderr, /^invalid_argument: model "nothing": expected "provider\/id"/)

@@ -24,6 +24,7 @@ async def noop():
         ({"max_turns": -1}, 'option "max_turns": expected a whole number of turns (0 for no limit), got -1'),
         ({"temperature": "hot"}, 'option "temperature": expected a number, got "hot"'),
         ({"tool_execution": "both"}, 'option "tool_execution": expected "parallel" or "sequential", got "both"'),
+        ({"cache_retention": "ever"}, 'option "cache_retention": expected "short", "long" or "none", got "ever"'),
         ({"validation": "maybe"}, 'option "validation": expected "coerce", "strict" or "off", got "maybe"'),
         ({"max_parallel_tools": 0}, 'option "max_parallel_tools": expected a whole number of at least 1, got 0'),
         ({"headers": {"x": 1}}, 'option "headers": x: expected text'),

@@ -19,6 +19,6 @@ def test_the_known_models_are_listed_and_each_can_be_used_as_it_is():
 
 def test_what_differs_on_a_model_is_told_as_its_quirks():
     models = agent_loop.models()
-    claude = next(model for model in models if (model["provider"], model["id"]) == ("anthropic", "claude-opus-4-7"))
-    assert claude["thinking"] == "adaptive"
-    assert claude["quirks"] == {"temperature": False}
+    kimi = next(model for model in models if (model["provider"], model["id"]) == ("moonshot", "kimi-k3"))
+    assert kimi["thinking"] == "effort"
+    assert kimi["quirks"] == {"efforts": ["low", "high", "max"], "thinking_off": False}

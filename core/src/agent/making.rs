@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Agent;
 use crate::error::Error;
 use crate::message::Message;
-use crate::model::{ModelCall, ThinkingLevel};
+use crate::model::{CacheRetention, ModelCall, ThinkingLevel};
 use crate::provider::ModelSpec;
 use crate::run::inbox::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
@@ -160,6 +160,12 @@ impl Agent {
     #[must_use]
     pub fn session_id(self, id: &str) -> Agent {
         self.with(|state| state.settings.model.session_id = Some(id.to_owned()))
+    }
+
+    /// How long the provider is asked to keep what it has read. [`CacheRetention::Short`] by default.
+    #[must_use]
+    pub fn cache_retention(self, retention: CacheRetention) -> Agent {
+        self.with(|state| state.settings.model.cache_retention = retention)
     }
 
     /// A provider of one's own, which answers for any model's name.

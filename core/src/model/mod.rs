@@ -89,7 +89,7 @@ pub struct ModelOptions {
     /// The most tokens to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Texts that end the answer when the model writes them.
+    /// Texts that end the answer when the model writes them. Not sent in `openai_responses`, which has no field for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// Whether the model may, must or must not call tools.
@@ -98,6 +98,9 @@ pub struct ModelOptions {
     /// Names the conversation to providers that keep caches or routes by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// How long the provider is asked to keep what it has read of the conversation.
+    #[serde(skip_serializing_if = "CacheRetention::is_default")]
+    pub cache_retention: CacheRetention,
     /// How many tokens of thinking a level stands for, where the provider counts them.
     #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
     pub thinking_budgets: ThinkingBudgets,
@@ -193,6 +196,25 @@ pub enum ToolChoice {
     Required,
     /// This one.
     Tool(String),
+}
+
+/// How long a provider is asked to keep what it has read, so that the next turn costs less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheRetention {
+    /// Not: nothing is marked, no cache is named.
+    None,
+    /// As long as it does by itself (Anthropic: five minutes).
+    #[default]
+    Short,
+    /// Longer, where the server can be asked (Anthropic: an hour, and writing costs more; OpenAI: a day).
+    Long,
+}
+
+impl CacheRetention {
+    fn is_default(&self) -> bool {
+        *self == CacheRetention::default()
+    }
 }
 
 impl std::fmt::Debug for ModelOptions {

@@ -1,11 +1,14 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 mod anthropic;
+mod cache;
 mod gemini;
 mod openai_chat;
+mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
+mod schema;
 #[cfg(test)]
 mod trial;
 
@@ -70,7 +73,8 @@ pub(crate) trait Decoder: Send {
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
 }
 
-const PROTOCOLS: &[&dyn Protocol] = &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &gemini::Gemini, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] =
+    &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
 
 /// The protocol of that name.
 ///

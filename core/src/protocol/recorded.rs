@@ -13,13 +13,20 @@ use crate::model::MessageBuilder;
 use crate::transport::sse::Splitter;
 use crate::usage::{StopReason, Usage};
 
-fn folder(api: &str) -> Option<PathBuf> {
+pub(super) fn folder(api: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/wire").join(api);
     folder.is_dir().then_some(folder)
 }
 
+/// The folders of the loops whose names begin so.
+pub(super) fn loops(prefix: &str) -> Vec<String> {
+    let entries = folder("loops").into_iter().flat_map(|loops| std::fs::read_dir(loops).unwrap());
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(prefix)).map(|name| format!("loops/{name}")).collect()
+}
+
 /// Reads a stream in pieces that end at these places.
-fn decode(protocol: &str, stream: &[u8], cuts: &[usize]) -> (AssistantMessage, Option<Error>) {
+pub(super) fn decode(protocol: &str, stream: &[u8], cuts: &[usize]) -> (AssistantMessage, Option<Error>) {
     let head = AssistantMessage {
         content: Vec::new(),
         provider: "p".into(),
@@ -104,6 +111,17 @@ fn usage(protocol: &str, given: &Value) -> Value {
     json!([input, output, read, write])
 }
 
+/// A loop's responses are called `NN.response.sse`.
+fn name_of(stream: &Path) -> String {
+    let name = stream.file_stem().unwrap().to_str().unwrap();
+    name.strip_suffix(".response").unwrap_or(name).to_owned()
+}
+
+pub(super) fn expectation(stream: &Path) -> Value {
+    let path = stream.with_file_name(format!("{}.expected.json", name_of(stream)));
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
 fn play(api: &str, protocol: &str, known: &[(&str, &str)]) {
     let Some(folder) = folder(api) else {
         println!("skipped: no recordings of {api} at hand");
@@ -117,9 +135,9 @@ fn play(api: &str, protocol: &str, known: &[(&str, &str)]) {
         if path.extension().is_none_or(|extension| extension != "sse") {
             continue;
         }
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let name = name_of(&path);
         let stream = std::fs::read(&path).unwrap();
-        let oracle: Value = serde_json::from_slice(&std::fs::read(path.with_extension("expected.json")).unwrap()).unwrap();
+        let oracle = expectation(&path);
         let (message, error) = decode(protocol, &stream, &[]);
         played += 1;
         let mut differences = Vec::new();
@@ -248,4 +266,16 @@ fn gemini_signatures_and_whole_bodies() {
         assert_eq!(opaque, oracle["server_tools"].as_array().map_or(0, Vec::len), "{name}");
     }
     println!("played {played} recordings of google-generative");
+}
+
+#[test]
+fn openai_responses_streams() {
+    let known = [
+        ("openai-refusal-responses-agent-streaming-refusal-surfaces", "a refusal is text to us; the expectation keeps it apart"),
+        ("openai-custom-grammar-tool", "a call of a custom tool is opaque to us: nobody here could run it"),
+    ];
+    play("openai-responses", "openai_responses", &known);
+    for api in loops("responses-") {
+        play(&api, "openai_responses", &[]);
+    }
 }

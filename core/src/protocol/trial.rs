@@ -73,3 +73,39 @@ impl Trial {
         (out, end)
     }
 }
+
+/// The transcripts that a run of so many turns sends, one by one: thinking, several calls, texts, images, steering, follow-ups.
+pub(super) fn long_run(turns: usize) -> Vec<Value> {
+    let mut transcript = vec![json!({ "role": "user", "content": "go" })];
+    let mut sent = Vec::new();
+    for turn in 0..turns {
+        sent.push(Value::Array(transcript.clone()));
+        let call = |id: &str| json!({ "type": "tool_call", "id": format!("{id}{turn}"), "name": "t", "arguments": { "z": turn, "a": "é" } });
+        let result = |id: &str, content: Value| json!({ "role": "tool_result", "tool_call_id": format!("{id}{turn}"), "tool_name": "t", "content": content });
+        let text = json!({ "type": "text", "text": format!("turn {turn}") });
+        match turn % 4 {
+            0 => {
+                let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "reasoning_content" });
+                transcript.push(json!({ "role": "assistant", "content": [thinking, text, call("a"), call("b")] }));
+                transcript.push(result("a", json!("A")));
+                transcript.push(result("b", json!([{ "type": "image", "data": "QQ==", "mime_type": "image/png" }])));
+            }
+            1 => {
+                transcript.push(json!({ "role": "assistant", "content": [call("c")] }));
+                transcript.push(result("c", json!("")));
+                transcript.push(json!({ "role": "user", "content": "steering" }));
+            }
+            2 => {
+                transcript.push(json!({ "role": "assistant", "content": [text] }));
+                transcript.push(
+                    json!({ "role": "user", "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }),
+                );
+            }
+            _ => {
+                transcript.push(json!({ "role": "assistant", "content": [text] }));
+                transcript.push(json!({ "role": "user", "content": [{ "type": "text", "text": "see" }, { "type": "image", "data": "QQ==", "mime_type": "image/png" }] }));
+            }
+        }
+    }
+    sent
+}

@@ -6,9 +6,9 @@ use std::iter;
 
 use super::ModelSpec;
 
-#[cfg(feature = "catalogue")]
+#[cfg(any(feature = "catalogue", test))]
 const DATA: &str = include_str!("catalogue.jsonl");
-#[cfg(not(feature = "catalogue"))]
+#[cfg(not(any(feature = "catalogue", test)))]
 const DATA: &str = "";
 
 /// All models of the catalogue, by provider and id; none when it was left out of the build (feature `catalogue`). Each can be

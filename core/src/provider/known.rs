@@ -52,6 +52,8 @@ fn openai(quirks: &mut Quirks, model: &str) {
     quirks.cache_key = true;
     quirks.call_ids = if quirks.call_ids == CallIds::Any { CallIds::Openai } else { quirks.call_ids };
     quirks.store = true;
+    // https://platform.openai.com/docs/guides/prompt-caching#extended-prompt-cache-retention
+    quirks.long_cache = model.starts_with("gpt-4.1") || model.starts_with("gpt-5");
     if openai_thinks(model) {
         quirks.system_role = SystemRole::Developer;
         quirks.temperature = false;
@@ -87,6 +89,23 @@ fn openai_efforts(model: &str) -> Efforts {
     }
 }
 
+/// The models of Anthropic since 4.6 choose the amount of thinking themselves and need no word for thinking between calls; since
+/// Opus 4.7 they take no temperature. Ids are `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
+fn claude(quirks: &mut Quirks, model: &str) {
+    quirks.long_cache = true;
+    let mut version = model.split(['-', '@', '.']).filter(|part| part.len() < 3).filter_map(|part| part.parse::<u32>().ok());
+    let version = (version.next(), version.next().unwrap_or_default());
+    match version {
+        (Some(..3), _) | (Some(3), ..7) => quirks.thinking = ThinkingStyle::None,
+        (Some(4), 6..) | (Some(5..), _) => quirks.thinking = ThinkingStyle::Adaptive,
+        _ => {}
+    }
+    quirks.interleaved = matches!(version, (Some(4), _) | (None, _));
+    if model.starts_with("claude-opus") && matches!(version, (Some(4), 7..) | (Some(5..), _)) {
+        quirks.temperature = false;
+    }
+}
+
 /// The first Gemini that is told a level instead of a number of tokens, that checks signatures and that takes images in tool
 /// results, is 3.
 fn gemini(quirks: &mut Quirks, model: &str) {
@@ -115,6 +134,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         base_url: "https://api.anthropic.com",
         key_variables: &["ANTHROPIC_API_KEY"],
         protocol: "anthropic",
+        adjust: claude,
         ..PLAIN
     },
     // <https://developers.openai.com/api/reference/overview>
@@ -155,7 +175,9 @@ pub(crate) const PROVIDERS: &[Provider] = &[
             gemini(quirks, model);
             // Vertex refuses ids and the marker that skips the check of signatures.
             quirks.signed_calls = false;
-            if !model.starts_with("claude") {
+            if model.starts_with("claude") {
+                claude(quirks, model);
+            } else {
                 quirks.call_ids = CallIds::Omitted;
             }
         },
@@ -176,6 +198,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
             // The tilde marks names for the newest of a family.
             if model.trim_start_matches('~').starts_with("anthropic/") {
                 quirks.cache_markers = true;
+                quirks.long_cache = true;
                 quirks.call_ids = CallIds::Anthropic;
             }
         },
@@ -229,6 +252,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
             quirks.result_images = true;
             quirks.session_header = Some(SessionHeader::Affinity);
             quirks.cache_key = true;
+            quirks.reasoning_field = Some(ReasoningField::Content);
             if model.starts_with("magistral") {
                 quirks.thinking = ThinkingStyle::PromptMode;
             } else if !model.starts_with("mistral-large-4") {
@@ -374,6 +398,8 @@ pub(crate) const PROVIDERS: &[Provider] = &[
         key_optional: true,
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Template;
+            // Its Responses takes only text there.
+            quirks.result_images = false;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
         },
         ..PLAIN

@@ -52,12 +52,16 @@ pub(crate) struct Quirks {
     pub(crate) cache_markers: bool,
     /// Whether the marker on the last tool is understood, too.
     pub(crate) cache_tools: bool,
+    /// Whether what is cached may be asked to stay longer (Anthropic: `ttl` of a marker, OpenAI: `prompt_cache_retention`).
+    pub(crate) long_cache: bool,
     /// Whether `prompt_cache_key` is understood.
     pub(crate) cache_key: bool,
     /// The header that names the conversation, so that its cache is found; not sent when null.
     pub(crate) session_header: Option<SessionHeader>,
     /// Whether a temperature is taken.
     pub(crate) temperature: bool,
+    /// Anthropic: whether thinking between calls must be asked for.
+    pub(crate) interleaved: bool,
     /// Anthropic: whether thinking goes back with an empty signature.
     pub(crate) empty_signatures: bool,
     /// Responses: whether encrypted reasoning is asked for and sent back.
@@ -91,6 +95,8 @@ pub(crate) enum ReasoningField {
     ReasoningText,
     /// OpenRouter's list, with what is encrypted in it.
     ReasoningDetails,
+    /// Parts of `content` (Mistral).
+    Content,
 }
 
 /// See [`Quirks::session_header`]; the word is the header's name.
@@ -283,9 +289,11 @@ pub(super) const NAMES: &[&str] = &[
     "tool_stream",
     "cache_markers",
     "cache_tools",
+    "long_cache",
     "cache_key",
     "session_header",
     "temperature",
+    "interleaved",
     "empty_signatures",
     "encrypted_reasoning",
     "signed_calls",
@@ -314,9 +322,11 @@ impl Quirks {
         tool_stream: false,
         cache_markers: false,
         cache_tools: false,
+        long_cache: false,
         cache_key: false,
         session_header: None,
         temperature: true,
+        interleaved: false,
         empty_signatures: false,
         encrypted_reasoning: false,
         signed_calls: false,

@@ -154,7 +154,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             json!({
                 "call_ids": "mistral", "stream_usage": false, "null_content": false, "user_after_results": false, "cache_key": true,
                 "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"], "thinking": "effort",
-                "max_tokens_field": "max_tokens", "reasoning_field": null,
+                "max_tokens_field": "max_tokens",
             }),
         ),
         (
@@ -301,8 +301,9 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
         }
     }
     let tested = |provider: &str| rows.iter().any(|(name, ..)| name.split_once('/').unwrap().0 == provider);
-    let left_out: Vec<_> = PROVIDERS.iter().map(|row| row.name).filter(|name| !tested(name)).collect();
-    assert_eq!(left_out, ["openai-compatible"]);
+    for row in PROVIDERS.iter().filter(|row| !row.base_url.is_empty()) {
+        assert!(tested(row.name), "{} has an address and is not in this table", row.name);
+    }
 }
 
 #[test]
@@ -418,19 +419,14 @@ fn a_wrong_provider_protocol_or_quirk_is_named_with_the_nearest_right_one() {
         "model \"openai-compatible/m\": openai-compatible has no address of its own; give base_url"
     );
     let spec = |name: &str, value: Value| json!({ "provider": "groq", "id": "m", name: value });
-    assert_eq!(
-        error(spec("protocol", json!("openai"))),
-        "unknown protocol \"openai\"; known are anthropic, openai_chat, \
-        openai_responses, gemini"
-    );
+    let protocol = error(spec("protocol", json!("openai")));
+    assert!(protocol.starts_with("unknown protocol \"openai\"; known are anthropic, "), "{protocol}");
     let quirk = error(spec("quirks", json!({ "max_token_field": "max_tokens" })));
     assert!(quirk.starts_with("unknown quirk \"max_token_field\"; did you mean"), "{quirk}");
     let value = error(spec("quirks", json!({ "efforts": ["much"] })));
     assert!(value.starts_with("model: quirks: efforts: unknown variant `much`, expected one of `minimal`, `low`"), "{value}");
 }
 
-/// The data: sorted, whole, usable, of providers that are known, and without a quirk that its provider's row says already.
-/// The page is for people; what it says of rows and quirks is what they are.
 #[test]
 fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
     let messages = "/v1/messages";

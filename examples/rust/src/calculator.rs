@@ -1,6 +1,7 @@
-//! A conversation with a tool: `calculator [--events] MODEL [BASE_URL]`
+//! A conversation with a tool: `calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]`
 //!
-//! MODEL is `provider/id`, or a JSON object. `--events` prints each event's JSON instead of the transcript.
+//! A model is `provider/id`, or a JSON object. SECOND_MODEL takes over for the second prompt. `--events` prints each event's JSON
+//! instead of the transcript.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -71,18 +72,23 @@ async fn ask(agent: &Agent, prompt: &str, as_events: bool) -> Result<(), Error> 
     run.result().await.map(drop)
 }
 
-async fn converse(as_events: bool, model: &str, base_url: Option<&String>) -> Result<(), Error> {
-    let model = if model.starts_with('{') {
-        let json = serde_json::from_str(model).map_err(|e| Error::invalid_argument(format!("MODEL is not JSON: {e}")))?;
-        ModelSpec::from_json(json)?
-    } else {
-        model.parse()?
-    };
-    let mut agent = Agent::with_spec(model).tool(calculator()?)?;
-    if let Some(url) = base_url {
+fn read_model(model: &str) -> Result<ModelSpec, Error> {
+    if !model.starts_with('{') {
+        return model.parse();
+    }
+    let json = serde_json::from_str(model).map_err(|e| Error::invalid_argument(format!("MODEL is not JSON: {e}")))?;
+    ModelSpec::from_json(json)
+}
+
+async fn converse(as_events: bool, model: &str, rest: &[String]) -> Result<(), Error> {
+    let mut agent = Agent::with_spec(read_model(model)?).tool(calculator()?)?;
+    if let Some(url) = rest.first() {
         agent = agent.base_url(url).temperature(0.0);
     }
     ask(&agent, "What is 15 multiplied by 23?", as_events).await?;
+    if let Some(model) = rest.get(1) {
+        agent.set_model(read_model(model)?);
+    }
     ask(&agent, "Now divide that by 5", as_events).await?;
     if !as_events {
         let roles: Vec<_> = agent.messages().iter().map(|message| message.role().to_owned()).collect();
@@ -99,10 +105,10 @@ async fn main() -> ExitCode {
         arguments.remove(0);
     }
     let [model, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: calculator [--events] MODEL [BASE_URL]");
+        eprintln!("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]");
         return ExitCode::from(2);
     };
-    match converse(as_events, model, rest.first()).await {
+    match converse(as_events, model, rest).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -77,8 +77,9 @@
 //! With [`Script::strict`] (in a file `"strict": true`, for the program `--strict`) a request in one of the four formats is
 //! checked before it gets its answer: the key, required and unknown fields, kinds of blocks, pairing of calls and results, ids,
 //! signatures, cache markers, options that exclude each other. A wrong one gets the status and the error body of the service, in
-//! its words as far as they are known; the answer stays for the next request. [`Strict`] has the variants, among them servers
-//! that are OpenAI-compatible in their own way. The same checks without a server are [`check`].
+//! its words as far as they are known; the answer stays for the next request. [`Strict`] has the variants, in a file
+//! `"strict": {"alternation": true, "empty_signatures": true, "no_call_ids": true, "flavour": "mistral", "key": "sk-1"}`, each of
+//! them optional; flavours are `openai`, `compatible`, `mistral`, `deepseek`. The same checks without a server are [`check`].
 //!
 //! While a script runs, `GET /__requests` lists the requests so far and `DELETE /__requests` forgets them.
 

@@ -723,7 +723,7 @@ class ModelRequest:
     def thinking_level(self) -> _ThinkingLevel: ...
     @property
     def options(self) -> dict[str, Any]:
-        """Of `temperature`, `max_tokens`, `stop_sequences`, `tool_choice`, `session_id`, `thinking_budgets` and `headers` those that are set."""
+        """Of `temperature`, `max_tokens`, `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets` and `headers` those that are set."""
     @property
     def api_key(self) -> str | None:
         """The configured key, or what `get_api_key` gave. Not in `to_dict`."""

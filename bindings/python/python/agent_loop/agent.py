@@ -39,6 +39,7 @@ class Agent:
     - `thinking_level`: `off` (default), `minimal`, `low`, `medium`, `high` or `xhigh`; `thinking_budgets`: tokens by level
     - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: passed on; 0 is a value
     - `tool_choice`: `auto`, `none`, `required` or `{"tool": name}`
+    - `cache_retention`: `short` (default), `long` or `none`: how long the provider is asked to keep what it has read
 
     Where it is
     - `base_url`: the server's address, with or without `/v1`, instead of the provider's own; a key is then optional

@@ -117,6 +117,7 @@ class Settings(TypedDict, total=False):
     stop_sequences: Sequence[str] | None
     tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
     session_id: str | None
+    cache_retention: Literal["short", "long", "none"] | None
 
     max_turns: int | None
     tool_execution: Literal["parallel", "sequential"] | None

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::super::{Decoder, truncated, unreadable};
 use super::wire::BlockDelta;
 use crate::error::Error;
+use crate::lone;
 use crate::model::{BlockStart, Delta};
 use crate::provider::failure;
 use crate::transport::sse::Frame;
@@ -19,6 +20,10 @@ pub(super) struct Reader {
     provider: String,
     usage: Usage,
     stop: Option<String>,
+    /// Why the model refused, where it says so.
+    explanation: Option<String>,
+    /// A key that no block has had.
+    next_key: u32,
     /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
     held: HashMap<u32, Held>,
 }
@@ -28,17 +33,31 @@ enum Held {
     Input(Value),
     /// A block only kept and sent back, and the text of its input.
     Opaque(Value, String),
+    /// A text's sources: told when it ends, and not kept.
+    Citations(Vec<Value>),
 }
 
 impl Reader {
     pub(super) fn new(provider: &str) -> Reader {
-        Reader { provider: provider.to_owned(), usage: Usage::default(), stop: None, held: HashMap::new() }
+        Reader {
+            provider: provider.to_owned(),
+            usage: Usage::default(),
+            stop: None,
+            explanation: None,
+            next_key: 0,
+            held: HashMap::new(),
+        }
     }
 
     fn start(&mut self, key: u32, block: &Value, out: &mut Vec<Delta>) {
+        self.next_key = self.next_key.max(key.saturating_add(1));
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (start, begun, signature) = match text("type").as_str() {
-            "text" => (BlockStart::Text, text("text"), String::new()),
+            "text" => {
+                let citations = block.get("citations").and_then(Value::as_array).into_iter().flatten();
+                citations.for_each(|citation| self.cite(key, citation.clone()));
+                (BlockStart::Text, text("text"), String::new())
+            }
             "thinking" => (BlockStart::Thinking { redacted: false }, text("thinking"), text("signature")),
             "redacted_thinking" => (BlockStart::Thinking { redacted: true }, String::new(), text("data")),
             "tool_use" => {
@@ -78,9 +97,20 @@ impl Reader {
                     data: Box::new(json!({ "type": kind })),
                 });
             }
+            Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {
+                code: "citations".into(),
+                message: format!("a text names {} sources", citations.len()),
+                data: Box::new(json!({ "citations": citations })),
+            }),
             None => {}
         }
         out.push(Delta::End { key });
+    }
+
+    fn cite(&mut self, key: u32, citation: Value) {
+        if let Held::Citations(citations) = self.held.entry(key).or_insert_with(|| Held::Citations(Vec::new())) {
+            citations.push(citation);
+        }
     }
 
     /// A piece of a block's input: it replaces what stood in the start frame.
@@ -134,14 +164,21 @@ impl Reader {
                 if let Some(reason) = frame.pointer("/delta/stop_reason").and_then(Value::as_str) {
                     self.stop = Some(reason.to_owned());
                 }
+                let explanation = frame.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+                self.explanation = explanation.filter(|text| !text.is_empty()).map(str::to_owned).or(self.explanation.take());
                 self.usage(frame.get("usage"), out);
             }
             "message_stop" => {
                 let raw = self.stop.take();
+                if let Some(text) = self.explanation.take() {
+                    let key = self.next_key;
+                    out.extend([Delta::Start { key, block: BlockStart::Text }, Delta::Append { key, text }, Delta::End { key }]);
+                }
                 out.push(Delta::Stop { reason: stop_reason(raw.as_deref()), raw });
                 return Ok(false);
             }
-            "error" => return Err(failure::from_stream(&self.provider, frame)),
+            // Gateways send errors in their own words.
+            _ if failure::is_error(frame) => return Err(failure::from_stream(&self.provider, frame)),
             _ => {}
         }
         Ok(true)
@@ -158,12 +195,10 @@ fn stop_reason(raw: Option<&str>) -> StopReason {
     }
 }
 
-impl Decoder for Reader {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        let unreadable = |error| unreadable(&self.provider, &frame.data, &error);
-        let hot = matches!(&*frame.event, "content_block_delta" | "");
+impl Reader {
+    fn json(&mut self, hot: bool, data: &str, out: &mut Vec<Delta>) -> serde_json::Result<Result<bool, Error>> {
         if hot
-            && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(&frame.data)
+            && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(data)
             && kind == "content_block_delta"
         {
             match &*delta.kind {
@@ -171,16 +206,30 @@ impl Decoder for Reader {
                 "thinking_delta" if !delta.thinking.is_empty() => out.push(Delta::Append { key, text: delta.thinking }),
                 "signature_delta" => out.push(Delta::Signature { key, signature: delta.signature }),
                 "input_json_delta" if !delta.partial_json.is_empty() => self.input(key, delta.partial_json, out),
+                "citations_delta" => {
+                    let citation = delta.citation.and_then(|raw| lone::read(raw.get(), |raw| serde_json::from_str(raw)).ok());
+                    citation.into_iter().for_each(|citation| self.cite(key, citation));
+                }
                 _ => {}
             }
-            return Ok(true);
+            return Ok(Ok(true));
         }
+        let value: Value = serde_json::from_str(data)?;
+        Ok(self.other(&value, out))
+    }
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);
         }
-        let value: Value = serde_json::from_str(&frame.data).map_err(unreadable)?;
-        self.other(&value, out)
+        // Some gateways leave the event out or call it otherwise.
+        let others = ["message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop", "ping"];
+        let hot = frame.event == "content_block_delta" || !others.contains(&&*frame.event);
+        lone::read(&frame.data, |data| self.json(hot, data, out))
+            .map_err(|error| unreadable(&self.provider, &frame.data, &error))?
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

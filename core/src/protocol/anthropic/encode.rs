@@ -2,39 +2,57 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Target;
+use super::super::{Target, cache, schema};
+use super::thinking::Thinking;
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
-use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
+use crate::model::{ModelRequest, ToolChoice, ToolDescription};
+use crate::provider::known::Place;
 
-/// Sent when neither the caller nor the model says how much may be written: the API demands a number.
-const DEFAULT_MAX_TOKENS: u64 = 8192;
+/// What the user says where the API demands that the user says something: first, and at all.
+const OPENING: &str = "Continue.";
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
+    let options = &request.options;
+    let marker = cache::marker(options, target);
+    let marker = marker.as_ref();
     let mut body = Map::new();
-    body.insert("model".into(), target.spec.id.clone().into());
+    // Vertex has the model in the address: https://docs.anthropic.com/en/api/claude-on-vertex-ai
+    match target.place {
+        Place::Vertex => body.insert("anthropic_version".into(), "vertex-2023-10-16".into()),
+        Place::Plain | Place::Azure => body.insert("model".into(), target.spec.id.clone().into()),
+    };
     let thinking = Thinking::of(request, target);
+    if let (Some(beta), Place::Vertex) = (thinking.beta(request, target), target.place) {
+        body.insert("anthropic_beta".into(), json!([beta]));
+    }
     body.insert("max_tokens".into(), thinking.max_tokens.into());
     if !request.system_prompt.is_empty() {
-        body.insert("system".into(), request.system_prompt.clone().into());
+        let mut block = json!({ "type": "text", "text": request.system_prompt });
+        marker.into_iter().for_each(|marker| cache::mark(&mut block, marker));
+        body.insert("system".into(), json!([block]));
     }
-    body.insert("messages".into(), messages(request, target).into());
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(
-            |tool| json!({ "name": tool.name, "description": tool.description, "input_schema": object_schema(&tool.parameters) }),
-        );
-        body.insert("tools".into(), tools.collect::<Vec<_>>().into());
+    let mut messages = messages(request, target);
+    marker.into_iter().for_each(|marker| mark(&mut messages, marker));
+    body.insert("messages".into(), messages.into_iter().map(Turn::json).collect());
+    // Forcing a tool is refused beside thinking: the model then chooses, of the one tool if it was to be that one.
+    let forced = options.tool_choice.as_ref().filter(|_| thinking.is_on());
+    let offered = |tool: &&ToolDescription| !matches!(forced, Some(ToolChoice::Tool(name)) if *name != tool.name);
+    let mut tools: Vec<Value> = request.tools.iter().filter(offered).map(tool).collect();
+    if !tools.is_empty() {
+        if let (Some(last), Some(marker), true) = (tools.last_mut(), marker, target.quirks.cache_tools) {
+            cache::mark(last, marker);
+        }
+        body.insert("tools".into(), tools.into());
+        if let Some(choice) = &options.tool_choice {
+            body.insert("tool_choice".into(), tool_choice(choice, thinking.is_on()));
+        }
     }
-    if let Some(choice) = &request.options.tool_choice
-        && !request.tools.is_empty()
-    {
-        body.insert("tool_choice".into(), tool_choice(choice, thinking.is_on()));
+    if !options.stop_sequences.is_empty() {
+        body.insert("stop_sequences".into(), options.stop_sequences.clone().into());
     }
-    if !request.options.stop_sequences.is_empty() {
-        body.insert("stop_sequences".into(), request.options.stop_sequences.clone().into());
-    }
-    // Refused beside thinking.
-    if let (Some(temperature), false) = (request.options.temperature, thinking.is_on()) {
+    // Refused beside thinking, and by the newest models.
+    if let (Some(temperature), false, true) = (options.temperature, thinking.is_on(), target.quirks.temperature) {
         body.insert("temperature".into(), temperature.into());
     }
     thinking.write(&mut body);
@@ -42,61 +60,6 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     body
 }
 
-/// How much thinking is asked for, and the tokens that thinking and answer may have together.
-struct Thinking {
-    level: ThinkingLevel,
-    /// Newer models take an effort and choose the amount; older ones a number of tokens.
-    adaptive: bool,
-    budget: u64,
-    max_tokens: u64,
-}
-
-/// What is left for the answer at least, in tokens.
-const ANSWER_TOKENS: u64 = 1024;
-
-/// The smallest budget that is taken, in tokens.
-const LEAST_BUDGET: u64 = 1024;
-
-impl Thinking {
-    fn of(request: &ModelRequest, target: Target<'_>) -> Thinking {
-        let most = target.spec.max_output_tokens;
-        let asked = request.options.max_tokens.or(most).unwrap_or(DEFAULT_MAX_TOKENS);
-        let kind = target.spec.thinking.as_ref().map(|thinking| thinking.get("type").unwrap_or(thinking));
-        let adaptive = kind.is_some_and(|kind| kind == "adaptive");
-        let (level, mut budget, mut max_tokens) = (request.thinking_level, 0, asked);
-        if level != ThinkingLevel::Off && !adaptive {
-            // The budget is part of max_tokens, which is raised as far as the model goes; then the budget gives way.
-            budget = request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET);
-            max_tokens = asked.max(budget + ANSWER_TOKENS).min(most.unwrap_or(u64::MAX));
-            budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS)).max(LEAST_BUDGET);
-        }
-        Thinking { level, adaptive, budget, max_tokens }
-    }
-
-    fn is_on(&self) -> bool {
-        self.level != ThinkingLevel::Off
-    }
-
-    fn write(&self, body: &mut Map<String, Value>) {
-        if !self.is_on() {
-            return;
-        }
-        if self.adaptive {
-            let effort = match self.level {
-                ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-                ThinkingLevel::Medium => "medium",
-                ThinkingLevel::High => "high",
-                ThinkingLevel::Xhigh => "max",
-            };
-            body.insert("thinking".into(), json!({ "type": "adaptive" }));
-            body.insert("output_config".into(), json!({ "effort": effort }));
-        } else {
-            body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
-        }
-    }
-}
-
-/// Forcing a tool is refused beside thinking: the model then chooses.
 fn tool_choice(choice: &ToolChoice, thinking: bool) -> Value {
     match choice {
         ToolChoice::None => json!({ "type": "none" }),
@@ -107,36 +70,92 @@ fn tool_choice(choice: &ToolChoice, thinking: bool) -> Value {
     }
 }
 
-/// The API takes only schemas that say `"type": "object"`.
-fn object_schema(parameters: &Value) -> Value {
-    let mut schema = json!({ "type": "object" });
-    if let (Some(schema), Some(given)) = (schema.as_object_mut(), parameters.as_object()) {
-        schema.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
+fn tool(tool: &ToolDescription) -> Value {
+    let mut schema = schema::object(&tool.parameters);
+    if let Some(schema) = schema.as_object_mut() {
+        schema.entry("required").or_insert_with(|| json!([]));
     }
-    schema
+    json!({ "name": tool.name, "description": tool.description, "input_schema": schema })
 }
 
-/// Results are blocks of a user message, all of a turn in one; neighbours of one role are one message.
-fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Value> {
-    let mut out: Vec<(&str, Vec<Value>)> = Vec::new();
+/// A message of the API: neighbours of one role are one.
+struct Turn {
+    role: &'static str,
+    content: Vec<Value>,
+}
+
+impl Turn {
+    fn json(self) -> Value {
+        json!({ "role": self.role, "content": self.content })
+    }
+}
+
+/// Results are blocks of a user message, all of a turn in one, before anything else in it.
+fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut add = |role, blocks: Vec<Value>| match turns.last_mut() {
+        _ if blocks.is_empty() => {}
+        Some(last) if last.role == role => last.content.extend(blocks),
+        _ => turns.push(Turn { role, content: blocks }),
+    };
+    // Images that their results may not hold follow the results.
+    let mut images = Vec::new();
     for message in &request.messages {
-        let (role, blocks) = match &**message {
-            Message::User(user) => ("user", user.content.iter().filter_map(user_block).collect()),
-            Message::Assistant(assistant) => ("assistant", assistant_blocks(assistant, target)),
-            Message::ToolResult(result) => ("user", vec![result_block(result)]),
-            Message::Custom(_) => continue,
-        };
-        match out.last_mut() {
-            _ if blocks.is_empty() => {}
-            Some((last, content)) if *last == role => content.extend(blocks),
-            _ => out.push((role, blocks)),
+        if !matches!(&**message, Message::ToolResult(_)) {
+            add("user", std::mem::take(&mut images));
+        }
+        match &**message {
+            Message::User(user) => add("user", user.content.iter().filter_map(user_block).collect()),
+            Message::Assistant(assistant) => add("assistant", assistant_blocks(assistant, target)),
+            Message::ToolResult(result) => {
+                let mut own = pictures(result);
+                if !target.quirks.result_images {
+                    images.append(&mut own);
+                }
+                add("user", vec![result_block(result, own)]);
+            }
+            Message::Custom(_) => {}
         }
     }
-    out.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+    add("user", images);
+    if turns.first().is_none_or(|first| first.role != "user") {
+        turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": OPENING })] });
+    }
+    without_last_space(&mut turns);
+    turns
+}
+
+/// An assistant's message at the end, which the model goes on with, may not end in white space.
+fn without_last_space(turns: &mut Vec<Turn>) {
+    let Some(last) = turns.last_mut().filter(|last| last.role == "assistant") else {
+        return;
+    };
+    let text = last.content.last_mut().and_then(|block| block.get_mut("text"));
+    let Some(Value::String(text)) = text else {
+        return;
+    };
+    text.truncate(text.trim_end().len());
+    if text.is_empty() {
+        last.content.pop();
+    }
+    if last.content.is_empty() {
+        turns.pop();
+    }
+}
+
+/// Marks where this request's messages end, and where those of the one before ended: there it is found even if a turn in
+/// between had more blocks than the server looks back over (20). With the system prompt and the tools that is four markers,
+/// the most there may be. Thinking and empty texts take none; what users say has neither.
+fn mark(turns: &mut [Turn], marker: &Value) {
+    for turn in turns.iter_mut().rev().filter(|turn| turn.role == "user").take(2) {
+        turn.content.last_mut().into_iter().for_each(|block| cache::mark(block, marker));
+    }
 }
 
 fn user_block(block: &ContentBlock) -> Option<Value> {
     match block {
+        // Refused.
+        ContentBlock::Text { text, .. } if text.trim().is_empty() => None,
         ContentBlock::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
         ContentBlock::Image { data, mime_type } => {
             Some(json!({ "type": "image", "source": { "type": "base64", "media_type": mime_type, "data": data } }))
@@ -145,37 +164,46 @@ fn user_block(block: &ContentBlock) -> Option<Value> {
     }
 }
 
-/// Signed and opaque blocks go back only to the model that made them; to another, thinking is text.
+/// Thinking stands where it stood, with its signature; thinking without one is text, without tags, which models imitate.
 fn assistant_blocks(message: &AssistantMessage, target: Target<'_>) -> Vec<Value> {
-    let own = message.protocol == "anthropic" && message.provider == target.spec.provider && message.model == target.spec.id;
     let block = |block: &ContentBlock| match block {
-        ContentBlock::Text { text, .. } if text.trim().is_empty() => None,
-        ContentBlock::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
-        ContentBlock::Thinking { signature: Some(data), redacted: true, .. } if own => {
+        ContentBlock::Thinking { signature: Some(data), redacted: true, .. } => {
             Some(json!({ "type": "redacted_thinking", "data": data }))
         }
         ContentBlock::Thinking { redacted: true, .. } => None,
-        ContentBlock::Thinking { thinking, signature: Some(signature), .. } if own => {
+        ContentBlock::Thinking { thinking, signature: Some(signature), .. } => {
             Some(json!({ "type": "thinking", "thinking": thinking, "signature": signature }))
         }
         ContentBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => None,
+        ContentBlock::Thinking { thinking, .. } if target.quirks.empty_signatures => {
+            Some(json!({ "type": "thinking", "thinking": thinking, "signature": "" }))
+        }
         ContentBlock::Thinking { thinking, .. } => Some(json!({ "type": "text", "text": thinking })),
         ContentBlock::ToolCall(call) => {
             Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments }))
         }
-        ContentBlock::Opaque { protocol, data } if own && protocol == "anthropic" => Some(data.clone()),
-        ContentBlock::Opaque { .. } | ContentBlock::Image { .. } => None,
+        ContentBlock::Opaque { data, .. } => Some(data.clone()),
+        ContentBlock::Text { .. } => user_block(block),
+        ContentBlock::Image { .. } => None,
     };
     message.content.iter().filter_map(block).collect()
 }
 
-fn result_block(result: &ToolResultMessage) -> Value {
-    let images = || result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).filter_map(user_block);
+fn pictures(result: &ToolResultMessage) -> Vec<Value> {
+    result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).filter_map(user_block).collect()
+}
+
+fn result_block(result: &ToolResultMessage, images: Vec<Value>) -> Value {
     let text = result_text(result);
-    // The API wants text beside images.
-    let text = if text.is_empty() { "see the image".to_owned() } else { text };
+    // The API wants text beside images, and none that is white space.
+    let text = match (text.trim().is_empty(), images.is_empty()) {
+        (false, _) => text,
+        (true, false) => "see the image".to_owned(),
+        (true, true) if text.is_empty() => "the image follows".to_owned(),
+        (true, true) => "no output".to_owned(),
+    };
     let mut content = vec![json!({ "type": "text", "text": text })];
-    content.extend(images());
+    content.extend(images);
     let mut block = json!({ "type": "tool_result", "tool_use_id": result.tool_call_id, "content": content });
     if let (true, Some(block)) = (result.is_error, block.as_object_mut()) {
         block.insert("is_error".into(), true.into());

@@ -5,12 +5,15 @@ mod decode;
 mod encode;
 #[cfg(test)]
 mod tests;
+mod thinking;
 mod wire;
 
 use serde_json::{Map, Value};
 
+use self::thinking::Thinking;
 use super::{Decoder, Protocol, Target};
 use crate::model::ModelRequest;
+use crate::provider::known::Place;
 use crate::provider::quirks::{CallIds, Quirks, ThinkingStyle};
 
 #[derive(Debug)]
@@ -28,6 +31,7 @@ impl Protocol for Anthropic {
             result_images: true,
             cache_markers: true,
             cache_tools: true,
+            interleaved: true,
             ..Quirks::PLAIN
         }
     }
@@ -40,8 +44,14 @@ impl Protocol for Anthropic {
         ("x-api-key", key.to_owned())
     }
 
-    fn headers(&self, _request: &ModelRequest, _target: Target<'_>) -> Vec<(&'static str, String)> {
-        vec![("anthropic-version", "2023-06-01".to_owned())]
+    fn headers(&self, request: &ModelRequest, target: Target<'_>) -> Vec<(&'static str, String)> {
+        // On Vertex both stand in the body.
+        if target.place == Place::Vertex {
+            return Vec::new();
+        }
+        let beta = Thinking::of(request, target).beta(request, target);
+        let version = ("anthropic-version", "2023-06-01".to_owned());
+        [version].into_iter().chain(beta.map(|beta| ("anthropic-beta", beta.to_owned()))).collect()
     }
 
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {

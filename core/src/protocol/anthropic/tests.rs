@@ -3,20 +3,54 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
+use crate::message::Message;
 use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
-use crate::protocol::trial::Trial;
+use crate::protocol::trial::{Trial, long_run};
 use crate::usage::{StopReason, Usage};
 
-fn encoded(messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
-    let messages: Vec<Arc<crate::message::Message>> = serde_json::from_value(messages).unwrap();
-    let trial = Trial::new(json!("anthropic/m"));
-    let messages = trial.fitted(&messages);
-    let system_prompt = "Be brief.".into();
-    trial.encode(&ModelRequest { system_prompt, messages, tools: Arc::new(tools), options, ..ModelRequest::default() })
+/// A request with these messages, which already fit.
+fn request(messages: Value) -> ModelRequest {
+    let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
+    ModelRequest { system_prompt: "Be brief.".into(), messages, ..ModelRequest::default() }
+}
+
+fn encoded(messages: Value, options: Value, tools: Vec<ToolDescription>) -> Value {
+    let options: ModelOptions = serde_json::from_value(options).unwrap();
+    Trial::new(json!("anthropic/m")).encode(&ModelRequest { tools: Arc::new(tools), options, ..request(messages) })
+}
+
+fn tool(name: &str) -> ToolDescription {
+    ToolDescription { name: name.into(), description: "d".into(), parameters: json!({}) }
+}
+
+/// The places of a body that have a marker, as pointers, and the body without them.
+fn markers(mut body: Value) -> (Vec<String>, Value) {
+    fn search(value: &mut Value, place: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                if map.shift_remove("cache_control").is_some() {
+                    found.push(place.to_owned());
+                }
+                map.iter_mut().for_each(|(name, value)| search(value, &format!("{place}/{name}"), found));
+            }
+            Value::Array(items) => {
+                items.iter_mut().enumerate().for_each(|(i, item)| search(item, &format!("{place}/{i}"), found))
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    search(&mut body, "", &mut found);
+    (found, body)
+}
+
+/// The messages of a body, without markers.
+fn sent(trial: &Trial, messages: Value) -> Value {
+    markers(trial.encode(&request(messages))).1["messages"].clone()
 }
 
 fn messages(messages: Value) -> Value {
-    encoded(messages, ModelOptions::default(), Vec::new())["messages"].clone()
+    sent(&Trial::new(json!("anthropic/m")), messages)
 }
 
 /// All deltas of a stream, and how it ended.
@@ -26,25 +60,140 @@ fn decoded(frames: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
 
 #[test]
 fn the_whole_request() {
-    let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "properties": {} }) };
-    let options = ModelOptions { temperature: Some(0.0), max_tokens: Some(9), ..ModelOptions::default() };
-    let body = encoded(json!([{ "role": "user", "content": "hi" }]), options, vec![tool]);
+    let options = json!({ "temperature": 0, "max_tokens": 9 });
+    let body = encoded(json!([{ "role": "user", "content": "hi" }]), options, vec![tool("t")]);
+    let marker = json!({ "type": "ephemeral" });
     let expected = json!({
-        "model": "m", "max_tokens": 9, "system": "Be brief.",
-        "messages": [{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }],
-        "tools": [{ "name": "t", "description": "d", "input_schema": { "type": "object", "properties": {} } }],
+        "model": "m", "max_tokens": 9, "system": [{ "type": "text", "text": "Be brief.", "cache_control": marker }],
+        "messages": [{ "role": "user", "content": [{ "type": "text", "text": "hi", "cache_control": marker }] }],
+        "tools": [{ "name": "t", "description": "d", "input_schema": { "type": "object", "properties": {}, "required": [] }, "cache_control": marker }],
         "temperature": 0.0, "stream": true,
     });
     assert_eq!(body.to_string(), expected.to_string(), "byte for byte, keys in order");
 }
 
+#[test]
+fn a_schema_keeps_what_it_has() {
+    let parameters =
+        json!({ "type": "object", "required": ["x"], "$defs": { "y": {} }, "properties": { "x": { "$ref": "#/$defs/y" } } });
+    let body = encoded(json!([]), json!({}), vec![ToolDescription { parameters: parameters.clone(), ..tool("t") }]);
+    assert_eq!(body["tools"][0]["input_schema"], parameters);
+}
+
+#[test]
+fn markers_stand_at_the_tools_the_system_and_the_ends_of_this_and_the_previous_request() {
+    let call = |id: &str| json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "tool_call", "id": id, "name": "t" }] });
+    let result = |id: &str| json!({ "role": "tool_result", "tool_call_id": id, "content": "r" });
+    let transcript = json!([{ "role": "user", "content": "go" }, call("a"), result("a"), call("b"), result("b"), { "role": "user", "content": "and?" }]);
+    let (found, _) = markers(encoded(transcript.clone(), json!({}), vec![tool("t"), tool("u")]));
+    assert_eq!(found, ["/system/0", "/messages/2/content/0", "/messages/4/content/1", "/tools/1"], "four, the most there may be");
+    let body = encoded(transcript.clone(), json!({ "cache_retention": "long" }), Vec::new());
+    assert_eq!(body["system"][0]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
+    assert_eq!(
+        body["messages"][4]["content"][1]["cache_control"],
+        json!({ "type": "ephemeral", "ttl": "1h" }),
+        "all of one length"
+    );
+    let (found, _) = markers(encoded(transcript.clone(), json!({ "cache_retention": "none" }), vec![tool("t")]));
+    assert!(found.is_empty());
+    let quirks = |quirks: Value| {
+        let trial =
+            Trial::new(json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": quirks }));
+        let options = serde_json::from_value(json!({ "cache_retention": "long" })).unwrap();
+        trial.encode(&ModelRequest { tools: Arc::new(vec![tool("t")]), options, ..request(transcript.clone()) })
+    };
+    let body = quirks(json!({ "cache_tools": false }));
+    assert_eq!(body["system"][0]["cache_control"], json!({ "type": "ephemeral" }), "a server that is not known to keep longer");
+    assert_eq!(body["tools"][0].get("cache_control"), None);
+    assert!(markers(quirks(json!({ "cache_markers": false }))).0.is_empty());
+}
+
+#[test]
+fn a_turn_of_more_blocks_than_the_look_back_is_marked_where_the_request_before_ended() {
+    let ids: Vec<String> = (0..30).map(|i| format!("c{i}")).collect();
+    let calls: Vec<Value> = ids.iter().map(|id| json!({ "type": "tool_call", "id": id, "name": "t" })).collect();
+    let mut transcript = vec![json!({ "role": "user", "content": "go" }), json!({ "role": "assistant", "content": calls })];
+    transcript.extend(ids.iter().map(|id| json!({ "role": "tool_result", "tool_call_id": id, "content": "r" })));
+    let (found, _) = markers(encoded(transcript.into(), json!({}), Vec::new()));
+    assert_eq!(found, ["/system/0", "/messages/0/content/0", "/messages/2/content/29"]);
+}
+
+#[test]
+fn each_request_of_a_long_run_extends_the_one_before_but_for_the_markers() {
+    let trial = Trial::new(json!("anthropic/m"));
+    let bodies: Vec<Value> = long_run(20).into_iter().map(|messages| markers(trial.encode(&request(messages))).1).collect();
+    for pair in bodies.windows(2) {
+        let [before, after] = [&pair[0], &pair[1]].map(|body| body["messages"].to_string());
+        assert!(after.starts_with(before.trim_end_matches(']')), "{before}\n{after}");
+        assert_eq!((&pair[0]["system"], &pair[0]["tools"]), (&pair[1]["system"], &pair[1]["tools"]));
+    }
+    assert!(bodies.len() >= 20);
+}
+
+#[test]
+fn a_conversation_begins_with_the_user_and_is_never_empty() {
+    let opening = json!({ "role": "user", "content": [{ "type": "text", "text": "Continue." }] });
+    assert_eq!(messages(json!([])), json!([opening]));
+    let said = json!({ "role": "assistant", "content": [{ "type": "text", "text": "hello" }] });
+    assert_eq!(messages(json!([said, { "role": "user", "content": "hi" }]))[0], opening);
+}
+
+#[test]
+fn an_answer_to_go_on_with_does_not_end_in_white_space() {
+    let user = json!({ "role": "user", "content": "hi" });
+    let said = |text: &str| json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
+    assert_eq!(messages(json!([user, said("so \n")]))[1]["content"][0]["text"], "so");
+    assert_eq!(messages(json!([user, said("so \n"), user]))[1]["content"][0]["text"], "so \n", "elsewhere it stays");
+    assert_eq!(messages(json!([user, said("  ")])).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_broken_call_goes_back_with_an_empty_object() {
+    let call = json!({ "type": "tool_call", "id": "a", "name": "t", "arguments": {}, "raw_arguments": "{oops" });
+    let sent = messages(json!([{ "role": "user", "content": "go" }, { "role": "assistant", "content": [call] }]));
+    assert_eq!(sent[1]["content"][0], json!({ "type": "tool_use", "id": "a", "name": "t", "input": {} }));
+}
+
+#[test]
+fn on_vertex_version_and_flags_stand_in_the_body_and_the_model_in_the_address() {
+    let trial = Trial::new(
+        json!({ "provider": "google-vertex", "id": "claude-sonnet-4-5@20250929", "project": "p", "location": "global" }),
+    );
+    let request = ModelRequest {
+        thinking_level: ThinkingLevel::Low,
+        tools: Arc::new(vec![tool("t")]),
+        ..request(json!([{ "role": "user", "content": "hi" }]))
+    };
+    let body = trial.encode(&request);
+    let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["anthropic_version", "anthropic_beta", "max_tokens", "system", "messages", "tools", "thinking", "stream"]);
+    assert_eq!(body["anthropic_version"], "vertex-2023-10-16");
+    assert_eq!(body["anthropic_beta"], json!(["interleaved-thinking-2025-05-14"]));
+    assert!(trial.headers(&request).is_empty());
+}
+
+#[test]
+fn thinking_between_calls_is_asked_for_only_where_it_must_be() {
+    let headers = |model: &str, level, tools: Vec<ToolDescription>| {
+        let request = ModelRequest { thinking_level: level, tools: Arc::new(tools), ..ModelRequest::default() };
+        Trial::new(json!({ "provider": "anthropic", "id": model })).headers(&request)
+    };
+    let version = [("anthropic-version", "2023-06-01".to_owned())];
+    let beta = ("anthropic-beta", "interleaved-thinking-2025-05-14".to_owned());
+    let (low, off) = (ThinkingLevel::Low, ThinkingLevel::Off);
+    assert_eq!(headers("claude-sonnet-4-5", low, vec![tool("t")]), [version[0].clone(), beta]);
+    assert_eq!(headers("claude-sonnet-4-5", low, Vec::new()), version, "there are no calls");
+    assert_eq!(headers("claude-sonnet-4-5", off, vec![tool("t")]), version);
+    assert_eq!(headers("claude-opus-4-6", low, vec![tool("t")]), version, "newer models do by themselves");
+    assert_eq!(headers("claude-3-7-sonnet-20250219", low, vec![tool("t")]), version, "older ones cannot");
+}
+
 /// What a body says of thinking and of the options beside it.
 fn with_options(spec: Value, level: ThinkingLevel, options: Value) -> Value {
-    let tool = ToolDescription { name: "t".into(), description: String::new(), parameters: json!({}) };
     let request = ModelRequest {
         thinking_level: level,
         options: serde_json::from_value(options).unwrap(),
-        tools: Arc::new(vec![tool]),
+        tools: Arc::new(vec![tool("t"), tool("u")]),
         ..ModelRequest::default()
     };
     let mut body = Trial::new(spec).encode(&request);
@@ -66,9 +215,30 @@ fn thinking_has_a_budget_and_leaves_room_for_the_answer() {
     let small = json!({ "provider": "anthropic", "id": "m", "max_output_tokens": 4096 });
     let body = with_options(small, ThinkingLevel::High, json!({}));
     assert_eq!(body, json!({ "max_tokens": 4096, "thinking": { "type": "enabled", "budget_tokens": 3072 } }), "the model's most");
-    let adaptive = json!({ "provider": "anthropic", "id": "m", "thinking": { "type": "adaptive" } });
-    let body = with_options(adaptive, ThinkingLevel::Xhigh, json!({}));
-    assert_eq!(body, json!({ "max_tokens": 8192, "thinking": { "type": "adaptive" }, "output_config": { "effort": "max" } }));
+    let tiny = json!({ "provider": "anthropic", "id": "m", "max_output_tokens": 1500 });
+    assert_eq!(with_options(tiny, ThinkingLevel::High, json!({})), json!({ "max_tokens": 1500 }), "no room for the least budget");
+    let large = json!({ "provider": "anthropic", "id": "m", "max_output_tokens": 128_000 });
+    assert_eq!(with_options(large.clone(), ThinkingLevel::Off, json!({})), json!({ "max_tokens": 32_000 }), "not all there is");
+    assert_eq!(with_options(large, ThinkingLevel::Xhigh, json!({}))["max_tokens"], 33_792);
+}
+
+#[test]
+fn newer_models_are_told_an_effort_and_choose_the_amount() {
+    let model = |id: &str, quirks: Value| json!({ "provider": "anthropic", "id": id, "quirks": quirks });
+    let body = with_options(model("claude-opus-4-6", json!({})), ThinkingLevel::Xhigh, json!({ "temperature": 1 }));
+    let thinking = json!({ "type": "adaptive", "display": "summarized" });
+    assert_eq!(body, json!({ "max_tokens": 8192, "thinking": thinking, "output_config": { "effort": "max" } }));
+    let off = |id: &str, quirks: Value| with_options(model(id, quirks), ThinkingLevel::Off, json!({ "temperature": 1 }));
+    assert_eq!(
+        off("claude-opus-4-6", json!({})),
+        json!({ "max_tokens": 8192, "temperature": 1.0 }),
+        "some refuse to be told not to"
+    );
+    let disabled = json!({ "type": "disabled" });
+    assert_eq!(off("claude-opus-4-6", json!({ "thinking_off": true }))["thinking"], disabled, "others must be");
+    assert_eq!(off("claude-opus-4-7", json!({})), json!({ "max_tokens": 8192 }), "the newest take no temperature");
+    let none = with_options(model("m", json!({ "thinking": "none" })), ThinkingLevel::High, json!({ "temperature": 1 }));
+    assert_eq!(none, json!({ "max_tokens": 8192, "temperature": 1.0 }), "a model that does not think");
 }
 
 #[test]
@@ -80,11 +250,27 @@ fn tool_choices() {
     assert_eq!(choice(off, json!("none")), json!({ "type": "none" }));
     assert_eq!(choice(off, json!("required")), json!({ "type": "any" }));
     assert_eq!(choice(off, json!({ "tool": "t" })), json!({ "type": "tool", "name": "t" }));
-    assert_eq!(
-        choice(ThinkingLevel::Low, json!("required")),
-        json!({ "type": "auto" }),
-        "a tool cannot be forced beside thinking"
-    );
+    let body = encoded(json!([]), json!({ "tool_choice": "auto" }), Vec::new());
+    assert_eq!(body.get("tool_choice"), None, "nothing to choose from");
+}
+
+#[test]
+fn a_tool_that_cannot_be_forced_beside_thinking_is_the_only_one_offered() {
+    let body = |choice: Value| {
+        let options = serde_json::from_value(json!({ "tool_choice": choice })).unwrap();
+        let tools = Arc::new(vec![tool("t"), tool("u")]);
+        let body = Trial::new(json!("anthropic/m")).encode(&ModelRequest {
+            thinking_level: ThinkingLevel::Low,
+            options,
+            tools,
+            ..ModelRequest::default()
+        });
+        let names: Vec<Value> = body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+        (body["tool_choice"].clone(), names)
+    };
+    assert_eq!(body(json!("required")), (json!({ "type": "auto" }), vec![json!("t"), json!("u")]));
+    assert_eq!(body(json!({ "tool": "u" })), (json!({ "type": "auto" }), vec![json!("u")]));
+    assert_eq!(body(json!("none")).0, json!({ "type": "none" }));
 }
 
 #[test]
@@ -94,8 +280,8 @@ fn results_of_a_turn_are_one_user_message_with_what_follows() {
         { "role": "assistant", "content": [
             { "type": "tool_call", "id": "a", "name": "t", "arguments": { "x": 1 } }, { "type": "tool_call", "id": "b", "name": "t" },
         ] },
-        { "role": "tool_result", "tool_call_id": "b", "content": "B", "is_error": true },
         { "role": "tool_result", "tool_call_id": "a", "content": [{ "type": "image", "data": "QQ==", "mime_type": "image/png" }] },
+        { "role": "tool_result", "tool_call_id": "b", "content": "B", "is_error": true },
         { "role": "user", "content": "and?" },
     ]));
     let expected = json!([
@@ -116,19 +302,37 @@ fn results_of_a_turn_are_one_user_message_with_what_follows() {
 }
 
 #[test]
-fn signed_blocks_go_back_only_to_the_model_that_made_them() {
+fn images_that_results_may_not_hold_follow_all_results() {
+    let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
+    let trial = Trial::new(
+        json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "result_images": false } }),
+    );
+    let sent = sent(
+        &trial,
+        json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [{ "type": "tool_call", "id": "a", "name": "t" }, { "type": "tool_call", "id": "b", "name": "t" }] },
+            { "role": "tool_result", "tool_call_id": "a", "content": [image] },
+            { "role": "tool_result", "tool_call_id": "b", "content": " \n" },
+            { "role": "user", "content": "and?" },
+        ]),
+    );
+    let kinds: Vec<Value> = sent[2]["content"].as_array().unwrap().iter().map(|block| block["type"].clone()).collect();
+    assert_eq!(kinds, ["tool_result", "tool_result", "image", "text"]);
+    assert_eq!(sent[2]["content"][0]["content"], json!([{ "type": "text", "text": "the image follows" }]));
+    assert_eq!(sent[2]["content"][1]["content"], json!([{ "type": "text", "text": "no output" }]), "white space is refused");
+}
+
+#[test]
+fn signed_blocks_go_back_as_they_came() {
     let content = json!([
         { "type": "thinking", "thinking": "hm", "signature": "sig" },
         { "type": "thinking", "thinking": "", "signature": "empty" },
         { "type": "thinking", "thinking": "", "signature": "data", "redacted": true },
         { "type": "opaque", "protocol": "anthropic", "data": { "type": "server_tool_use", "id": "s" } },
+        { "type": "text", "text": " " },
         { "type": "text", "text": "so" },
     ]);
-    let said = |provider: &str| {
-        let message =
-            json!({ "role": "assistant", "content": content, "provider": provider, "protocol": "anthropic", "model": "m" });
-        messages(json!([{ "role": "user", "content": "go" }, message]))[1]["content"].clone()
-    };
     let own = json!([
         { "type": "thinking", "thinking": "hm", "signature": "sig" },
         { "type": "thinking", "thinking": "", "signature": "empty" },
@@ -136,8 +340,23 @@ fn signed_blocks_go_back_only_to_the_model_that_made_them() {
         { "type": "server_tool_use", "id": "s" },
         { "type": "text", "text": "so" },
     ]);
-    assert_eq!(said("anthropic"), own);
-    assert_eq!(said("elsewhere"), json!([{ "type": "text", "text": "hm" }, { "type": "text", "text": "so" }]));
+    let user = json!({ "role": "user", "content": "go" });
+    assert_eq!(messages(json!([user, { "role": "assistant", "content": content }]))[1]["content"], own);
+}
+
+#[test]
+fn thinking_without_a_signature_is_plain_text_unless_the_server_signs_nothing() {
+    let transcript = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm" }, { "type": "text", "text": "so" }] },
+    ]);
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    assert_eq!(messages(transcript.clone())[1]["content"], json!([text("hm"), text("so")]));
+    let trial = Trial::new(
+        json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true } }),
+    );
+    let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "" });
+    assert_eq!(sent(&trial, transcript)[1]["content"], json!([thinking, text("so")]));
 }
 
 #[test]
@@ -197,6 +416,91 @@ fn blocks_of_unknown_kinds_are_kept_with_their_input() {
 }
 
 #[test]
+fn citations_are_told_once_and_the_text_stays_one() {
+    let delta = |delta: Value| json!({ "type": "content_block_delta", "index": 0, "delta": delta });
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "", "citations": [] } }),
+        delta(json!({ "type": "citations_delta", "citation": { "url": "a" } })),
+        delta(json!({ "type": "text_delta", "text": "so" })),
+        delta(json!({ "type": "citations_delta", "citation": { "url": "b" } })),
+        json!({ "type": "content_block_stop", "index": 0 }),
+    ]);
+    let told = Delta::Diagnostic {
+        code: "citations".into(),
+        message: "a text names 2 sources".into(),
+        data: Box::new(json!({ "citations": [{ "url": "a" }, { "url": "b" }] })),
+    };
+    let text = [
+        Delta::Start { key: 0, block: BlockStart::Text },
+        Delta::Append { key: 0, text: "so".into() },
+        told,
+        Delta::End { key: 0 },
+    ];
+    assert_eq!(deltas, text);
+}
+
+#[test]
+fn thinking_is_signed_in_pieces_and_may_have_no_text() {
+    let delta = |delta: Value| json!({ "type": "content_block_delta", "index": 3, "delta": delta });
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 3, "content_block": { "type": "thinking", "thinking": "", "signature": "" } }),
+        delta(json!({ "type": "signature_delta", "signature": "ab" })),
+        delta(json!({ "type": "signature_delta", "signature": "c=" })),
+        json!({ "type": "content_block_stop", "index": 3 }),
+        json!({ "type": "content_block_start", "index": 4, "content_block": { "type": "redacted_thinking", "data": "xyz" } }),
+    ]);
+    let expected = [
+        Delta::Start { key: 3, block: BlockStart::Thinking { redacted: false } },
+        Delta::Signature { key: 3, signature: "ab".into() },
+        Delta::Signature { key: 3, signature: "c=".into() },
+        Delta::End { key: 3 },
+        Delta::Start { key: 4, block: BlockStart::Thinking { redacted: true } },
+        Delta::Signature { key: 4, signature: "xyz".into() },
+    ];
+    assert_eq!(deltas, expected);
+}
+
+#[test]
+fn a_call_without_input_has_none() {
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "tool_use", "id": "a", "name": "t", "input": {} } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+    ]);
+    let start = Delta::Start { key: 0, block: BlockStart::ToolCall { id: "a".into(), name: "t".into() } };
+    assert_eq!(deltas, [start, Delta::End { key: 0 }], "an empty text means an empty object");
+}
+
+#[test]
+fn a_refusal_keeps_its_explanation_as_text() {
+    let details = json!({ "type": "refusal", "category": "cyber", "explanation": "Not this." });
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Well" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "refusal", "stop_details": details } }),
+        json!({ "type": "message_stop" }),
+    ]);
+    let expected = [
+        Delta::Start { key: 1, block: BlockStart::Text },
+        Delta::Append { key: 1, text: "Not this.".into() },
+        Delta::End { key: 1 },
+        Delta::Stop { reason: StopReason::Refusal, raw: Some("refusal".into()) },
+    ];
+    assert_eq!(deltas[3..], expected);
+}
+
+#[test]
+fn half_a_character_is_replaced() {
+    let delta = |kind: &str, field: &str| {
+        json!(format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}","{field}":"a\ud83d"}}}}"#))
+    };
+    let (deltas, end) = decoded(&[delta("text_delta", "text"), delta("input_json_delta", "partial_json")]);
+    let append = Delta::Append { key: 0, text: "a\u{fffd}".into() };
+    assert_eq!(deltas, [append.clone(), append]);
+    assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated);
+}
+
+#[test]
 fn stop_reasons() {
     for (raw, reason) in [
         ("end_turn", StopReason::Stop),
@@ -206,6 +510,7 @@ fn stop_reasons() {
         ("model_context_window_exceeded", StopReason::Length),
         ("tool_use", StopReason::ToolUse),
         ("refusal", StopReason::Refusal),
+        ("sensitive", StopReason::Refusal),
         ("from_the_future", StopReason::Stop),
     ] {
         let (deltas, _) =
@@ -218,6 +523,11 @@ fn stop_reasons() {
 fn how_a_stream_may_fail() {
     let (_, end) = decoded(&[json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow down" } })]);
     assert_eq!(end.unwrap_err().kind(), ErrorKind::RateLimited);
+    let (_, end) = decoded(&[json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } })]);
+    let error = end.unwrap_err();
+    assert_eq!((error.kind(), error.retryable()), (ErrorKind::Overloaded, true));
+    let (_, end) = decoded(&[json!({ "error": { "code": 502, "message": "a gateway's" } })]);
+    assert_eq!(end.unwrap_err().kind(), ErrorKind::Server);
     let (_, end) = decoded(&[json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } })]);
     let error = end.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StreamTruncated);

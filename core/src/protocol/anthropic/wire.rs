@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// `content_block_delta`, nearly all of a stream: one flat struct, read without a JSON tree.
 #[derive(Deserialize)]
@@ -24,4 +25,6 @@ pub(super) struct Piece<'a> {
     pub(super) thinking: String,
     pub(super) signature: String,
     pub(super) partial_json: String,
+    #[serde(borrow)]
+    pub(super) citation: Option<&'a RawValue>,
 }

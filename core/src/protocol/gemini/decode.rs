@@ -12,8 +12,8 @@ use super::super::{Decoder, truncated, unreadable};
 use super::arguments::Arguments;
 use super::wire::{Candidate, Chunk, Counts, FunctionCall, Part};
 use crate::error::{Error, ErrorKind};
+use crate::lone;
 use crate::model::{BlockStart, Delta};
-use crate::partial::escape_again;
 use crate::provider::failure;
 use crate::transport::sse::Frame;
 use crate::usage::{StopReason, Usage};
@@ -296,10 +296,9 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
-        // Half of a character outside the basic plane, escaped: no JSON that can be read.
-        let surrogates = data.contains("\\ud") || data.contains("\\uD");
-        let repaired = surrogates.then(|| escape_again(data));
-        let data = repaired.as_deref().unwrap_or(data);
+        // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
+        let mended = (data.contains("\\ud") || data.contains("\\uD")).then(|| lone::mended(data)).flatten();
+        let data = mended.as_deref().unwrap_or(data);
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
         if let Some(error) = chunk.error {
             let error: Value = serde_json::from_str(error.get()).unwrap_or_default();

@@ -72,7 +72,14 @@ impl Reader {
         let key = match (self.open, speech) {
             (Some((Speech::Text, key)), Speech::Text) | (Some((Speech::Thinking(_), key)), Speech::Thinking(_)) => key,
             _ => {
-                self.close(out);
+                match (speech, self.open.take()) {
+                    // Details that came with it, or before, are of this thinking.
+                    (Speech::Thinking(_), open) => out.extend(open.map(|(_, key)| Delta::End { key })),
+                    (Speech::Text, open) => {
+                        self.open = open;
+                        self.close(out);
+                    }
+                }
                 let key = self.key();
                 let block = match speech {
                     Speech::Text => BlockStart::Text,

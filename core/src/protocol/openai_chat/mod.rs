@@ -5,6 +5,7 @@
 mod decode;
 mod details;
 mod encode;
+mod reasoning;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -81,6 +81,7 @@ fn a_version_that_is_not_listed_is_the_model_it_is_a_version_of() {
     }
 }
 
+/// Sorted, whole, usable, of providers that are known, and without a quirk that its provider's row says already.
 #[test]
 fn each_line_of_the_catalogue_is_a_model_that_can_be_used() {
     let data = include_str!("../catalogue.jsonl");

@@ -49,6 +49,7 @@ fn each_quirk_is_listed_by_its_name() {
     assert_eq!(names, NAMES);
 }
 
+/// The page is for people; what it says of rows and quirks is what they are.
 #[test]
 fn docs_providers_md_says_of_each_provider_and_quirk_what_is_so() {
     let page = include_str!("../../../../docs/providers.md");

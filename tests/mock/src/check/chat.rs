@@ -1,9 +1,12 @@
 //! OpenAI Chat Completions, Azure's, and what Mistral and DeepSeek want otherwise:
 //! <https://platform.openai.com/docs/api-reference/chat/create>.
 
+mod flavours;
+mod messages;
+
 use serde_json::Value;
 
-use super::image::is_image_url;
+use self::messages::Message;
 use super::place::{Checked, Object, Place, Wrong, said};
 use super::{Flavour, Strict, tools};
 use crate::route::{Host, Route};
@@ -47,31 +50,6 @@ const FIELDS: &[&str] = &[
     "web_search_options",
 ];
 
-const MISTRAL_FIELDS: &[&str] = &[
-    "messages",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "stream",
-    "stop",
-    "random_seed",
-    "metadata",
-    "response_format",
-    "tools",
-    "tool_choice",
-    "presence_penalty",
-    "frequency_penalty",
-    "n",
-    "prediction",
-    "parallel_tool_calls",
-    "prompt_mode",
-    "reasoning_effort",
-    "safe_prompt",
-    "guardrails",
-    "prompt_cache_key",
-];
-
 pub(super) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 pub(super) fn check(strict: &Strict, route: &Route, body: &Value) -> Checked {
@@ -79,7 +57,7 @@ pub(super) fn check(strict: &Strict, route: &Route, body: &Value) -> Checked {
     let flavour = strict.flavour;
     let body = match flavour {
         Flavour::OpenAi => place.object(FIELDS)?,
-        Flavour::Mistral => mistral_fields(&place)?,
+        Flavour::Mistral => flavours::mistral_fields(&place)?,
         Flavour::DeepSeek | Flavour::Compatible => place.open_object()?,
     };
     let model = match route.host {
@@ -89,11 +67,11 @@ pub(super) fn check(strict: &Strict, route: &Route, body: &Value) -> Checked {
     options(flavour, &body, model)?;
     offered(flavour, &body)?;
     let place = body.require("messages")?;
-    let messages = place.filled_array()?.iter().map(|it| Message::read(flavour, it)).collect::<Checked<Vec<_>>>()?;
-    pairs(flavour, &messages)?;
+    let list = place.filled_array()?.iter().map(|it| Message::read(flavour, it)).collect::<Checked<Vec<_>>>()?;
+    messages::pairs(flavour, &list)?;
     match flavour {
-        Flavour::Mistral => mistral_order(&messages),
-        Flavour::DeepSeek => deepseek_reasoning(&body, model, &messages),
+        Flavour::Mistral => flavours::mistral_order(&list),
+        Flavour::DeepSeek => flavours::deepseek_reasoning(&body, model, &list),
         Flavour::OpenAi | Flavour::Compatible => Ok(()),
     }
 }
@@ -212,247 +190,4 @@ fn offered(flavour: Flavour, body: &Object<'_>) -> Checked {
         }
     }
     Ok(())
-}
-
-struct Message<'a> {
-    place: Place<'a>,
-    fields: Object<'a>,
-    role: &'a str,
-    calls: Vec<&'a str>,
-}
-
-impl<'a> Message<'a> {
-    fn read(flavour: Flavour, place: &Place<'a>) -> Checked<Message<'a>> {
-        let open = place.open_object()?;
-        let role = open.require("role")?.one_of(&["system", "developer", "user", "assistant", "tool"])?;
-        let known: &[&str] = match role {
-            "assistant" => &["role", "content", "name", "refusal", "audio", "annotations", "function_call", "tool_calls"],
-            "tool" => &["role", "content", "name", "tool_call_id"],
-            _ => &["role", "content", "name"],
-        };
-        // OpenAI's own word for its successor of "system"; nobody else knows it.
-        if role == "developer" && matches!(flavour, Flavour::Mistral | Flavour::DeepSeek) {
-            open.require("role")?.one_of(&["system", "user", "assistant", "tool"])?;
-        }
-        let fields = match flavour {
-            Flavour::OpenAi => place.object(known)?,
-            Flavour::Mistral if role == "assistant" => place.object(&["role", "content", "tool_calls", "prefix", "name"])?,
-            Flavour::Mistral => place.object(known)?,
-            Flavour::DeepSeek | Flavour::Compatible => open,
-        };
-        let mut message = Message { place: place.clone(), fields, role, calls: Vec::new() };
-        match role {
-            "assistant" => message.read_assistant(flavour)?,
-            "tool" => {
-                message.fields.require("tool_call_id")?.filled_string()?;
-                let parts: &[&str] = if flavour == Flavour::OpenAi { &["text"] } else { &["text", "image_url"] };
-                content(&message.fields.require("content")?, parts)?;
-            }
-            "user" => content(&message.fields.require("content")?, &["text", "image_url", "input_audio", "file"])?,
-            _ => content(&message.fields.require("content")?, &["text"])?,
-        }
-        Ok(message)
-    }
-
-    fn read_assistant(&mut self, flavour: Flavour) -> Checked {
-        if let Some(calls) = self.fields.get("tool_calls") {
-            // Some clients of other servers always send the list.
-            let calls = if flavour == Flavour::Compatible { calls.array()? } else { calls.filled_array()? };
-            self.calls = calls.iter().map(|call| called(flavour, call)).collect::<Checked<_>>()?;
-        }
-        if let Some(id) = tools::repeated(&self.calls) {
-            return self.place.wrong(format!("the tool call id '{id}' is used more than once in one message."));
-        }
-        match self.fields.get("content") {
-            Some(it) => {
-                let kinds: &[&str] =
-                    if flavour == Flavour::OpenAi { &["text", "refusal"] } else { &["text", "refusal", "thinking"] };
-                content(&it, kinds)?;
-                if it.value == "" && self.calls.is_empty() && flavour == Flavour::Mistral {
-                    return mistral(3240, "Assistant message must have either content or tool_calls, but not none.");
-                }
-            }
-            None if !self.calls.is_empty() || self.fields.has("refusal") || self.fields.has("function_call") => {}
-            None if flavour == Flavour::Mistral => {
-                return mistral(3240, "Assistant message must have either content or tool_calls, but not none.");
-            }
-            None => {
-                let path = format!("{}.content", self.place.path);
-                return coded("invalid_type", &path, "Invalid value for 'content': expected a string, got null.");
-            }
-        }
-        Ok(())
-    }
-
-    fn answers(&self) -> Option<&'a str> {
-        self.fields.map.get("tool_call_id").and_then(Value::as_str).filter(|_| self.role == "tool")
-    }
-}
-
-fn called<'a>(flavour: Flavour, place: &Place<'a>) -> Checked<&'a str> {
-    let call = if flavour == Flavour::OpenAi { place.object(&["id", "type", "function"])? } else { place.open_object()? };
-    let id = call.require("id")?;
-    let text = match flavour {
-        Flavour::OpenAi => id.short_string(40)?,
-        _ => id.filled_string()?,
-    };
-    if flavour == Flavour::Mistral && !(text.len() == 9 && text.chars().all(|letter| letter.is_ascii_alphanumeric())) {
-        return mistral(3280, &format!("Tool call id was {text} but must be a-z, A-Z, 0-9, with a length of 9."));
-    }
-    if flavour == Flavour::Compatible {
-        call.strings(&["type"])?;
-    } else {
-        call.require("type")?.one_of(&["function"])?;
-    }
-    let function = call.require("function")?.object(&["name", "arguments"])?;
-    match flavour {
-        Flavour::OpenAi => tools::name(&function.require("name")?).map(drop)?,
-        _ => function.require("name")?.filled_string().map(drop)?,
-    }
-    let arguments = function.require("arguments")?;
-    if flavour == Flavour::Mistral && arguments.value.is_object() {
-        return Ok(text);
-    }
-    match serde_json::from_str::<Value>(arguments.string()?) {
-        Ok(Value::Object(_)) => Ok(text),
-        _ => arguments.wrong("expected the JSON text of an object."),
-    }
-}
-
-/// A string or a list of parts of these kinds.
-fn content(place: &Place<'_>, kinds: &'static [&'static str]) -> Checked {
-    if place.value.is_string() {
-        return Ok(());
-    }
-    if !place.value.is_array() {
-        return place.not("one of a string or array of objects");
-    }
-    for part in place.filled_array()? {
-        let fields = part.open_object()?;
-        match fields.require("type")?.one_of(kinds)? {
-            "text" => fields.require("text")?.string().map(drop)?,
-            "refusal" => fields.require("refusal")?.string().map(drop)?,
-            "image_url" => {
-                let image = fields.require("image_url")?;
-                // Mistral takes the address alone, too.
-                let url = if image.value.is_string() { image } else { image.object(&["url", "detail"])?.require("url")? };
-                if !is_image_url(url.string()?) {
-                    return url
-                        .wrong("expected a valid URL or a base64 encoded image of a supported type (png, jpeg, gif, webp).");
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Tool messages stand directly after their calls, one for each.
-fn pairs(flavour: Flavour, messages: &[Message<'_>]) -> Checked {
-    let mut open: Vec<&str> = Vec::new();
-    let mut given: Vec<&str> = Vec::new();
-    let mut caller = None;
-    for message in messages {
-        if let Some(id) = message.answers() {
-            if given.contains(&id) {
-                return coded(
-                    "invalid_value",
-                    &message.place.path,
-                    &format!("Duplicate value for 'tool_call_id' of '{id}' in message."),
-                );
-            }
-            if !open.contains(&id) {
-                if flavour == Flavour::Mistral {
-                    return mistral(3230, "Unexpected tool call id in tool results");
-                }
-                return coded(
-                    "invalid_value",
-                    &format!("{}.role", message.place.path),
-                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-                );
-            }
-            open.retain(|it| *it != id);
-            given.push(id);
-            continue;
-        }
-        unanswered(flavour, caller, &open)?;
-        given.clear();
-        open.clone_from(&message.calls);
-        caller = Some(&message.place.path);
-    }
-    unanswered(flavour, caller, &open)
-}
-
-fn unanswered(flavour: Flavour, caller: Option<&String>, open: &[&str]) -> Checked {
-    match caller {
-        Some(_) if open.is_empty() => Ok(()),
-        Some(_) if flavour == Flavour::Mistral => mistral(3230, "Not the same number of function calls and responses"),
-        Some(path) => {
-            let message = format!(
-                "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The \
-                 following tool_call_ids did not have response messages: {}",
-                open.join(", ")
-            );
-            Err(Wrong::Coded { status: 400, code: "invalid_request_error", path: Some(path.clone()), message })
-        }
-        None => Ok(()),
-    }
-}
-
-fn mistral<T>(code: u16, message: &str) -> Checked<T> {
-    let code = match code {
-        3240 => "3240",
-        3280 => "3280",
-        _ => "3230",
-    };
-    Err(Wrong::Coded { status: 400, code, path: None, message: message.into() })
-}
-
-/// An unknown field has a status of its own there.
-fn mistral_fields<'a>(place: &Place<'a>) -> Checked<Object<'a>> {
-    place.object(MISTRAL_FIELDS).map_err(|wrong| match wrong {
-        Wrong::Unknown { name, .. } => Wrong::Coded {
-            status: 422,
-            code: "extra_forbidden",
-            message: format!("Extra inputs are not permitted: {name}"),
-            path: Some(name),
-        },
-        wrong => wrong,
-    })
-}
-
-fn mistral_order(messages: &[Message<'_>]) -> Checked {
-    for pair in messages.windows(2) {
-        let (before, role) = (pair[0].role, pair[1].role);
-        let refused = match role {
-            "user" | "system" => before == "tool" || (role == "system" && before != "system"),
-            "assistant" => before == "assistant",
-            _ => false,
-        };
-        if refused {
-            return mistral(3230, &format!("Unexpected role '{role}' after role '{before}'"));
-        }
-    }
-    match messages.last() {
-        Some(last) if !matches!(last.role, "user" | "tool") && last.fields.get("prefix").is_none_or(|it| it.value != true) => {
-            mistral(
-                3230,
-                &format!("Expected last role User or Tool (or Assistant with prefix True) for serving but got {}", last.role),
-            )
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Its newer models think unless told not to, and then want the reasoning of their calls back (it may be empty).
-fn deepseek_reasoning(body: &Object<'_>, model: &str, messages: &[Message<'_>]) -> Checked {
-    let switch = body.get("thinking").and_then(|it| it.value.get("type")).and_then(Value::as_str);
-    let thinks = switch.map_or(model.contains("reasoner") || model.contains("v4"), |kind| kind == "enabled");
-    let bare = |message: &Message<'_>| !message.calls.is_empty() && !message.fields.map.contains_key("reasoning_content");
-    match messages.iter().position(bare) {
-        Some(index) if thinks => {
-            said(format!("Missing `reasoning_content` field in the assistant message at message index {index}."))
-        }
-        _ => Ok(()),
-    }
 }

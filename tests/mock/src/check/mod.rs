@@ -51,7 +51,7 @@ pub struct Strict {
 
 /// Whose Chat Completions (or Responses) it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "lowercase")]
 pub enum Flavour {
     /// OpenAI itself.
     #[default]

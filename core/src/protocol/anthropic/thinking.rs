@@ -1,0 +1,86 @@
+//! How a request asks for thinking: <https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>, and of newer models
+//! <https://docs.anthropic.com/en/docs/build-with-claude/adaptive-thinking>.
+
+use serde_json::{Map, Value, json};
+
+use super::super::Target;
+use crate::model::{ModelRequest, ThinkingLevel};
+use crate::provider::quirks::ThinkingStyle;
+
+/// Sent when neither the caller nor the model says how much may be written: the API demands a number.
+const DEFAULT_MAX_TOKENS: u64 = 8192;
+
+/// The most that is asked for unless the caller says so, whatever a model could write.
+const MOST_BY_DEFAULT: u64 = 32_000;
+
+/// What is left for the answer at least, in tokens.
+const ANSWER_TOKENS: u64 = 1024;
+
+/// The smallest budget that is taken, in tokens.
+const LEAST_BUDGET: u64 = 1024;
+
+/// How much thinking is asked for, and the tokens that thinking and answer may have together.
+pub(super) struct Thinking {
+    level: ThinkingLevel,
+    style: ThinkingStyle,
+    /// Whether a server that thinks by itself is told not to.
+    off: bool,
+    budget: u64,
+    pub(super) max_tokens: u64,
+}
+
+impl Thinking {
+    pub(super) fn of(request: &ModelRequest, target: Target<'_>) -> Thinking {
+        let most = target.spec.max_output_tokens;
+        let by_default = most.unwrap_or(DEFAULT_MAX_TOKENS).min(MOST_BY_DEFAULT);
+        let asked = request.options.max_tokens.unwrap_or(by_default);
+        let style = target.quirks.thinking;
+        let (mut level, mut budget, mut max_tokens) = (request.thinking_level, 0, asked);
+        if level != ThinkingLevel::Off && style == ThinkingStyle::Budget {
+            // The budget is part of max_tokens, which is raised as far as the model goes; then the budget gives way.
+            budget = request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET);
+            max_tokens = asked.max(budget + ANSWER_TOKENS).min(most.unwrap_or(u64::MAX));
+            budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS));
+            if budget < LEAST_BUDGET {
+                (level, max_tokens) = (ThinkingLevel::Off, asked);
+            }
+        }
+        if !matches!(style, ThinkingStyle::Budget | ThinkingStyle::Adaptive) {
+            level = ThinkingLevel::Off;
+        }
+        Thinking { level, style, off: target.quirks.thinking_off, budget, max_tokens }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.level != ThinkingLevel::Off
+    }
+
+    /// The flag with which older models think between calls too; newer ones do by themselves, and some servers refuse it.
+    pub(super) fn beta(&self, request: &ModelRequest, target: Target<'_>) -> Option<&'static str> {
+        let wanted = self.is_on() && self.style == ThinkingStyle::Budget && !request.tools.is_empty();
+        (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
+    }
+
+    pub(super) fn write(&self, body: &mut Map<String, Value>) {
+        let effort = match self.level {
+            ThinkingLevel::Off => {
+                // Not otherwise: some models refuse the word.
+                if self.off {
+                    body.insert("thinking".into(), json!({ "type": "disabled" }));
+                }
+                return;
+            }
+            ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::Xhigh => "max",
+        };
+        if self.style == ThinkingStyle::Budget {
+            body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
+            return;
+        }
+        // The newest models show their thinking only on demand.
+        body.insert("thinking".into(), json!({ "type": "adaptive", "display": "summarized" }));
+        body.insert("output_config".into(), json!({ "effort": effort }));
+    }
+}
