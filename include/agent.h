@@ -601,7 +601,8 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *     stop_sequences       texts that end the answer when the model writes them
  *     tool_choice          "auto", "none", "required" or {"tool": name}
  *     session_id           names the conversation to providers that keep caches or route by it
- *     cache_retention      "short", "long" or "none": how long a provider is asked to keep what it has read
+ *     cache_retention      "short" (as without it), "long" or "none": how long a provider is asked to
+ *                            keep what it has read
  *     headers              an object of texts, for each request
  *     raw_events           true for AGENT_EVENT_RAW
  *

@@ -201,9 +201,9 @@ def test() -> int:
             got = output(program(face, "weather", "openai/tiny", address))
             tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
         with relay("openai/tiny", address) as relayed:
-            os.environ["AGENT_RELAY_TOKEN"] = "faces"
+            environment = os.environ | {"AGENT_RELAY_TOKEN": "faces"}
             for face in PROGRAMS:
-                got = output(program(face, "weather", "relay/openai/tiny", relayed))
+                got = output(program(face, "weather", "relay/openai/tiny", relayed), environment)
                 tally.equal(f"{face} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
     readme = (ROOT / "README.md").read_text()
     for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:

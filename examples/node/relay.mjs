@@ -18,6 +18,7 @@ const OPTIONS = {
   stop_sequences: 'stopSequences',
   tool_choice: 'toolChoice',
   session_id: 'sessionId',
+  cache_retention: 'cacheRetention',
   thinking_level: 'thinkingLevel',
   thinking_budgets: 'thinkingBudgets',
 }

@@ -18,7 +18,7 @@ static void bad_models_are_refused(void)
     CHECK_REFUSED("", "model \"\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: EOF while parsing an object at line 1 column 21");
     CHECK_REFUSED("{\"provider\": \"openai\", \"model\": \"x\"}",
-                  "unknown model field \"model\"; known are provider, id, protocol, base_url, headers, project, location, "
+                  "unknown model field \"model\"; known are provider, id, label, protocol, base_url, headers, project, location, "
                   "api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
     CHECK_REFUSED("{\"provider\": \"openai\", \"id\": \"x\", \"base_uri\": \"y\"}",
                   "unknown model field \"base_uri\"; did you mean \"base_url\"?");
@@ -57,10 +57,14 @@ static void bad_options_are_refused_and_change_nothing(void)
     CHECK_OPTION("{\"temperature\": \"hot\"}", "option \"temperature\": expected a number, got \"hot\"");
     CHECK_OPTION("{\"max_turns\": -1}", "option \"max_turns\": expected a whole number of turns (0 for no limit), got -1");
     CHECK_OPTION("{\"tool_execution\": \"serial\"}", "option \"tool_execution\": expected \"parallel\" or \"sequential\", got \"serial\"");
+    CHECK_OPTION("{\"cache_retention\": \"ever\"}", "option \"cache_retention\": expected \"short\", \"long\" or \"none\", got \"ever\"");
     CHECK_OPTION("{\"api_key\": 5}", "option \"api_key\": expected text");
     CHECK_OPTION("{\"headers\": {\"x\": 1}}", "option \"headers\": x: expected text");
     CHECK_OPTION("{\"system_prompt\": \"new\", \"messages\": [{}]}",
                  "option \"messages\": [0]: role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own");
+    CHECK_OPTION("{\"fallbacks\": \"openai/gpt-5\"}", "option \"fallbacks\": expected a list of models, got \"openai/gpt-5\"");
+    CHECK_OPTION("{\"fallbacks\": [\"openai/gpt-5\", {\"provider\": \"groq\", \"id\": \"m\", \"qirks\": {}}]}",
+                 "option \"fallbacks\": [1]: unknown model field \"qirks\"; did you mean \"quirks\"?");
     CHECK_OPTION("[]", "json: expected a JSON object, got []");
     CHECK_OPTION("nonsense", "json is not JSON: expected ident at line 1 column 2");
     CHECK_OK(agent_state_json(agent, &state, &error));

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { Agent, BusyError, InvalidArgumentError, tool } from 'agent-loop'
 
-import { calls, does, play, says, scripted } from './helpers.mjs'
+import { calls, does, play, says, scripted, toolTexts } from './helpers.mjs'
 
 const scriptedModel = { provider: 'scripted', id: 's', script: [] }
 
@@ -27,6 +27,7 @@ test('what is wrong with options is told by name', () => {
     [{ model: scriptedModel, maxTurns: -1 }, 'option "maxTurns": expected a whole number of turns (0 for no limit), got -1'],
     [{ model: scriptedModel, maxParallelTools: 0 }, 'option "maxParallelTools": expected a whole number of at least 1, got 0'],
     [{ model: scriptedModel, toolExecution: 'serial' }, 'option "toolExecution": expected "parallel" or "sequential", got "serial"'],
+    [{ model: scriptedModel, cacheRetention: 'ever' }, 'option "cacheRetention": expected "short", "long" or "none", got "ever"'],
     [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
     [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text'],
     [{ model: scriptedModel, apiKey: { secret: 1 } }, 'option "apiKey": expected text'],
@@ -92,6 +93,64 @@ test('what a prompt may be', async () => {
     const { messages } = await agent.prompt(prompt)
     assert.deepEqual(messages.slice(0, -1).map((message) => message.content), contents)
   }
+})
+
+test('half a character becomes the replacement character wherever text comes in', async () => {
+  const half = 'half \ud83d'
+  const requests = []
+  const tools = [
+    does('answers', ({ where }, { update }) => {
+      update({ [half]: half })
+      return { text: half + where }
+    }),
+    does('fails', () => {
+      throw new Error(half)
+    }),
+  ]
+  async function* provider(request) {
+    if (requests.push(request) > 1) return yield half
+    yield { toolCall: { id: 'a', name: 'answers', arguments: { where: half } } }
+    yield { toolCall: { id: 'b', name: 'answers', arguments: '{"where": "\\ud83d"}' } }
+    yield { toolCall: { id: 'c', name: 'fails' } }
+  }
+  const messages = [{ role: 'user', content: half }, { role: 'assistant', content: [{ type: 'text', text: half }] }]
+  const agent = new Agent({ model: 'acme/m', provider, systemPrompt: half, tools, messages, afterToolCall: () => ({ details: half }) })
+  agent.addMiddleware((call, next) => next({ where: half, ...call.arguments }))
+  agent.followUp(half)
+  const result = await agent.prompt([{ type: 'text', text: half }])
+  assert.deepEqual(toolTexts(result), [['{"text":"half �half �"}', false], ['{"text":"half ��"}', false], ['half �', true]])
+  assert.deepEqual([result.text, requests[0].systemPrompt], ['half �', 'half �'])
+  assert.deepEqual(
+    agent.messages.filter(({ role }) => role === 'user').map(({ content }) => content[0].text),
+    ['half �', 'half �', 'half �'],
+  )
+  const failing = new Agent({
+    model: 'acme/m',
+    maxRetries: 0,
+    async *provider() {
+      throw new Error(half)
+    },
+  })
+  await assert.rejects(failing.prompt(half), { name: 'ProviderError', message: 'half �' })
+})
+
+test('a fallback that is none is named', () => {
+  for (const [fallbacks, text] of [
+    ['openai/gpt-5', 'option "fallbacks": expected a list of models, got "openai/gpt-5"'],
+    [['groq/m', 'gpt'], /^option "fallbacks": \[1\]: model "gpt": expected "provider\/id"/],
+    [['groq/m', 'nobody/m'], /^option "fallbacks": \[1\]: model "nobody\/m": unknown provider "nobody"/],
+    [[{ provider: 'groq', id: 'm', apiversion: '1' }], /^option "fallbacks": \[0\]: unknown model field "apiversion"; did you mean "apiVersion"\?$/],
+  ]) {
+    assert.throws(() => new Agent({ model: 'groq/m', fallbacks }), { name: 'InvalidArgumentError', message: text })
+  }
+})
+
+test('a fallback, as an object in camel case, answers when the model fails', async () => {
+  const usage = { input: 1_000_000 }
+  const failing = { provider: 'scripted', id: 'a', script: [[{ error: { kind: 'not_found', message: 'gone' } }]] }
+  const other = { provider: 'scripted', id: 'b', contextWindow: 10, cost: { input: 1 }, script: [[{ delta: 'here' }, { end: { usage } }]] }
+  const { text, message } = await new Agent({ model: failing, fallbacks: [other] }).prompt('go')
+  assert.deepEqual([text, message.model, message.usage.cost.total], ['here', 'b', 1])
 })
 
 test('what a prompt may not be', async () => {

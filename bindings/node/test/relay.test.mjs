@@ -110,7 +110,7 @@ test('an abort at the client ends the request behind the relay', async (t) => {
 
 test('who may not come in is told why', async (t) => {
   const base = await relay(t, await mock(t, []))
-  await assert.rejects(client(base, { apiKey: 'wrong' }).prompt('go'), {
+  await assert.rejects(client(base, { apiKey: 'another-token' }).prompt('go'), {
     name: 'AuthenticationError',
     message: 'relay answered 401: the token is wrong; it is the AGENT_RELAY_TOKEN of the relay',
   })

@@ -2,6 +2,7 @@
 
 import json
 
+import agent_loop
 import pytest
 from agent_loop import (
     AssistantMessage,
@@ -12,10 +13,12 @@ from agent_loop import (
     TextBlock,
     ThinkingBlock,
     ToolCall,
+    ToolContext,
     ToolResultMessage,
     UserMessage,
+    tool,
 )
-from stories import CALCULATOR, Agent, agent, says
+from stories import CALCULATOR, Agent, agent, results, says
 
 HISTORY = [
     {
@@ -191,9 +194,75 @@ def test_wrong_messages_say_which_one():
     assert str(caught.value) == 'option "messages": [1]: user message: missing field `content`'
 
 
-async def test_lone_surrogates_do_not_leave():
-    result = await agent(says("ok")).prompt("bad \ud800 text")
-    assert result.messages[0].text.startswith("bad �")
+async def test_half_a_character_becomes_the_replacement_character_wherever_text_comes_in():
+    half = "half \ud83d"
+
+    @tool
+    async def fails():
+        """Fails."""
+        raise ValueError(half)
+
+    @tool
+    async def answers(where: str, context: ToolContext):
+        """Answers."""
+        context.update({half: [half]})
+        return {"text": half + where}
+
+    requests = []
+
+    async def provider(request):
+        requests.append(request)
+        if len(requests) > 1:
+            yield half
+            return
+        yield {"tool_call": {"id": "a", "name": "answers", "arguments": {"where": half}}}
+        yield {"tool_call": {"id": "b", "name": "answers", "arguments": '{"where": "\\ud83d"}'}}
+        yield {"tool_call": {"id": "c", "name": "fails", "arguments": {}}}
+
+    def listener(event):
+        if event.type == "turn_start":
+            raise ValueError(half)
+
+    story = Agent(
+        "acme/m",
+        provider=provider,
+        system_prompt=half,
+        tools=[answers, fails],
+        messages=[{"role": "user", "content": half}, {"role": "assistant", "content": [{"type": "text", "text": half}]}],
+    )
+    story.subscribe(listener)
+    story.follow_up(half)
+    result = await story.prompt([{"type": "text", "text": half}])
+    assert results(result) == ['{"text":"half �half �"}', '{"text":"half ��"}', "ValueError: half �"]
+    assert (result.text, requests[0].system_prompt) == ("half �", "half �")
+    assert [message.text for message in story.messages if message.role == "user"] == ["half �", "half �", "half �"]
+    assert story.listener_errors == 3
+
+    run = agent_loop.run({"system_prompt": half, "messages": []}, half, model="acme/m", provider=provider)
+    run.steer(half)
+    assert (await run.result()).text == "half �"
+    assert requests[-1].system_prompt == "half �"
+
+
+async def test_two_halves_of_a_character_are_joined():
+    result = await agent(says("ok")).prompt("\ud83d\ude00")
+    assert result.messages[0].text == "😀"
+
+
+async def test_what_fails_may_say_it_in_half_characters():
+    async def provider(request):
+        raise ValueError("half \ud83d")
+        yield
+
+    with pytest.raises(agent_loop.ProviderError) as caught:
+        await Agent("acme/m", provider=provider, max_retries=0).prompt("x")
+    assert str(caught.value) == "ValueError: half �"
+
+    def hook(prompts):
+        raise ValueError("half \ud83d")
+
+    with pytest.raises(agent_loop.CallbackError, match="half �"):
+        await agent(says("ok"), before_run=hook).prompt("x")
 
 
 async def test_the_scenario_has_its_price():

@@ -337,8 +337,9 @@ from typing import Any
 import agent_loop
 from agent_loop import (
     Agent, AssistantMessage, BeforeToolCall, HookContext, Message, MiddlewareCall, ModelRequest, RunResult, TextDelta, Tool,
-    ToolContext, ToolExecutionStart, tool,
+    ToolContext, ToolExecutionStart, doctor, tool,
 )
+from agent_loop.options import ModelSpec
 from agent_loop.testing import check_events
 
 @tool
@@ -392,6 +393,10 @@ async def hooked() -> None:
     agent.steer("x")
     run = agent_loop.run({"messages": []}, "x", model="acme/m", provider=provider, should_stop_after_turn=lambda turn: True)
     check_events([event async for event in run])
+    vertex: ModelSpec = {"provider": "google-vertex", "id": "m", "project": "p", "location": "global", "thinking": "budget"}
+    fallbacks = Agent(vertex, fallbacks=["openai/x", vertex, {"provider": "groq", "id": "m", "quirks": {"strict": True}}])
+    repaired = doctor.repair(fallbacks.messages, vertex)
+    assert_type(doctor.check([*repaired.messages, {"role": "user", "content": "x"}], "openai/x"), list[doctor.Repair])
     result = await run.result()
     assert result.undelivered is not None and result.undelivered.steering == ()
 '''
@@ -403,6 +408,7 @@ def test_user_code_type_checks(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text(
         'from agent_loop import Agent\nAgent("openai/tiny", temprature=0)\nAgent("openai/tiny", tool_execution="both")\n'
+        'from agent_loop.options import ModelSpec\nspec: ModelSpec = {"provider": "groq"}\n'
         'import agent_loop\nagent_loop.run({}, "x", model="a/b", tools=[])\n'
     )
     for program, code in [(good, 0), (bad, 1)]:
@@ -410,4 +416,4 @@ def test_user_code_type_checks(tmp_path):
             [sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path, timeout=300
         )
         assert done.returncode == code, done.stdout + done.stderr
-    assert "Found 3 errors" in done.stdout, done.stdout
+    assert "Found 4 errors" in done.stdout, done.stdout

@@ -1,6 +1,6 @@
 // What the types say: compiled, never run. Lines that must not compile say so.
 
-import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop, tool } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, doctor, models, resume, run as runLoop, tool } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -17,6 +17,7 @@ import type {
   MessageUpdateEvent,
   Middleware,
   ModelPiece,
+  ModelSpec,
   Provider,
   Run,
   RunResult,
@@ -327,3 +328,15 @@ async function use(): Promise<void> {
   }
 }
 void use
+
+// Models are names or objects, and may be fallbacks.
+const vertex: ModelSpec = { provider: 'google-vertex', id: 'm', project: 'p', location: 'global', thinking: 'budget', quirks: { strict: true } }
+const withFallbacks = new Agent({ model: vertex, fallbacks: ['openai/x', vertex, { provider: 'azure-openai', id: 'm', apiVersion: '1' }] })
+// @ts-expect-error: a list of models.
+new Agent({ model: vertex, fallbacks: 'openai/x' })
+
+// The doctor takes what agents take, and gives what they have.
+const repaired = doctor.repair(withFallbacks.messages, vertex)
+check<Equal<typeof repaired.messages, StandardMessage[]>>()
+check<Equal<ReturnType<typeof doctor.check>, doctor.Repair[]>>()
+doctor.check([...repaired.messages, { role: 'user', content: 'x' }], 'openai/x')

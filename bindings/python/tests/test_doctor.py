@@ -1,0 +1,72 @@
+"""The doctor: transcripts made to fit a model."""
+
+import json
+
+import pytest
+from agent_loop import InvalidArgumentError, doctor
+from stories import agent, says
+
+
+def call(id):
+    return {"type": "tool_call", "id": id, "name": "t", "arguments": {}}
+
+
+TRANSCRIPT = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "stop_reason": "error", "content": [call("f")]},
+    {"role": "tool_result", "tool_call_id": "f", "tool_name": "t", "content": "of nobody"},
+    {"role": "note", "by": "me"},
+    {"role": "assistant", "content": [call("a b")]},
+]
+
+
+def test_a_failed_message_an_orphan_and_a_foreign_id_are_put_right_and_told():
+    repaired = doctor.repair(TRANSCRIPT, "anthropic/claude-sonnet-4-5")
+    user, assistant, result = repaired.messages
+    assert (user.text, assistant.tool_calls[0].id) == ("hi", "a_b")
+    assert (result.tool_call_id, result.is_error) == ("a_b", True)
+    assert [(one.code, one.message_index, one.content_index) for one in repaired.repairs] == [
+        ("failed_message", 1, None),
+        ("stray_result", 2, None),
+        ("call_id", 4, 0),
+        ("missing_result", 4, None),
+    ]
+    text = 'the call id "a b" became "a_b"'
+    assert repaired.repairs[2].to_dict() == {"code": "call_id", "message_index": 4, "content_index": 0, "text": text}
+    assert repr(repaired) == "<Repaired: 3 messages, 4 repairs>"
+    match repaired.repairs[2]:
+        case doctor.Repair("call_id", said):
+            assert said == text
+        case other:
+            pytest.fail(repr(other))
+
+    assert tuple(doctor.check(TRANSCRIPT, {"provider": "anthropic", "id": "any"})) == repaired.repairs
+    assert doctor.check(repaired.messages, "anthropic/claude-sonnet-4-5") == []
+
+
+async def test_an_agents_own_messages_are_taken_and_shared():
+    story = agent(says("hello"))
+    await story.prompt("hi")
+    assert doctor.repair(story.messages, "groq/m").messages == story.messages
+    assert doctor.check([json.loads(message.to_json()) for message in story.messages], "groq/m") == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "model", "text"),
+    [
+        ([], "gpt", 'model "gpt": expected "provider/id"'),
+        ([], {"provider": "groq", "id": "m", "qirks": {}}, 'unknown model field "qirks"; did you mean "quirks"?'),
+        ([], {"provider": "groq", "id": "m", "quirks": {"call_ids": "none"}}, "model: quirks: call_ids: unknown variant `none`"),
+        ([{"role": "user"}], "groq/m", "messages[0]: user message: missing field `content`"),
+    ],
+)
+def test_a_model_or_messages_that_are_none(messages, model, text):
+    for asked in (doctor.repair, doctor.check):
+        with pytest.raises(InvalidArgumentError) as caught:
+            asked(messages, model)
+        assert str(caught.value).startswith(text)
+
+
+def test_messages_are_a_list():
+    with pytest.raises(TypeError, match="messages: expected a list of messages, got str"):
+        doctor.check("hi", "groq/m")
