@@ -3,6 +3,8 @@
 mod abort;
 mod agent;
 mod calls;
+mod faults;
+mod loops;
 mod model;
 mod network;
 mod properties;
