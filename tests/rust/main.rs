@@ -4,6 +4,8 @@ mod abort;
 mod agent;
 mod calls;
 mod fallbacks;
+mod faults;
+mod loops;
 mod model;
 mod network;
 mod properties;

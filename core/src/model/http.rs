@@ -7,6 +7,7 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
+use super::reading::Reading;
 use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::doctor::Fit;
@@ -152,32 +153,32 @@ impl HttpModel {
             return Err(self.refusal(&mut response, secrets).await);
         }
         let mut splitter = Splitter::default();
-        let mut decoder = self.served.protocol.decoder(self.target());
-        let mut frames = 0_u64;
+        let mut reading = Reading::new(self.served.protocol.decoder(self.target()), provider, request.raw_events);
         loop {
-            let chunk = response.chunk().await.map_err(named)?;
+            let chunk = match response.chunk().await {
+                Ok(chunk) => chunk,
+                // There are servers that hang up without ending the body: no harm, when all was said.
+                Err(error) => return reading.decoder.end(&mut sink.lock()).map_err(|_| named(error)),
+            };
             sink.alive();
             let more = {
                 let mut out = sink.lock();
-                let mut take = |frame: Frame<'_>| {
-                    frames += 1;
-                    if request.raw_events {
-                        let data = lone::read(&frame.data, |data| serde_json::from_str(data));
-                        out.push(Delta::Raw(Box::new(data.unwrap_or_else(|_| Value::String(frame.data.to_string())))));
-                    }
-                    decoder.frame(&frame, &mut out)
-                };
+                let mut take = |frame: Frame<'_>| reading.frame(&frame, &mut out);
                 match &chunk {
                     Some(chunk) => splitter.feed(chunk, take)?,
-                    None => splitter.finish(&mut take)?,
+                    // A last frame that cannot be read is half of one.
+                    None => match splitter.finish(&mut take) {
+                        Err(error) if error.kind() == ErrorKind::Protocol => true,
+                        end => end?,
+                    },
                 }
             };
             if !more {
                 return Ok(());
             }
             if chunk.is_none() {
-                let ended = decoder.end(&mut sink.lock());
-                return ended.map_err(|error| self.no_stream(&response, splitter.stray(), frames > 0, error));
+                let ended = reading.decoder.end(&mut sink.lock());
+                return ended.map_err(|error| self.no_stream(&response, splitter.stray(), reading.has_begun(), error));
             }
             sink.ready().await;
         }

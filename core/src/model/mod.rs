@@ -7,6 +7,7 @@ mod delta;
 pub(crate) mod http;
 pub(crate) mod own;
 mod pieces;
+mod reading;
 pub(crate) mod scripted;
 
 use std::future::Future;

@@ -63,7 +63,7 @@ impl Trial {
         let mut out = Vec::new();
         for frame in frames {
             let data = frame.as_str().map_or_else(|| frame.to_string(), str::to_owned);
-            match decoder.frame(&Frame { event: "".into(), data: data.into() }, &mut out) {
+            match decoder.frame(&Frame { event: "".into(), data: data.into(), mended: false }, &mut out) {
                 Ok(true) => {}
                 Ok(false) => return (out, Ok(())),
                 Err(error) => return (out, Err(error)),

@@ -24,6 +24,8 @@ const MAX_STRAY_BYTES: usize = 64 << 10;
 pub(crate) struct Frame<'a> {
     pub(crate) event: Cow<'a, str>,
     pub(crate) data: Cow<'a, str>,
+    /// Whether bytes of the data were no UTF-8: U+FFFD stands for them.
+    pub(crate) mended: bool,
 }
 
 /// Splits a stream that comes in chunks.
@@ -161,7 +163,9 @@ fn split(
             }
         }
         if let Some(data) = done.data {
-            let frame = Frame { event: lossy(Cow::Borrowed(done.event)), data: lossy(data) };
+            let (event, _) = lossy(Cow::Borrowed(done.event));
+            let (data, mended) = lossy(data);
+            let frame = Frame { event, data, mended };
             if !give(frame)? {
                 return Ok(End { used, open_line: used, more: false });
             }
@@ -191,13 +195,17 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
     }
 }
 
-fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+/// The text of these bytes, and whether it had to be mended.
+fn lossy(bytes: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
     match bytes {
         // One check for nearly all; the replacing kind is slower.
-        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed),
+        Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            Err(_) => (String::from_utf8_lossy(bytes), true),
+        },
         Cow::Owned(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Cow::Owned(text),
-            Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            Ok(text) => (Cow::Owned(text), false),
+            Err(error) => (Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()), true),
         },
     }
 }

@@ -152,3 +152,15 @@ fn lines_that_are_no_fields_are_kept_apart() {
         assert_eq!(String::from_utf8_lossy(splitter.stray()), "<html>\n<p>no\n{\"error\":\n\"broke\"}\n", "cut at {cut}");
     }
 }
+
+#[test]
+fn bytes_that_are_no_characters_are_replaced_and_that_is_told() {
+    let mut found = Vec::new();
+    let give = |frame: Frame<'_>| {
+        found.push((frame.data.into_owned(), frame.mended));
+        Ok(true)
+    };
+    Splitter::default().feed(b"data: whole\n\ndata: a\xffb\n\ndata: x\ndata: \xf0\x9f\n\n", give).unwrap();
+    let expected = [("whole", false), ("a\u{fffd}b", true), ("x\n\u{fffd}", true)];
+    assert_eq!(found, expected.map(|(text, mended)| (text.to_owned(), mended)));
+}

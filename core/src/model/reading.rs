@@ -1,0 +1,77 @@
+//! Reading one answer: frames to deltas, and what of a frame holds in every wire format.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{BlockStart, Delta};
+use crate::error::{Error, ErrorKind};
+use crate::lone;
+use crate::protocol::Decoder;
+use crate::transport::sse::Frame;
+
+/// An answer that is being read.
+pub(super) struct Reading<'a> {
+    pub(super) decoder: Box<dyn Decoder>,
+    pub(super) provider: &'a str,
+    /// Whether each frame is told as it came.
+    pub(super) raw: bool,
+    frames: u64,
+    /// The blocks that are calls.
+    calls: HashSet<u32>,
+    mended: bool,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(decoder: Box<dyn Decoder>, provider: &'a str, raw: bool) -> Reading<'a> {
+        Reading { decoder, provider, raw, frames: 0, calls: HashSet::new(), mended: false }
+    }
+
+    /// Whether any frame came.
+    pub(super) fn has_begun(&self) -> bool {
+        self.frames > 0
+    }
+
+    /// Takes a frame in; says whether to go on.
+    ///
+    /// # Errors
+    /// Whatever the wire format's reader fails with; `protocol` for a call with bytes that are no characters.
+    pub(super) fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        self.frames += 1;
+        if self.raw {
+            let data = lone::read(&frame.data, |data| serde_json::from_str(data));
+            out.push(Delta::Raw(Box::new(data.unwrap_or_else(|_| Value::String(frame.data.to_string())))));
+        }
+        let before = out.len();
+        let more = self.decoder.frame(frame, out)?;
+        let new = out.get(before..).unwrap_or_default();
+        self.calls.extend(new.iter().filter_map(|delta| match delta {
+            Delta::Start { key, block: BlockStart::ToolCall { .. } } => Some(*key),
+            _ => None,
+        }));
+        if frame.mended {
+            self.tell_mended(before, out)?;
+        }
+        Ok(more)
+    }
+
+    /// Broken characters do no harm in what people read. A tool must not run with them: what the model asked for is lost.
+    fn tell_mended(&mut self, before: usize, out: &mut Vec<Delta>) -> Result<(), Error> {
+        let of_call = |delta: &Delta| match delta {
+            Delta::Start { key, .. } | Delta::Append { key, .. } => self.calls.contains(key),
+            _ => false,
+        };
+        if out.get(before..).unwrap_or_default().iter().any(of_call) {
+            let text = format!("{} sent a tool call with bytes that are not UTF-8", self.provider);
+            return Err(Error::new(ErrorKind::Protocol, text).with_provider(self.provider));
+        }
+        if !std::mem::replace(&mut self.mended, true) {
+            out.push(Delta::Diagnostic {
+                code: "invalid_utf8".into(),
+                message: format!("{} sent bytes that are not UTF-8; U+FFFD stands for them", self.provider),
+                data: Box::default(),
+            });
+        }
+        Ok(())
+    }
+}
