@@ -109,13 +109,28 @@ pub struct Prices {
 impl Prices {
     /// The price of these tokens.
     pub fn cost(&self, usage: &Usage) -> Cost {
-        #[allow(clippy::cast_precision_loss)] // token counts are far below 2^52
-        let price = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
         let (input, output) = (price(usage.input, self.input), price(usage.output, self.output));
         let cache_read = price(usage.cache_read, self.cache_read);
         let cache_write = price(usage.cache_write, self.cache_write);
         Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
     }
+
+    /// The price where so many of the tokens written to the cache stay for an hour. Anthropic takes twice the price of input for
+    /// them: <https://docs.claude.com/en/docs/build-with-claude/prompt-caching#pricing>; listed is the price of the short time.
+    pub(crate) fn cost_with_long_cache(&self, usage: &Usage, long: u64) -> Cost {
+        let mut cost = self.cost(usage);
+        if self.cache_write > 0.0 {
+            let more = price(long.min(usage.cache_write), 2.0 * self.input - self.cache_write);
+            cost.cache_write += more;
+            cost.total += more;
+        }
+        cost
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // token counts are far below 2^52
+fn price(tokens: u64, per_million: f64) -> f64 {
+    tokens as f64 * per_million / 1e6
 }
 
 /// Why a message ended.

@@ -75,6 +75,60 @@ async fn a_demand_above_the_cap_fails_at_once() {
 }
 
 #[tokio::test]
+async fn a_refusal_that_asks_to_try_again_is_not_and_a_conflict_is() {
+    for (status, tries) in [(400, 1), (403, 1), (409, 2), (422, 1), (500, 2)] {
+        let answer = Answer::json(json!({ "error": { "message": "Something is odd. Please try again." } })).status(status);
+        let mock = Mock::start(Script::new().answer(answer.times(2)));
+        let error = agent(&mock, json!({ "retry_base_ms": 1, "max_retries": 1 })).prompt("go").await.unwrap_err();
+        assert_eq!((error.http_status(), error.retryable()), (Some(status), tries > 1));
+        assert_eq!(mock.requests().len(), tries, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_leaves_no_room_for_an_answer_is_an_overflow() {
+    let cut = |written: u64| {
+        let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "length" }],
+            "usage": { "prompt_tokens": 32_768, "completion_tokens": written } });
+        Answer::frames([Frame::data(end), Frame::data("[DONE]")])
+    };
+    let mock = Mock::start(Script::new().answer(cut(0)).answer(cut(9)));
+    let agent = agent(&mock, json!({}));
+    let error = agent.prompt("go").await.unwrap_err();
+    let text = "openai had no room left to answer: the conversation (32768 tokens) fills the model's context window";
+    assert_eq!((error.kind(), error.message(), error.retryable()), (ErrorKind::ContextOverflow, text, false));
+    assert_eq!(mock.requests().len(), 1);
+    agent.reset().unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().outcome, Outcome::Completed, "thinking that is not shown may take all");
+}
+
+#[tokio::test]
+async fn calls_in_an_answer_of_exactly_the_allowed_tokens_are_not_executed() {
+    let calls = |written: u64| {
+        let call = json!({ "index": 0, "id": "a", "function": { "name": "t", "arguments": "" } });
+        Answer::frames([
+            Frame::data(json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] })),
+            Frame::data(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })),
+            Frame::data(json!({ "choices": [], "usage": { "prompt_tokens": 5, "completion_tokens": written } })),
+            Frame::data("[DONE]"),
+        ])
+    };
+    for (written, executed) in [(64, 0), (63, 1)] {
+        let mock = Mock::start(Script::new().answer(calls(written)).answer(chat("done")));
+        let ran = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&ran);
+        let tool = tool("t", move |_, _| {
+            *count.lock().unwrap() += 1;
+            async { Ok(json!("ran")) }
+        });
+        let agent = agent(&mock, json!({ "max_tokens": 64 })).tool(tool).unwrap();
+        let (events, result) = play(&agent).await;
+        check(&agent, &events);
+        assert_eq!((result.text.as_str(), *ran.lock().unwrap()), ("done", executed), "{written} of 64");
+    }
+}
+
+#[tokio::test]
 async fn an_overload_inside_a_good_stream_is_tried_again() {
     let overloaded = json!({ "error": { "type": "overloaded_error", "message": "Overloaded" } });
     let mock = Mock::start(Script::new().answer(Answer::frames([Frame::data(overloaded)])).answer(chat("done")));

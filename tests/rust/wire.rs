@@ -247,6 +247,20 @@ async fn without_a_key_the_run_ends_and_names_the_variable() {
 }
 
 #[tokio::test]
+async fn a_request_s_headers_win_over_the_model_s_and_those_over_the_format_s() {
+    let mock = Mock::start(Script::new().answer(messages_answer("x")));
+    let spec = json!({
+        "provider": "anthropic", "id": "tiny", "base_url": mock.url(),
+        "headers": { "Anthropic-Version": "model", "x-team": "model", "x-model": "model", "x-api-key": "sk-model" },
+    });
+    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap()).api_key("sk-1").header("X-Team", "request");
+    agent.prompt("go").await.unwrap();
+    let headers = mock.requests().pop().unwrap().headers;
+    assert_eq!((&*headers["anthropic-version"], &*headers["x-team"], &*headers["x-model"]), ("model", "request", "model"));
+    assert_eq!(headers["x-api-key"], "sk-model");
+}
+
+#[tokio::test]
 async fn headers_that_http_does_not_allow() {
     let mock = Mock::start(Script::new());
     let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).header("x-a", "line\nbreak");

@@ -225,3 +225,20 @@ fn a_longer_transcript_is_repaired_as_its_beginning_was() {
         }
     }
 }
+
+#[test]
+fn a_call_at_the_very_end_has_a_result_too() {
+    let kept = prepared(json!([{ "role": "user", "content": "go" }, { "role": "assistant", "content": [call("a")] }]));
+    assert_eq!(kept[2], json!(["a", "no result was recorded for this call", true]));
+}
+
+#[test]
+fn null_content_of_an_imported_history_is_empty_content() {
+    let kept = prepared(json!([
+        { "role": "user", "content": null },
+        { "role": "assistant", "content": null },
+        { "role": "assistant", "content": [call("a")] },
+        { "role": "tool_result", "tool_call_id": "a", "content": null },
+    ]));
+    assert_eq!(kept, json!([["assistant", ""], ["a", "no output", false]]));
+}

@@ -174,6 +174,22 @@ impl MessageBuilder {
         self.stop.as_ref().map(|(reason, _)| *reason)
     }
 
+    /// The tokens used, as far as is known.
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Calls in an answer of just as many tokens as were allowed were cut, though some servers say `tool_calls` of them, too.
+    pub(crate) fn doubt_calls(&mut self, max_tokens: Option<u64>) {
+        let calls = self.blocks.values().any(|open| open.kind == Kind::ToolCall);
+        if let Some((reason @ (StopReason::Stop | StopReason::ToolUse), _)) = &mut self.stop
+            && calls
+            && max_tokens == Some(self.usage.output)
+        {
+            *reason = StopReason::Length;
+        }
+    }
+
     fn next_index(&self) -> usize {
         self.blocks.len()
     }
@@ -327,9 +343,8 @@ impl MessageBuilder {
             content.retain(|block| !matches!(block, ContentBlock::ToolCall(_)));
         }
         let mut usage = self.usage;
-        if let Some(prices) = self.prices {
-            usage.cost = Some(prices.cost(&usage));
-        }
+        // What the stream itself says of the cost is nearer to the truth than the list.
+        usage.cost = usage.cost.take().or_else(|| self.prices.map(|prices| prices.cost(&usage)));
         AssistantMessage {
             content,
             usage,

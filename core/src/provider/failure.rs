@@ -24,15 +24,10 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
         400 if body.trim().is_empty() => ErrorKind::ContextOverflow,
         _ => kind(value, &said, Some(status)).unwrap_or(ErrorKind::from_http_status(status)),
     };
-    let retryable = match kind {
-        ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server | ErrorKind::Timeout => true,
-        ErrorKind::InvalidRequest => matches!(status, 409 | 500..=599),
-        _ => false,
-    };
     let error = Error::new(kind, format!("{provider} answered {status}: {said}"))
         .with_provider(provider)
         .with_http_status(status)
-        .with_retryable(retryable);
+        .with_retryable(may_be_retried(kind, status));
     let error = demanding(error, value, &said);
     match value.and_then(|value| value.get("request_id")).and_then(Value::as_str) {
         Some(id) => error.with_request_id(id),
@@ -49,7 +44,23 @@ pub(crate) fn from_stream(provider: &str, value: &Value) -> Error {
     let status = code.filter(|code| (400..=599).contains(code));
     let kind = kind(Some(value), &said, status).or(status.map(ErrorKind::from_http_status)).unwrap_or(ErrorKind::Server);
     let error = Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider);
+    let error = match status {
+        Some(status) => error.with_retryable(may_be_retried(kind, status)),
+        None => error,
+    };
     demanding(error, Some(value), &said)
+}
+
+/// Whether the same request may work later. Of the statuses that blame the request only these are tried again, whatever the body
+/// says: what a server refuses so, it refuses each time, and some invite to "try again" all the same.
+fn may_be_retried(kind: ErrorKind, status: u16) -> bool {
+    match kind {
+        ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server | ErrorKind::Timeout => {
+            matches!(status, 408 | 409 | 429 | 500..=599)
+        }
+        ErrorKind::InvalidRequest => status == 409,
+        _ => false,
+    }
 }
 
 /// Whether a JSON value that stands where an answer was expected is an error.

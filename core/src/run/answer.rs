@@ -50,15 +50,25 @@ impl Answer {
         self.held.clear();
     }
 
-    /// An answer that says nothing at all is none: proxies and overloaded services give such.
+    /// An answer that says nothing at all is none: proxies and overloaded services give such, and servers that fill the context
+    /// window with the conversation (Xiaomi's MiMo) and then cut the answer before its first token.
     fn check(&self, provider: &str) -> Result<(), Error> {
-        let empty =
-            matches!(self.builder.stop_reason(), Some(StopReason::Stop | StopReason::ToolUse)) && !self.builder.has_blocks();
-        if empty {
-            let text = format!("{provider} answered without any content");
-            return Err(Error::new(ErrorKind::Protocol, text).with_provider(provider).with_retryable(true));
-        }
-        Ok(())
+        let used = self.builder.usage();
+        let error = match self.builder.stop_reason().filter(|_| !self.builder.has_blocks()) {
+            Some(StopReason::Stop | StopReason::ToolUse) => {
+                let text = format!("{provider} answered without any content");
+                Error::new(ErrorKind::Protocol, text).with_retryable(true)
+            }
+            Some(StopReason::Length) if used.output == 0 && used.total > 0 => {
+                let text = format!(
+                    "{provider} had no room left to answer: the conversation ({} tokens) fills the model's context window",
+                    used.total
+                );
+                Error::new(ErrorKind::ContextOverflow, text)
+            }
+            _ => return Ok(()),
+        };
+        Err(error.with_provider(provider))
     }
 }
 
@@ -163,6 +173,7 @@ impl Driver {
                 return Ok(());
             }
             let Err(error) = ended.and_then(|()| answer.check(model.info().provider)) else {
+                answer.builder.doubt_calls(request.options.max_tokens);
                 return Ok(());
             };
             let pause = if answer.builder.has_blocks() {

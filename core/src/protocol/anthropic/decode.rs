@@ -14,11 +14,14 @@ use crate::lone;
 use crate::model::{BlockStart, Delta};
 use crate::provider::failure;
 use crate::transport::sse::Frame;
-use crate::usage::{StopReason, Usage};
+use crate::usage::{Prices, StopReason, Usage};
 
 pub(super) struct Reader {
     provider: String,
+    prices: Option<Prices>,
     usage: Usage,
+    /// How many of the tokens written to the cache stay there for an hour.
+    kept_long: u64,
     stop: Option<String>,
     /// Why the model refused, where it says so.
     explanation: Option<String>,
@@ -38,10 +41,12 @@ enum Held {
 }
 
 impl Reader {
-    pub(super) fn new(provider: &str) -> Reader {
+    pub(super) fn new(provider: &str, prices: Option<Prices>) -> Reader {
         Reader {
             provider: provider.to_owned(),
+            prices,
             usage: Usage::default(),
+            kept_long: 0,
             stop: None,
             explanation: None,
             next_key: 0,
@@ -137,7 +142,10 @@ impl Reader {
         take("/cache_read_input_tokens", &mut self.usage.cache_read);
         take("/cache_creation_input_tokens", &mut self.usage.cache_write);
         take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
+        take("/cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
+        let prices = self.prices.filter(|_| self.kept_long > 0);
+        self.usage.cost = prices.map(|prices| prices.cost_with_long_cache(&self.usage, self.kept_long));
         out.push(Delta::Usage(Box::new(self.usage.clone())));
     }
 

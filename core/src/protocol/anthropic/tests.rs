@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::message::Message;
 use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
 use crate::protocol::trial::{Trial, long_run};
-use crate::usage::{StopReason, Usage};
+use crate::usage::{Cost, StopReason, Usage};
 
 /// A request with these messages, which already fit.
 fn request(messages: Value) -> ModelRequest {
@@ -534,4 +534,35 @@ fn how_a_stream_may_fail() {
     assert_eq!(error.message(), "anthropic's answer ended in the middle: the connection closed before message_stop");
     let (_, end) = decoded(&[json!("{\"type\":")]);
     assert_eq!(end.unwrap_err().kind(), ErrorKind::Protocol);
+}
+
+#[test]
+fn what_is_cached_for_an_hour_costs_twice_the_input() {
+    let cost = |usage: Value| {
+        let prices = json!({ "input": 4, "output": 20, "cache_read": 0.4, "cache_write": 5 });
+        let trial = Trial::new(json!({ "provider": "anthropic", "id": "m", "cost": prices }));
+        let start = json!({ "type": "message_start", "message": { "usage": usage } });
+        let end =
+            json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 1_000_000 } });
+        let (deltas, _) = trial.decode(&[start, end, json!({ "type": "message_stop" })]);
+        deltas.into_iter().rev().find_map(|delta| if let Delta::Usage(usage) = delta { usage.cost } else { None })
+    };
+    let written = |long: u64| {
+        let split = json!({ "ephemeral_5m_input_tokens": 2_000_000 - long, "ephemeral_1h_input_tokens": long });
+        json!({ "input_tokens": 1_000_000, "cache_creation_input_tokens": 2_000_000, "cache_creation": split })
+    };
+    assert_eq!(cost(written(0)), None, "the list says it");
+    let half = Cost { input: 4.0, output: 20.0, cache_read: 0.0, cache_write: 5.0 + 8.0, total: 37.0 };
+    assert_eq!(cost(written(1_000_000)), Some(half));
+}
+
+#[test]
+fn nothing_is_read_after_the_last_event() {
+    let (deltas, end) = decoded(&[
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }),
+        json!({ "type": "message_stop" }),
+        json!({ "type": "error", "error": { "type": "api_error", "message": "never read" } }),
+    ]);
+    assert!(end.is_ok());
+    assert_eq!(deltas, [Delta::Stop { reason: StopReason::Stop, raw: Some("end_turn".into()) }]);
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::message::Message;
 use crate::model::{BlockStart, Delta, ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
 use crate::protocol::Protocol;
-use crate::protocol::trial::Trial;
+use crate::protocol::trial::{Trial, long_run};
 use crate::usage::{StopReason, Usage};
 
 /// The contents of a request with these messages, as they stand: what the doctor does is taken for done.
@@ -269,6 +269,17 @@ fn a_first_call_without_a_signature_skips_the_check_where_that_is_understood() {
 }
 
 #[test]
+fn each_request_of_a_long_run_extends_the_one_before() {
+    for spec in [old(), new(), vertex()] {
+        let bodies: Vec<String> = long_run(20).into_iter().map(|messages| contents(spec.clone(), messages).to_string()).collect();
+        for pair in bodies.windows(2) {
+            assert!(pair[1].starts_with(pair[0].trim_end_matches(']')), "{spec}:\n{}\n{}", pair[0], pair[1]);
+        }
+        assert!(bodies.len() >= 20);
+    }
+}
+
+#[test]
 fn contents_begin_with_the_user_and_alternate() {
     assert_eq!(contents(old(), json!([])), json!([user(".")]));
     let said = |text: &str| json!({ "role": "assistant", "content": text });
@@ -381,6 +392,18 @@ fn calls_come_whole_with_or_without_arguments_and_id() {
         block("call \"\" t", "", ""),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_chunk_may_have_several_parts() {
+    let several = json!([
+        { "text": "hm", "thought": true }, { "text": "so" }, { "functionCall": { "name": "t" }, "thoughtSignature": "s" },
+        { "functionCall": { "name": "u" } },
+    ]);
+    let (deltas, end) = decoded(&[parts(several), finish("STOP")]);
+    assert_eq!(end, Ok(()));
+    let calls = [block("call \"\" t", "", "s"), block("call \"\" u", "", "")];
+    assert_eq!(blocks(&deltas), [&[block("thinking", "hm", ""), block("text", "so", "")], &calls[..]].concat());
 }
 
 #[test]

@@ -137,8 +137,12 @@ impl Reader {
             self.refused = true;
             self.say(Speech::Text, text, out);
         }
-        for call in delta.tool_calls.into_iter().flatten() {
-            self.call(call, out);
+        let pieces = delta.tool_calls.unwrap_or_default();
+        let mut nameless = pieces.iter().filter(|piece| piece.is_nameless()).count();
+        for piece in pieces {
+            let place = nameless;
+            nameless -= usize::from(piece.is_nameless());
+            self.call(piece, place, out);
         }
     }
 
@@ -156,25 +160,27 @@ impl Reader {
     }
 
     /// Which call a piece belongs to, as servers really number them: the same index is the same call unless it comes with a
-    /// new id and a new name; without an index the id decides, else the last call goes on.
-    fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
+    /// new id and a new name; without an index the id decides, else the place: of a list of such pieces, `place` is how many are
+    /// left, and the last calls go on in their order.
+    fn find(&self, index: Option<u32>, id: &str, name: &str, place: usize) -> Option<usize> {
         match index {
             Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)).filter(|at| {
                 self.calls.get(*at).is_some_and(|c| id.is_empty() || c.id == id || c.id.is_empty() || name.is_empty())
             }),
             None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
-            None if name.is_empty() => self.calls.len().checked_sub(1),
+            None if name.is_empty() => self.calls.len().checked_sub(place.max(1)).or(self.calls.len().checked_sub(1)),
             None => None,
         }
     }
 
-    fn call(&mut self, piece: ToolDelta<'_>, out: &mut Vec<Delta>) {
-        let id = piece.id.text().unwrap_or_default();
+    fn call(&mut self, piece: ToolDelta<'_>, place: usize, out: &mut Vec<Delta>) {
+        // Mistral writes the word where it has none.
+        let id = piece.id.text().filter(|id| id != "null").unwrap_or_default();
         let (name, arguments) = match piece.function {
             Some(function) => (function.name.text().unwrap_or_default(), function.arguments.and_then(arguments_text)),
             None => (String::new(), None),
         };
-        let at = match self.find(piece.index, &id, &name) {
+        let at = match self.find(piece.index, &id, &name, place) {
             Some(at) => at,
             None => {
                 let mut call = Call {

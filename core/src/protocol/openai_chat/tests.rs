@@ -535,10 +535,56 @@ fn which_call_a_piece_belongs_to() {
     assert_eq!(pieces(&reused), found(&[("a", "f", "{}"), ("b", "g", "{}")]), "a new id and a new name are a new call");
     let unnumbered = [call(Value::Null, "a", "f", "{"), call(Value::Null, "", "", "}"), call(Value::Null, "b", "g", "{}")];
     assert_eq!(pieces(&unnumbered), found(&[("a", "f", "{}"), ("b", "g", "{}")]), "without an index");
+    let listed = [
+        json!({ "id": "a", "function": { "name": "f", "arguments": "{" } }),
+        json!({ "id": "b", "function": { "name": "g", "arguments": "{" } }),
+    ];
+    let rest = [json!({ "function": { "arguments": "1}" } }), json!({ "function": { "arguments": "2}" } })];
+    let chunks = [delta(json!({ "tool_calls": listed })), delta(json!({ "tool_calls": rest })), finish("tool_calls")];
+    assert_eq!(calls(&chunks), found(&[("a", "f", "{1}"), ("b", "g", "{2}")]), "by their place in the list");
+    let gaps = [call(json!(7), "a", "f", "{"), call(json!(2), "b", "g", "{}"), call(json!(7), "", "", "}")];
+    assert_eq!(pieces(&gaps), found(&[("a", "f", "{}"), ("b", "g", "{}")]), "numbers with gaps");
+    let without_id = [call(json!(0), "null", "f", "{}"), call(json!(1), "null", "g", "{}")];
+    assert_eq!(pieces(&without_id), found(&[("", "f", "{}"), ("", "g", "{}")]), "Mistral's word for none");
     let late_name = [call(json!(0), "a", "", "{"), call(json!(0), "", "f", "}")];
     assert_eq!(pieces(&late_name), found(&[("a", "f", "{}")]), "the name after the first piece");
     let object = [json!({ "index": 0, "id": "a", "function": { "name": "f", "arguments": { "x": 1 } } })];
     assert_eq!(pieces(&object), found(&[("a", "f", "{\"x\":1}")]), "arguments as an object");
+}
+
+#[test]
+fn calls_end_only_when_the_stream_does() {
+    let piece = |arguments: &str| delta(json!({ "tool_calls": [call(json!(0), "a", "f", arguments)] }));
+    let chunks = [piece("{\"x\": 1}"), delta(json!({ "content": "so" })), piece("  "), finish("stop")];
+    let (deltas, _) = decoded(&chunks);
+    let ends: Vec<usize> = (0..deltas.len()).filter(|at| deltas[*at] == Delta::End { key: 0 }).collect();
+    assert_eq!(ends, [deltas.len() - 2], "though they could be read before");
+    assert_eq!(calls(&chunks), [("a".into(), "f".into(), "{\"x\": 1}  ".into())], "also where the word for the end is \"stop\"");
+}
+
+#[test]
+fn chunks_may_have_no_choices_and_nothing_is_read_after_done() {
+    let chunks = [
+        json!("null"),
+        json!({}),
+        json!({ "choices": null }),
+        json!({ "choices": [{ "index": 0, "delta": null, "finish_reason": null }] }),
+        delta(json!({ "content": "x" })),
+        finish("stop"),
+        json!({ "usage": { "prompt_tokens": 3, "completion_tokens": 1 } }),
+        json!("[DONE]"),
+        json!({ "error": { "message": "never read" } }),
+    ];
+    let (deltas, end) = decoded(&chunks);
+    assert!(end.is_ok());
+    let expected = [
+        Delta::Start { key: 0, block: BlockStart::Text },
+        Delta::Append { key: 0, text: "x".into() },
+        Delta::Usage(Box::new(Usage { input: 3, output: 1, ..Usage::default() })),
+        Delta::End { key: 0 },
+        Delta::Stop { reason: StopReason::Stop, raw: Some("stop".into()) },
+    ];
+    assert_eq!(deltas, expected);
 }
 
 #[test]
@@ -569,6 +615,8 @@ fn how_a_stream_may_fail() {
     let (deltas, end) = decoded(&[delta(json!({ "content": "x" })), json!("null"), json!("")]);
     assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated);
     assert_eq!(deltas.len(), 3, "what came is kept");
+    let (_, end) = decoded(&[delta(json!({ "content": "x" })), json!("[DONE]")]);
+    assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated, "the mark is no reason");
     for raw in ["network_error", "unknown", "error", "abort"] {
         let error = decoded(&[finish(raw)]).1.unwrap_err();
         let text = format!("server: openai broke the answer off itself (finish_reason {raw:?})");

@@ -68,6 +68,14 @@ pub(super) struct ToolDelta<'a> {
     pub(super) function: Option<FunctionDelta<'a>>,
 }
 
+impl ToolDelta<'_> {
+    /// Whether nothing in it says which call it belongs to.
+    pub(super) fn is_nameless(&self) -> bool {
+        let named = self.function.as_ref().is_some_and(|function| !function.name.is_nothing());
+        self.index.is_none() && self.id.is_nothing() && !named
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct FunctionDelta<'a> {
     #[serde(default)]
@@ -87,6 +95,14 @@ pub(super) enum Content {
 }
 
 impl Content {
+    fn is_nothing(&self) -> bool {
+        match self {
+            Content::Nothing => true,
+            Content::Text(text) => text.is_empty(),
+            Content::Parts(_) => false,
+        }
+    }
+
     /// The text, unless there is none or it is empty.
     pub(super) fn text(self) -> Option<String> {
         match self {

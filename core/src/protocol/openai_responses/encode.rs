@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::Target;
+use super::super::{Target, cache};
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
@@ -17,7 +17,7 @@ use crate::provider::quirks::{Quirks, SystemRole, ThinkingStyle};
 /// The smallest output limit that is taken, in tokens.
 const LEAST_OUTPUT: u64 = 16;
 
-/// The longest id of an item and the longest cache key that are taken, in characters.
+/// The longest id of an item that is taken, in characters.
 const LONGEST_ID: usize = 64;
 
 /// What is asked when nobody has said anything: an empty input is refused.
@@ -57,9 +57,7 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     if quirks.store {
         body.insert("store".into(), false.into());
     }
-    if let (Some(id), true) = (&request.options.session_id, quirks.cache_key) {
-        body.insert("prompt_cache_key".into(), id.chars().take(LONGEST_ID).collect::<String>().into());
-    }
+    cache::write_key(&mut body, &request.options, target);
     body.insert("stream".into(), true.into());
     body
 }

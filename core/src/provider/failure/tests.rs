@@ -149,6 +149,19 @@ fn throttling_and_limits_of_other_things_are_no_overflow() {
 }
 
 #[test]
+fn too_many_or_too_large_images_are_no_overflow() {
+    for said in [
+        "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+        "At least one of the image dimensions exceed max allowed size: 8000 pixels",
+        "Too many images in request. Max is 8.",
+        "Too many images and documents: 101 + 0 > 100",
+    ] {
+        let body = json!({ "error": { "type": "invalid_request_error", "message": said } });
+        assert_eq!(verdict(&from_http("p", 400, &body.to_string())), (ErrorKind::InvalidRequest, false, None), "{said}");
+    }
+}
+
+#[test]
 fn statuses_without_a_better_word() {
     use ErrorKind::*;
     for (status, kind, retryable) in [
@@ -160,6 +173,7 @@ fn statuses_without_a_better_word() {
         (408, Timeout, true),
         (409, InvalidRequest, true),
         (422, InvalidRequest, false),
+        (423, InvalidRequest, false),
         (429, RateLimited, true),
         (500, Server, true),
         (502, Server, true),
@@ -212,12 +226,15 @@ fn a_body_says_better_than_its_status() {
         ),
         (400, json!({ "error": "model 'llama9' not found" }), NotFound, false),
         (500, anthropic("overloaded_error"), Overloaded, true),
-        (400, anthropic("overloaded_error"), Overloaded, true),
-        (403, json!({ "message": "You have exceeded a secondary rate limit." }), RateLimited, true),
+        (400, anthropic("overloaded_error"), Overloaded, false),
+        (403, json!({ "message": "You have exceeded a secondary rate limit." }), RateLimited, false),
+        (409, json!({ "message": "Too many requests at once." }), RateLimited, true),
         (500, google("RESOURCE_EXHAUSTED", ""), RateLimited, true),
         (504, google("DEADLINE_EXCEEDED", ""), Timeout, true),
         (500, json!({ "error": { "type": "invalid_request_error", "message": "odd" } }), Server, true),
-        (400, json!({ "error": { "message": "Something went wrong, please try again." } }), Server, true),
+        (400, json!({ "error": { "message": "Something went wrong, please try again." } }), InvalidRequest, false),
+        (409, json!({ "error": { "message": "Something went wrong, please try again." } }), InvalidRequest, true),
+        (422, json!({ "error": { "message": "Please retry your request." } }), InvalidRequest, false),
         (400, openai("bad_image", "The image is broken, fix it and try again."), InvalidRequest, false),
         (401, json!({ "detail": "Please try again with a key." }), Authentication, false),
         (404, json!({ "detail": "please retry" }), NotFound, false),
@@ -264,6 +281,9 @@ fn errors_inside_a_stream() {
         (json!({ "error": { "code": 502, "message": "Upstream broke" } }), Server, true),
         (json!({ "error": { "code": "429", "message": "slow" } }), RateLimited, true),
         (json!({ "error": { "code": 400, "message": "wrong" } }), InvalidRequest, false),
+        (json!({ "error": { "code": 400, "message": "wrong, please try again" } }), InvalidRequest, false),
+        (json!({ "error": { "code": 403, "message": "rate limit of the free tier" } }), RateLimited, false),
+        (json!({ "error": { "code": 409, "message": "conflict" } }), InvalidRequest, true),
         (json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "gone" } }), RateLimited, true),
         (json!({ "error": { "status": "UNAVAILABLE", "code": 503, "message": "The model is overloaded." } }), Overloaded, true),
         (json!({ "object": "error", "message": "no words", "code": 40303 }), Server, true),

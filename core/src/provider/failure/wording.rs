@@ -20,10 +20,8 @@ pub(super) fn classify(words: &str, said: &str, status: Option<u16>) -> Option<E
     if let Some((kind, _)) = specific.into_iter().find(|(_, found)| *found) {
         return Some(kind);
     }
-    let asks_to_retry = has(said, &["try again", "please retry", "retry your request", "retry the request"]);
     let invalid = has(words, &["invalid", "bad_request", "validation", "unprocessable"]);
     match status {
-        Some(400 | 409 | 422) if asks_to_retry && !invalid => Some(ErrorKind::Server),
         Some(_) => None,
         None if invalid => Some(ErrorKind::InvalidRequest),
         None if has(words, &["api_error", "server_error", "internal"]) => Some(ErrorKind::Server),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::found;
 use crate::model::ThinkingLevel;
 use crate::provider::known::PROVIDERS;
-use crate::provider::quirks::{Effort, Efforts, NAMES, Quirks};
+use crate::provider::quirks::{Effort, Efforts, NAMES, Quirks, SessionHeader};
 
 #[test]
 fn the_word_of_effort_is_the_nearest_one_that_the_model_takes() {
@@ -39,6 +39,20 @@ fn openai_s_models_are_asked_in_the_words_they_know() {
     ] {
         let found = found(json!(format!("openai/{model}")), &[]);
         assert_eq!((found.quirk("efforts"), found.quirk("thinking_off")), (efforts, json!(off)), "{model}");
+    }
+}
+
+#[test]
+fn openai_s_ids_of_calls_are_shorter_in_chat() {
+    let ids = |protocol: &str| found(json!({ "provider": "openai", "id": "gpt-5", "protocol": protocol }), &[]).quirk("call_ids");
+    assert_eq!((ids("openai_chat"), ids("openai_responses")), (json!("openai"), json!("responses")));
+}
+
+#[test]
+fn headers_of_the_session_have_no_underscores() {
+    for word in ["x-affinity", "x-session-affinity", "x-session-id", "x-grok-conv-id"] {
+        let header: SessionHeader = serde_json::from_value(json!(word)).unwrap();
+        assert_eq!(header.name(), word, "some proxies drop names with underscores, and this has none");
     }
 }
 

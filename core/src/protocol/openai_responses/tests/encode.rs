@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::trial;
 use crate::message::Message;
 use crate::model::{ModelOptions, ModelRequest, ThinkingLevel, ToolDescription};
-use crate::protocol::trial::Trial;
+use crate::protocol::trial::{Trial, long_run};
 
 /// A server of which nothing is known but these quirks.
 fn other(quirks: Value) -> Trial {
@@ -282,4 +282,35 @@ fn what_servers_did_goes_back_and_calls_that_nobody_answered_do_not() {
     assert_eq!(sent(&[shell.clone(), output.clone()]), json!([shell, output]));
     let nothing = json!([{ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Begin." }] }]);
     assert_eq!(sent(&[shell]), nothing, "the API refuses the request for it");
+}
+
+#[test]
+fn a_broken_call_goes_back_with_an_empty_object() {
+    let call = said(json!([{ "type": "tool_call", "id": "a", "name": "t", "arguments": {}, "raw_arguments": "{oops" }]));
+    assert_eq!(call, json!([{ "type": "function_call", "call_id": "a", "name": "t", "arguments": "{}" }]));
+}
+
+#[test]
+fn how_long_a_cache_is_kept_is_asked_only_where_it_is_understood() {
+    let body = |trial: &Trial, retention: &str| {
+        let options = serde_json::from_value(json!({ "session_id": "s", "cache_retention": retention })).unwrap();
+        trial.body(json!([]), options, Vec::new())
+    };
+    let long = body(&trial(), "long");
+    assert_eq!((&long["prompt_cache_key"], &long["prompt_cache_retention"]), (&json!("s"), &json!("24h")));
+    assert_eq!(body(&trial(), "short").get("prompt_cache_retention"), None);
+    assert_eq!(body(&trial(), "none").get("prompt_cache_key"), None, "none is wanted");
+    let elsewhere = body(&other(json!({ "cache_key": true })), "long");
+    assert_eq!((&elsewhere["prompt_cache_key"], elsewhere.get("prompt_cache_retention")), (&json!("s"), None));
+}
+
+#[test]
+fn each_request_of_a_long_run_extends_the_one_before() {
+    let trial = trial();
+    let bodies: Vec<Value> = long_run(20).into_iter().map(|messages| trial.encode(&request(messages))).collect();
+    for pair in bodies.windows(2) {
+        let [before, after] = [&pair[0], &pair[1]].map(|body| body["input"].to_string());
+        assert!(after.starts_with(before.trim_end_matches(']')), "{before}\n{after}");
+    }
+    assert!(bodies.len() >= 20);
 }
