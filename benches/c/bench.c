@@ -19,7 +19,9 @@ static const char ANSWER[] = "15 multiplied by 23 equals 345.";
 
 static agent_runtime_t *runtime;
 static agent_tool_t *tools[2];
-static const char *url, *provider;
+static const char *url;
+/* The model as a text or as JSON, around its id. */
+static const char *before_id, *behind_id;
 
 static void die(const char *what, agent_error_t *error)
 {
@@ -64,7 +66,7 @@ static job_t start(const char *model)
     char name[128];
     job_t job = {0};
     agent_error_t *error = NULL;
-    snprintf(name, sizeof name, "%s/%s", provider, model);
+    snprintf(name, sizeof name, "%s%s%s", before_id, model, behind_id);
     if (agent_new(runtime, name, AGENT_NTS, &job.agent, &error) < 0
         || agent_set_base_url(job.agent, url, AGENT_NTS, &error) < 0
         || agent_add_tool(job.agent, tools[0], &error) < 0 || agent_add_tool(job.agent, tools[1], &error) < 0
@@ -175,9 +177,17 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--repeats")) repeats = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--runs")) runs = atoi(argv[i + 1]);
     }
-    provider = !strcmp(format, "anthropic") ? "anthropic" : "openai";
-    if (argc < 2 || !url || !*format) {
-        fprintf(stderr, "usage: bench-c stream|concurrent --url URL --format anthropic|chat …; see benches/README.md\n");
+    behind_id = "";
+    if (!strcmp(format, "anthropic")) before_id = "anthropic/";
+    else if (!strcmp(format, "chat")) before_id = "openai/";
+    else if (!strcmp(format, "gemini")) before_id = "google/";
+    else if (!strcmp(format, "responses")) {
+        /* At another address than its own, openai is Chat. */
+        before_id = "{\"provider\":\"openai\",\"protocol\":\"openai_responses\",\"id\":\"";
+        behind_id = "\"}";
+    }
+    if (argc < 2 || !url || !before_id) {
+        fprintf(stderr, "usage: bench-c stream|concurrent --url URL --format FORMAT …; see benches/README.md\n");
         return 1;
     }
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0

@@ -35,10 +35,17 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '1000' },
   },
 })
-const provider = values.format === 'anthropic' ? 'anthropic' : 'openai'
+const models = {
+  anthropic: { provider: 'anthropic' },
+  chat: { provider: 'openai' },
+  // At another address than its own, openai is Chat.
+  responses: { provider: 'openai', protocol: 'openai_responses' },
+  gemini: { provider: 'google' },
+}
 
 async function run(model) {
-  const agent = new Agent({ model: `${provider}/${model}`, baseUrl: values.url, tools: [calculator, echo] })
+  const named = { ...models[values.format], id: model }
+  const agent = new Agent({ model: named, baseUrl: values.url, tools: [calculator, echo] })
   const events = agent.stream(PROMPT)
   let deltas = 0
   let bytes = 0
@@ -86,8 +93,8 @@ async function concurrent() {
 }
 
 const [task] = positionals
-if (!values.url || !['stream', 'concurrent'].includes(task)) {
-  console.error('usage: bench.mjs stream|concurrent --url URL --format anthropic|chat …; see benches/README.md')
+if (!values.url || !models[values.format] || !['stream', 'concurrent'].includes(task)) {
+  console.error('usage: bench.mjs stream|concurrent --url URL --format FORMAT …; see benches/README.md')
   process.exit(1)
 }
 console.log(JSON.stringify(await (task === 'stream' ? stream() : concurrent())))

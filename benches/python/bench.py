@@ -10,6 +10,13 @@ from agent_loop import Agent, TextDelta, ToolCallDelta, tool
 
 PROMPT = "What is 15 multiplied by 23?"
 ANSWER = "15 multiplied by 23 equals 345."
+MODELS = {
+    "anthropic": {"provider": "anthropic"},
+    "chat": {"provider": "openai"},
+    # At another address than its own, openai is Chat.
+    "responses": {"provider": "openai", "protocol": "openai_responses"},
+    "gemini": {"provider": "google"},
+}
 
 
 @tool
@@ -36,8 +43,7 @@ def status_kb(name: str) -> int:
 
 
 async def run(options: argparse.Namespace, model: str) -> tuple[int, int]:
-    provider = "anthropic" if options.format == "anthropic" else "openai"
-    agent = Agent(f"{provider}/{model}", base_url=options.url, tools=[calculator, echo])
+    agent = Agent({**MODELS[options.format], "id": model}, base_url=options.url, tools=[calculator, echo])
     deltas = size = 0
     async with agent.stream(PROMPT) as events:
         async for event in events:
@@ -79,7 +85,7 @@ async def concurrent(options: argparse.Namespace) -> dict:
 parser = argparse.ArgumentParser(prog="bench-python")
 parser.add_argument("task", choices=["stream", "concurrent"])
 parser.add_argument("--url", required=True)
-parser.add_argument("--format", choices=["anthropic", "chat"], required=True)
+parser.add_argument("--format", choices=list(MODELS), required=True)
 parser.add_argument("--model", default="text-20000")
 parser.add_argument("--repeats", type=int, default=5)
 parser.add_argument("--runs", type=int, default=1000)

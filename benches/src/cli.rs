@@ -35,8 +35,8 @@ pub enum Task {
     },
 }
 
-const USAGE: &str = "stream --url URL --format anthropic|chat --model MODEL --repeats N, \
-    or: concurrent --url URL --format anthropic|chat --runs N";
+const USAGE: &str = "stream --url URL --format FORMAT --model MODEL --repeats N, \
+    or: concurrent --url URL --format FORMAT --runs N; FORMAT is anthropic, chat, responses or gemini";
 
 impl Command {
     /// Reads the arguments after the program's name.
@@ -148,7 +148,7 @@ mod tests {
             ("stream --url http://h --format chat --model text-9", "stream needs --repeats"),
             ("stream --runs 3", "stream has no option --runs"),
             ("stream --repeats 0", "--repeats takes a number from 1, not \"0\""),
-            ("stream --format soap", "no format \"soap\""),
+            ("stream --format soap", "no format \"soap\"; there are anthropic, chat, responses, gemini"),
             ("concurrent --runs", "--runs has no value"),
             ("walk", "no task \"walk\""),
         ] {

@@ -72,26 +72,42 @@ pub fn request(format: Format, model: &str, messages: &[Value]) -> String {
         Format::Chat => {
             json!({"type": "function", "function": {"name": name, "description": description, "parameters": schema}})
         }
+        Format::Responses => json!({"type": "function", "name": name, "description": description, "parameters": schema}),
+        Format::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": schema}),
     });
-    let mut body = json!({"model": model, "max_tokens": 4096, "stream": true, "messages": messages, "tools": tools});
-    if format == Format::Chat {
-        body["stream_options"] = json!({"include_usage": true});
-    }
+    let body = match format {
+        Format::Anthropic => {
+            json!({"model": model, "max_tokens": 4096, "stream": true, "messages": messages, "tools": tools})
+        }
+        Format::Chat => json!({"model": model, "max_tokens": 4096, "stream": true, "messages": messages, "tools": tools,
+            "stream_options": {"include_usage": true}}),
+        Format::Responses => {
+            json!({"model": model, "max_output_tokens": 4096, "stream": true, "store": false, "input": messages, "tools": tools})
+        }
+        Format::Gemini => json!({"contents": messages, "tools": [{"functionDeclarations": tools}],
+            "generationConfig": {"maxOutputTokens": 4096}}),
+    };
     body.to_string()
 }
 
 /// The prompt, as the first message.
 #[must_use]
-pub fn prompt() -> Value {
-    json!({"role": "user", "content": "What is 15 multiplied by 23?"})
+pub fn prompt(format: Format) -> Value {
+    let text = "What is 15 multiplied by 23?";
+    match format {
+        Format::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
+        _ => json!({"role": "user", "content": text}),
+    }
 }
 
-/// A tool's result as a message.
+/// The result of the tool `name` as a message.
 #[must_use]
-pub fn tool_result(format: Format, id: &str, text: &str) -> Value {
+pub fn tool_result(format: Format, id: &str, name: &str, text: &str) -> Value {
     match format {
         Format::Anthropic => json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": id, "content": text}]}),
         Format::Chat => json!({"role": "tool", "tool_call_id": id, "content": text}),
+        Format::Responses => json!({"type": "function_call_output", "call_id": id, "output": text}),
+        Format::Gemini => json!({"role": "user", "parts": [{"functionResponse": {"name": name, "response": {"output": text}}}]}),
     }
 }

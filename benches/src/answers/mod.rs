@@ -6,6 +6,8 @@
 mod anthropic;
 mod body;
 mod chat;
+mod gemini;
+mod responses;
 
 use std::{fmt, str::FromStr};
 
@@ -38,22 +40,52 @@ pub enum Format {
     Anthropic,
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Gemini.
+    Gemini,
 }
 
+/// Of Gemini's paths: what stands before the model and behind it.
+const GEMINI: (&str, &str) = ("/v1beta/models/", ":streamGenerateContent");
+
 impl Format {
-    /// Where requests of this format go.
+    /// All of them.
+    pub const ALL: [Format; 4] = [Format::Anthropic, Format::Chat, Format::Responses, Format::Gemini];
+
+    /// The name on the command line.
     #[must_use]
-    pub fn path(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Format::Anthropic => "/v1/messages",
-            Format::Chat => "/v1/chat/completions",
+            Format::Anthropic => "anthropic",
+            Format::Chat => "chat",
+            Format::Responses => "responses",
+            Format::Gemini => "gemini",
         }
     }
 
-    /// The format of requests to `path`.
+    /// Where requests of this format go.
     #[must_use]
-    pub fn of_path(path: &str) -> Option<Format> {
-        [Format::Anthropic, Format::Chat].into_iter().find(|format| format.path() == path)
+    pub fn path(self, model: &str) -> String {
+        match self {
+            Format::Anthropic => "/v1/messages".to_owned(),
+            Format::Chat => "/v1/chat/completions".to_owned(),
+            Format::Responses => "/v1/responses".to_owned(),
+            Format::Gemini => format!("{}{model}{}?alt=sse", GEMINI.0, GEMINI.1),
+        }
+    }
+
+    /// The format of requests to `path`, and the model where the path names it.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<(Format, Option<&str>)> {
+        let path = path.split('?').next().unwrap_or_default();
+        if let Some(model) = path.strip_prefix(GEMINI.0).and_then(|rest| rest.strip_suffix(GEMINI.1)) {
+            return Some((Format::Gemini, Some(model)));
+        }
+        [Format::Anthropic, Format::Chat, Format::Responses]
+            .into_iter()
+            .find(|format| format.path("") == path)
+            .map(|format| (format, None))
     }
 }
 
@@ -61,11 +93,11 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Format, String> {
-        match text {
-            "anthropic" => Ok(Format::Anthropic),
-            "chat" => Ok(Format::Chat),
-            other => Err(format!("no format {other:?}; there are \"anthropic\" and \"chat\"")),
-        }
+        let names = Format::ALL.map(Format::name).join(", ");
+        Format::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| format!("no format {text:?}; there are {names}"))
     }
 }
 
@@ -142,6 +174,8 @@ pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
     let events = match format {
         Format::Anthropic => anthropic::events(&script.to_string(), &parts),
         Format::Chat => chat::events(&script.to_string(), &parts),
+        Format::Responses => responses::events(&script.to_string(), &parts),
+        Format::Gemini => gemini::events(&script.to_string(), &parts),
     };
     body::chunked(&events)
 }

@@ -40,16 +40,34 @@ fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<Str
                 let delta = &event["choices"][0]["delta"];
                 (&delta["content"], &delta["tool_calls"][0]["function"]["arguments"])
             }
+            Format::Responses => match event["type"].as_str() {
+                Some("response.output_text.delta") => (&event["delta"], &Value::Null),
+                Some("response.function_call_arguments.delta") => (&Value::Null, &event["delta"]),
+                _ => (&Value::Null, &Value::Null),
+            },
+            Format::Gemini => {
+                let part = &event["candidates"][0]["content"]["parts"][0];
+                (&part["text"], &part["functionCall"])
+            }
         };
         text.extend(t.as_str().filter(|t| !t.is_empty()).map(str::to_owned));
-        arguments.extend(a.as_str().filter(|a| !a.is_empty()).map(str::to_owned));
+        match a {
+            Value::String(piece) if !piece.is_empty() => arguments.push(piece.clone()),
+            // Gemini: a piece by path is the text itself, a whole call has an object.
+            Value::Object(call) => arguments.push(match (call.get("partialArgs"), call.get("args")) {
+                (Some(pieces), _) => pieces[0]["stringValue"].as_str().unwrap().to_owned(),
+                (None, Some(whole)) => whole.to_string(),
+                (None, None) => String::new(),
+            }),
+            _ => {}
+        }
     }
     (text, arguments)
 }
 
 #[test]
 fn a_text_has_as_many_deltas_as_asked() {
-    for format in [Format::Anthropic, Format::Chat] {
+    for format in Format::ALL {
         let (text, arguments) = deltas(format, "text-100", false);
         assert_eq!((text.len(), arguments.len()), (100, 0));
     }
@@ -57,10 +75,14 @@ fn a_text_has_as_many_deltas_as_asked() {
 
 #[test]
 fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
-    for format in [Format::Anthropic, Format::Chat] {
+    for format in Format::ALL {
         for n in [2, 100] {
             let (text, arguments) = deltas(format, &format!("tool-{n}"), false);
             assert_eq!((text.len(), arguments.len()), (0, n));
+            if format == Format::Gemini {
+                assert_eq!(arguments.concat().is_empty(), n == 2, "the text, in the pieces between name and end");
+                continue;
+            }
             let arguments: Value = serde_json::from_str(&arguments.concat()).unwrap();
             assert!(arguments["text"].is_string());
         }
@@ -70,8 +92,18 @@ fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
 }
 
 #[test]
+fn a_path_tells_the_format_and_of_gemini_the_model() {
+    for format in Format::ALL {
+        let in_path = (format == Format::Gemini).then_some("text-9");
+        assert_eq!(Format::of_path(&format.path("text-9")), Some((format, in_path)));
+        assert_eq!(format.name().parse(), Ok(format));
+    }
+    assert_eq!(Format::of_path("/v1/completions"), None);
+}
+
+#[test]
 fn calc_calculates_and_answers() {
-    for format in [Format::Anthropic, Format::Chat] {
+    for format in Format::ALL {
         let (text, arguments) = deltas(format, "calc-1000", false);
         assert_eq!(text.concat(), "Let me work it out.");
         assert_eq!(arguments.concat(), CALCULATOR_ARGUMENTS.concat());

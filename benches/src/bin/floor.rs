@@ -9,6 +9,7 @@ use agent_loop_benches::{
     harness::{self, Client},
     http,
 };
+use serde_json::Value;
 
 struct Floor {
     http: reqwest::Client,
@@ -17,26 +18,25 @@ struct Floor {
 }
 
 fn main() -> ExitCode {
-    harness::main(|url, format| {
-        Ok(Floor { http: http::client()?, url: format!("{}{}", url.trim_end_matches('/'), format.path()), format })
-    })
+    harness::main(|url, format| Ok(Floor { http: http::client()?, url: url.trim_end_matches('/').to_owned(), format }))
 }
 
 impl Client for Floor {
     async fn run(&self, model: &str) -> Result<Tally, String> {
-        let mut messages = vec![http::prompt()];
-        let mut lines = self.count(http::request(self.format, model, &messages)).await?;
+        let mut messages = vec![http::prompt(self.format)];
+        let mut lines = self.count(model, &messages).await?;
         if !matches!(model.parse()?, Script::Text(_)) {
-            messages.push(http::tool_result(self.format, "call_1", "345"));
-            lines += self.count(http::request(self.format, model, &messages)).await?;
+            messages.push(http::tool_result(self.format, "call_1", "echo", "345"));
+            lines += self.count(model, &messages).await?;
         }
         Ok(Tally::Lines { lines })
     }
 }
 
 impl Floor {
-    async fn count(&self, body: String) -> Result<u64, String> {
-        let mut response = http::post(&self.http, &self.url, body).await?;
+    async fn count(&self, model: &str, messages: &[Value]) -> Result<u64, String> {
+        let url = format!("{}{}", self.url, self.format.path(model));
+        let mut response = http::post(&self.http, &url, http::request(self.format, model, messages)).await?;
         let mut lines = DataLines { count: 0, matched: Some(0) };
         while let Some(chunk) = response.chunk().await.map_err(|error| format!("the stream broke: {error}"))? {
             lines.feed(&chunk);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 struct Engine {
     runtime: Runtime,
     url: String,
-    provider: &'static str,
+    format: Format,
     tools: [Arc<dyn Tool>; 2],
 }
 
@@ -41,7 +41,16 @@ fn echo() -> Result<impl Tool, agent_loop::Error> {
 impl harness::Client for Engine {
     async fn run(&self, model: &str) -> Result<Tally, String> {
         let text = |error: agent_loop::Error| error.to_string();
-        let spec = ModelSpec::parse(&format!("{}/{model}", self.provider)).map_err(text)?;
+        let spec = match self.format {
+            Format::Anthropic => ModelSpec::parse(&format!("anthropic/{model}")),
+            Format::Chat => ModelSpec::parse(&format!("openai/{model}")),
+            Format::Gemini => ModelSpec::parse(&format!("google/{model}")),
+            // At another address than its own, `openai` is Chat.
+            Format::Responses => {
+                ModelSpec::from_json(json!({ "provider": "openai", "id": model, "protocol": "openai_responses" }))
+            }
+        }
+        .map_err(text)?;
         let agent = Agent::with_spec(spec).runtime(&self.runtime).base_url(&self.url);
         for tool in &self.tools {
             agent.add_tool(Arc::clone(tool)).map_err(text)?;
@@ -73,10 +82,7 @@ fn main() -> ExitCode {
         Ok(Engine {
             runtime: Runtime::current().map_err(text)?,
             url: url.to_owned(),
-            provider: match format {
-                Format::Anthropic => "anthropic",
-                Format::Chat => "openai",
-            },
+            format,
             tools: [Arc::new(calculator().map_err(text)?), Arc::new(echo().map_err(text)?)],
         })
     })

@@ -14,7 +14,7 @@ use agent_loop_benches::{
     hold::Holds,
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpSocket, TcpStream},
@@ -150,15 +150,15 @@ impl Server {
                 .map_err(|error| ("500 Internal Server Error", error.to_string()))?;
             return Ok(Reply::Whole(plain("200 OK", &told)));
         }
-        let format = match Format::of_path(&request.path) {
-            Some(format) if request.method == "POST" => format,
+        let (format, in_path) = match Format::of_path(&request.path) {
+            Some(found) if request.method == "POST" => found,
             _ => {
                 return Err(("404 Not Found", format!("nothing at {} {}", request.method, request.path)));
             }
         };
         let asked: Asked<'_> =
             serde_json::from_slice(body).map_err(|error| ("400 Bad Request", format!("the request's JSON: {error}")))?;
-        let script = asked.model.parse::<Script>().map_err(|problem| ("404 Not Found", problem))?;
+        let script = in_path.unwrap_or(&asked.model).parse::<Script>().map_err(|problem| ("404 Not Found", problem))?;
         let key = (format, script, asked.after_tool(format));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = answers.entry(key).or_insert_with(|| render(format, script, key.2)).clone();
@@ -184,34 +184,26 @@ fn plain(status: &str, body: &str) -> Vec<u8> {
 /// What of a request decides the answer.
 #[derive(Deserialize)]
 struct Asked<'a> {
+    /// Gemini's stands in the path.
+    #[serde(default)]
     model: String,
-    #[serde(borrow, default)]
-    messages: Vec<Message<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    role: String,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    /// The other names are those of Responses and Gemini.
+    #[serde(borrow, default, alias = "input", alias = "contents")]
+    messages: Vec<&'a RawValue>,
 }
 
 impl Asked<'_> {
     /// Whether the last message brings a tool's result.
     fn after_tool(&self, format: Format) -> bool {
-        #[derive(Deserialize)]
-        struct Block {
-            r#type: String,
-        }
-        let Some(last) = self.messages.last() else {
+        let Some(last) = self.messages.last().and_then(|last| serde_json::from_str::<Value>(last.get()).ok()) else {
             return false;
         };
+        let any = |list: &Value, is: fn(&Value) -> bool| list.as_array().is_some_and(|list| list.iter().any(is));
         match format {
-            Format::Chat => last.role == "tool",
-            Format::Anthropic => last
-                .content
-                .and_then(|content| serde_json::from_str::<Vec<Block>>(content.get()).ok())
-                .is_some_and(|blocks| blocks.iter().any(|block| block.r#type == "tool_result")),
+            Format::Anthropic => any(&last["content"], |block| block["type"] == "tool_result"),
+            Format::Chat => last["role"] == "tool",
+            Format::Responses => last["type"] == "function_call_output",
+            Format::Gemini => any(&last["parts"], |part| part.get("functionResponse").is_some()),
         }
     }
 }

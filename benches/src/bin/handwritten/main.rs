@@ -4,6 +4,8 @@
 
 mod anthropic;
 mod chat;
+mod gemini;
+mod responses;
 mod sse;
 
 use std::{borrow::Cow, hint::black_box, process::ExitCode};
@@ -28,9 +30,7 @@ struct HandWritten {
 }
 
 fn main() -> ExitCode {
-    harness::main(|url, format| {
-        Ok(HandWritten { http: http::client()?, url: format!("{}{}", url.trim_end_matches('/'), format.path()), format })
-    })
+    harness::main(|url, format| Ok(HandWritten { http: http::client()?, url: url.trim_end_matches('/').to_owned(), format }))
 }
 
 /// A message as it grows.
@@ -56,9 +56,9 @@ impl Client for HandWritten {
             deltas += 1;
             bytes += black_box(delta).len() as u64;
         };
-        let mut messages = vec![http::prompt()];
+        let mut messages = vec![http::prompt(self.format)];
         loop {
-            let message = self.stream(http::request(self.format, model, &messages), &mut user).await?;
+            let message = self.stream(model, &messages, &mut user).await?;
             if message.calls.is_empty() {
                 if model.starts_with("calc") && message.text != CALC_ANSWER {
                     return Err(format!("{model} ended with {:?}", message.text));
@@ -66,26 +66,31 @@ impl Client for HandWritten {
                 black_box(message.output_tokens);
                 return Ok(Tally::Deltas { deltas, bytes });
             }
-            messages.push(match self.format {
-                Format::Anthropic => anthropic::said(&message)?,
-                Format::Chat => chat::said(&message),
-            });
+            match self.format {
+                Format::Anthropic => messages.push(anthropic::said(&message)?),
+                Format::Chat => messages.push(chat::said(&message)),
+                Format::Responses => messages.extend(responses::said(&message)),
+                Format::Gemini => messages.push(gemini::said(&message)?),
+            }
             for call in &message.calls {
-                messages.push(http::tool_result(self.format, &call.id, &execute(call)?));
+                messages.push(http::tool_result(self.format, &call.id, &call.name, &execute(call)?));
             }
         }
     }
 }
 
 impl HandWritten {
-    async fn stream(&self, body: String, user: &mut impl FnMut(&str)) -> Result<Message, String> {
-        let mut response = http::post(&self.http, &self.url, body).await?;
+    async fn stream(&self, model: &str, messages: &[Value], user: &mut impl FnMut(&str)) -> Result<Message, String> {
+        let url = format!("{}{}", self.url, self.format.path(model));
+        let mut response = http::post(&self.http, &url, http::request(self.format, model, messages)).await?;
         let mut frames = sse::Frames::default();
         let mut message = Message::default();
         while let Some(chunk) = response.chunk().await.map_err(|error| format!("the stream broke: {error}"))? {
             frames.feed(&chunk, |data| match self.format {
                 Format::Anthropic => anthropic::read(data, &mut message, user),
                 Format::Chat => chat::read(data, &mut message, user),
+                Format::Responses => responses::read(data, &mut message, user),
+                Format::Gemini => gemini::read(data, &mut message, user),
             })?;
         }
         if message.finished { Ok(message) } else { Err("the stream ended before the message did".to_owned()) }
