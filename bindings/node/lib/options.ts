@@ -100,8 +100,8 @@ export interface Settings extends HookOptions {
   /** Instead of the provider's environment variable. */
   apiKey?: string | undefined
   /**
-   * Models that are asked, in this order, when the model fails before it said anything and no retry is left; each at its own address
-   * and with its own key.
+   * Models that are asked, in this order, when the model fails before it said anything and no retry is left; one of the
+   * same provider at the agent's address and with its key, another at its own and with its own.
    */
   fallbacks?: readonly (string | ModelSpec)[]
   /** For each request. */

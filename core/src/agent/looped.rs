@@ -71,6 +71,7 @@ impl Agent {
             provider: state.provider.clone(),
             base_url: state.base_url.clone(),
             api_key: state.api_key.clone(),
+            keys_for: state.keys_for.clone(),
             resolved: Some(model),
             fallbacks: state.fallbacks.clone(),
             settings,

@@ -41,7 +41,8 @@ impl Agent {
     /// The API key, instead of the provider's environment variable.
     #[must_use]
     pub fn api_key(self, key: &str) -> Agent {
-        self.with(|state| state.api_key = Some(key.to_owned()))
+        self.set_api_key(Some(key));
+        self
     }
 
     /// Models tried in this order when the model fails before it said anything; see [`Agent::set_fallbacks`].
@@ -56,6 +57,7 @@ impl Agent {
     pub fn header(self, name: &str, value: &str) -> Agent {
         self.with(|state| {
             state.settings.model.headers.insert(name.to_owned(), value.into());
+            state.keys_are_given();
         })
     }
 

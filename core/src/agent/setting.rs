@@ -148,11 +148,9 @@ impl Agent {
         text.clone_into(&mut self.state().settings.system_prompt);
     }
 
-    /// Replaces the model.
+    /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an address.
     pub fn set_model(&self, spec: ModelSpec) {
-        let mut state = self.state();
-        state.model = Source::Spec(Box::new(spec));
-        state.resolved = None;
+        self.state().take_model(spec);
     }
 
     /// Replaces the address; `None` for the provider's own.
@@ -162,16 +160,18 @@ impl Agent {
         state.forget_address();
     }
 
-    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. Each has
-    /// its provider's address and key; the transcript is made to fit it, and the hooks of a request run again. The next turn begins
-    /// with the agent's own model.
+    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One of
+    /// the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks of a
+    /// request run again. The next turn begins with the agent's own model.
     pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) {
         self.state().fallbacks = Fallback::all(specs);
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
     pub fn set_api_key(&self, key: Option<&str>) {
-        self.state().api_key = key.map(str::to_owned);
+        let mut state = self.state();
+        state.api_key = key.map(str::to_owned);
+        state.keys_are_given();
     }
 
     /// Sets options by name, as hosts of other languages have them: all of them, or on an error none. `own` are names that
@@ -206,8 +206,7 @@ impl Agent {
             return Err(busy("the transcript cannot be replaced"));
         }
         if let Some(spec) = model {
-            state.model = Source::Spec(Box::new(spec));
-            state.resolved = None;
+            state.take_model(spec);
         }
         if let Some(url) = base_url {
             state.base_url = url;
@@ -215,6 +214,9 @@ impl Agent {
         }
         if let Some(specs) = fallbacks {
             state.fallbacks = Fallback::all(specs);
+        }
+        if api_key.is_some() || new.model.headers != state.settings.model.headers {
+            state.keys_are_given();
         }
         if let Some(key) = api_key {
             state.api_key = key;
@@ -236,7 +238,7 @@ impl Agent {
         let resolved = state.resolve()?;
         for (i, Fallback { spec, .. }) in state.fallbacks.iter().enumerate() {
             let named = |e: Error| Error::invalid_argument(format!("option \"fallbacks\": [{i}]: {}", e.message()));
-            state.resolve_spec(spec, None).map_err(named)?;
+            state.resolve_spec(spec, state.address_for(spec)).map_err(named)?;
         }
         if state.runtime.is_some() {
             state.resolved = Some(resolved);

@@ -42,6 +42,8 @@ pub(super) struct State {
     pub(super) provider: Option<ProviderFn>,
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
+    /// The provider that the key and the headers were given for.
+    pub(super) keys_for: String,
     /// The model behind `model` and `base_url`, made at the first run after either changed.
     pub(super) resolved: Option<Arc<dyn Model>>,
     /// Models tried in this order when the model fails before it said anything; made when first needed.
@@ -79,6 +81,15 @@ impl Fallback {
 pub(super) enum Source {
     Spec(Box<ModelSpec>),
     Own(Arc<dyn Model>),
+}
+
+impl Source {
+    pub(super) fn provider(&self) -> &str {
+        match self {
+            Source::Spec(spec) => &spec.provider,
+            Source::Own(model) => model.info().provider,
+        }
+    }
 }
 
 impl Agent {
@@ -178,7 +189,7 @@ impl Agent {
             descriptions,
             settings: state.settings.clone(),
             api_key: state.api_key.clone(),
-            at_home: true,
+            at_home: state.keys_are_for_model(),
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
         }
@@ -278,6 +289,7 @@ impl State {
 
     /// The model has to be made anew for another address; one that plays a script has none, and goes on with its script.
     pub(super) fn forget_address(&mut self) {
+        self.forget_fallbacks();
         if !matches!(&self.model, Source::Spec(spec) if spec.provider == "scripted") {
             self.resolved = None;
         }
@@ -305,6 +317,27 @@ impl State {
         }
     }
 
+    /// Replaces the model. What was made for the one before is made anew.
+    pub(super) fn take_model(&mut self, spec: ModelSpec) {
+        self.model = Source::Spec(Box::new(spec));
+        self.resolved = None;
+        self.forget_fallbacks();
+    }
+
+    /// The key and the headers are for the model there is now.
+    pub(super) fn keys_are_given(&mut self) {
+        self.model.provider().clone_into(&mut self.keys_for);
+    }
+
+    /// Whether the agent's key is for its own model: it stays with its provider, or with the agent's address, whoever answers there.
+    fn keys_are_for_model(&self) -> bool {
+        self.base_url.is_some() || self.keys_for == self.model.provider()
+    }
+
+    fn forget_fallbacks(&mut self) {
+        self.fallbacks.iter_mut().for_each(|fallback| fallback.resolved = None);
+    }
+
     /// The address given for the agent's own model.
     fn own_address(&self) -> Option<&str> {
         match &self.model {
@@ -315,13 +348,13 @@ impl State {
 
     /// Whether another model is served where the agent's own is: by the same provider, at no other address.
     fn is_at_home(&self, spec: &ModelSpec) -> bool {
-        let own = self.model_name();
-        own.split_once('/').is_some_and(|(provider, _)| provider == spec.provider)
+        self.keys_are_for_model()
+            && self.model.provider() == spec.provider
             && (spec.base_url.is_none() || spec.base_url.as_deref() == self.own_address())
     }
 
     /// The agent's address, where it is another model's, too.
-    fn address_for(&self, spec: &ModelSpec) -> Option<&str> {
+    pub(super) fn address_for(&self, spec: &ModelSpec) -> Option<&str> {
         self.own_address().filter(|_| self.is_at_home(spec))
     }
 
@@ -337,6 +370,7 @@ impl State {
     pub(super) fn new(model: Source) -> State {
         State {
             runtime: None,
+            keys_for: model.provider().to_owned(),
             model,
             provider: None,
             base_url: None,

@@ -91,7 +91,6 @@ pub(crate) fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
 ///
 /// # Errors
 /// `protocol`.
-#[allow(dead_code)] // for the formats to come
 fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
     lone::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
 }

@@ -8,9 +8,6 @@ use super::known::Place;
 use crate::error::Error;
 use crate::protocol::Protocol;
 
-/// What Azure's older addresses demand when nothing else is given.
-const AZURE_API_VERSION: &str = "2024-10-21";
-
 /// The address of a model's endpoint at its provider's kind of place.
 ///
 /// # Errors
@@ -29,9 +26,8 @@ pub(super) fn of_model(
     }
 }
 
-/// `/openai/v1/responses` with the deployment as the body's model, or, for Chat,
-/// `/openai/deployments/{deployment}/chat/completions?api-version=…`:
-/// <https://learn.microsoft.com/azure/ai-foundry/openai/reference>.
+/// `/openai/v1/responses` or `/openai/v1/chat/completions` with the deployment as the body's model; for Chat with an `api-version`
+/// `/openai/deployments/{deployment}/chat/completions`: <https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle>.
 fn azure(
     spec: &ModelSpec,
     base_url: &str,
@@ -41,17 +37,12 @@ fn azure(
     let root = base_url.trim().trim_end_matches('/').trim_end_matches("/v1").trim_end_matches("/openai");
     let version =
         spec.api_version.clone().or_else(|| variable("AZURE_OPENAI_API_VERSION")).or_else(|| variable("OPENAI_API_VERSION"));
-    let mut url;
-    let version = if protocol.name() == "openai_chat" {
-        url = endpoint(root, "")?;
-        append(&mut url, &["openai", "deployments", &spec.id, "chat", "completions"]);
-        Some(version.unwrap_or_else(|| AZURE_API_VERSION.to_owned()))
-    } else {
-        url = endpoint(root, "")?;
-        append(&mut url, &["openai", "v1", "responses"]);
-        // The addresses of `v1` need none.
-        version
-    };
+    let mut url = endpoint(root, "")?;
+    match (protocol.name(), &version) {
+        ("openai_chat", Some(_)) => append(&mut url, &["openai", "deployments", &spec.id, "chat", "completions"]),
+        ("openai_chat", None) => append(&mut url, &["openai", "v1", "chat", "completions"]),
+        _ => append(&mut url, &["openai", "v1", "responses"]),
+    }
     if let Some(version) = version {
         url.query_pairs_mut().append_pair("api-version", &version);
     }
@@ -114,9 +105,12 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
     let first = path.get(1..).and_then(|p| p.split_once('/')).map_or("", |(first, _)| first);
     let (version, tail) = path.split_at(if is_version(first) { first.len() + 1 } else { 0 });
     let base = url.path().trim_end_matches('/').to_owned();
+    // A version further up is the gateway's own, but for OpenAI's formats, which stand under `/v1beta/openai` and the like.
+    let of_openai = matches!(tail, "/chat/completions" | "/responses");
+    let has_version = base.rsplit('/').take(if of_openai { usize::MAX } else { 1 }).any(is_version);
     let whole = if base.ends_with(tail) {
         base
-    } else if base.split('/').any(is_version) {
+    } else if has_version {
         format!("{base}{tail}")
     } else {
         format!("{base}{version}{tail}")

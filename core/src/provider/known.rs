@@ -90,7 +90,8 @@ fn openai_efforts(model: &str) -> Efforts {
 }
 
 /// The models of Anthropic since 4.6 choose the amount of thinking themselves and need no word for thinking between calls; since
-/// Opus 4.7 they take no temperature. Ids are `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
+/// Opus 4.7 and with 5 they take no temperature. Opus 5 and Sonnet 5 think unless they are told not to, and later ones refuse to be
+/// told (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Ids are `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
 fn claude(quirks: &mut Quirks, model: &str) {
     quirks.long_cache = true;
     let mut version = model.split(['-', '@', '.']).filter(|part| part.len() < 3).filter_map(|part| part.parse::<u32>().ok());
@@ -101,9 +102,12 @@ fn claude(quirks: &mut Quirks, model: &str) {
         _ => {}
     }
     quirks.interleaved = matches!(version, (Some(4), _) | (None, _));
-    if model.starts_with("claude-opus") && matches!(version, (Some(4), 7..) | (Some(5..), _)) {
+    let of = |family: &str| model.contains(family);
+    if matches!(version, (Some(5..), _)) || (of("opus") && matches!(version, (Some(4), 7..))) {
         quirks.temperature = false;
+        quirks.efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
     }
+    quirks.thinking_off = matches!(version, (Some(5), 0)) && (of("opus") || of("sonnet"));
 }
 
 /// The first Gemini that is told a level instead of a number of tokens, that checks signatures and that takes images in tool

@@ -153,6 +153,9 @@ impl ModelSpec {
                 if let Some(Value::Object(cost)) = map.get_mut("cost") {
                     *cost = canonical_names("model cost field", std::mem::take(cost), PRICES, spelling)?;
                 }
+                if let Some(Value::Object(quirks)) = map.get_mut("quirks") {
+                    *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;
+                }
                 check_headers("model: headers", map.get("headers"))?;
                 let spec: ModelSpec =
                     serde_json::from_value(Value::Object(map)).map_err(|e| Error::invalid_argument(format!("model: {e}")))?;

@@ -340,7 +340,7 @@ impl Quirks {
         if own.is_empty() {
             return Ok(self);
         }
-        let own = canonical_names("quirk", own.clone(), NAMES, Spelling::Camel)?;
+        let own = canonical_names("quirk", own.clone(), NAMES, Spelling::Snake)?;
         let mut all = serde_json::to_value(self).unwrap_or_default();
         if let Some(all) = all.as_object_mut() {
             for (name, value) in own {

@@ -374,7 +374,11 @@ fn azure_takes_its_resource_its_version_and_its_deployment() {
         format!("{responses}?api-version=v9")
     );
     let chat = "https://r.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=";
-    assert_eq!(url(spec(json!({ "protocol": "openai_chat" })), &[AZURE]), format!("{chat}2024-10-21"));
+    assert_eq!(
+        url(spec(json!({ "protocol": "openai_chat" })), &[AZURE]),
+        "https://r.openai.azure.com/openai/v1/chat/completions",
+        "the address that needs no version"
+    );
     assert_eq!(url(spec(json!({ "protocol": "openai_chat", "api_version": "v9" })), &[AZURE]), format!("{chat}v9"));
     assert_eq!(
         error(spec(json!({}))),
@@ -439,6 +443,7 @@ fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
         ("http://127.0.0.1:8080/v1/chat/completions", chat, "http://127.0.0.1:8080/v1/chat/completions"),
         ("https://openrouter.ai/api/v1", chat, "https://openrouter.ai/api/v1/chat/completions"),
         ("https://api.z.ai/api/paas/v4", chat, "https://api.z.ai/api/paas/v4/chat/completions"),
+        ("https://gateway/v1/account/name/anthropic", messages, "https://gateway/v1/account/name/anthropic/v1/messages"),
         ("https://host/v1beta/openai", chat, "https://host/v1beta/openai/chat/completions"),
         ("https://host/gateway?tenant=7", chat, "https://host/gateway/v1/chat/completions?tenant=7"),
         (" http://host ", chat, "http://host/v1/chat/completions"),

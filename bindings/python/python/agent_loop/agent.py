@@ -45,7 +45,7 @@ class Agent:
     - `base_url`: the server's address, with or without `/v1`, instead of the provider's own; a key is then optional
     - `api_key`: instead of the provider's environment variable
     - `fallbacks`: models (names or dicts) that are asked, in this order, when the model fails before it said anything and no retry
-      is left; each at its own address and with its own key
+      is left; one of the same provider at the agent's address and with its key, another at its own and with its own
     - `headers`: for each request
     - `network`: the way there, if it is not a direct one: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
       "roots", "resolve"}`; without it, the environment's proxy variables count

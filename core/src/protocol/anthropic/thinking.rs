@@ -25,6 +25,8 @@ pub(super) struct Thinking {
     style: ThinkingStyle,
     /// Whether a server that thinks by itself is told not to.
     off: bool,
+    /// The word for the level, of a model that chooses the amount.
+    effort: &'static str,
     budget: u64,
     pub(super) max_tokens: u64,
 }
@@ -48,7 +50,13 @@ impl Thinking {
         if !matches!(style, ThinkingStyle::Budget | ThinkingStyle::Adaptive) {
             level = ThinkingLevel::Off;
         }
-        Thinking { level, style, off: target.quirks.thinking_off, budget, max_tokens }
+        // Models that do not know `xhigh` have `max` above `high`.
+        let effort = match target.quirks.efforts.word(level) {
+            Some("high") if level == ThinkingLevel::Xhigh => "max",
+            Some("minimal") | None => "low",
+            Some(word) => word,
+        };
+        Thinking { level, style, off: target.quirks.thinking_off, effort, budget, max_tokens }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -62,25 +70,19 @@ impl Thinking {
     }
 
     pub(super) fn write(&self, body: &mut Map<String, Value>) {
-        let effort = match self.level {
-            ThinkingLevel::Off => {
-                // Not otherwise: some models refuse the word.
-                if self.off {
-                    body.insert("thinking".into(), json!({ "type": "disabled" }));
-                }
-                return;
+        if !self.is_on() {
+            // Not otherwise: some models refuse the word.
+            if self.off {
+                body.insert("thinking".into(), json!({ "type": "disabled" }));
             }
-            ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-            ThinkingLevel::Medium => "medium",
-            ThinkingLevel::High => "high",
-            ThinkingLevel::Xhigh => "max",
-        };
+            return;
+        }
         if self.style == ThinkingStyle::Budget {
             body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
             return;
         }
         // The newest models show their thinking only on demand.
         body.insert("thinking".into(), json!({ "type": "adaptive", "display": "summarized" }));
-        body.insert("output_config".into(), json!({ "effort": effort }));
+        body.insert("output_config".into(), json!({ "effort": self.effort }));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Target;
+use super::super::{Target, schema};
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
@@ -25,7 +25,7 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         // The older field, `parameters`, knows only a part of JSON Schema.
         let tools = request.tools.iter().map(|tool| {
             json!({
-                "name": tool.name, "description": tool.description, "parametersJsonSchema": object_schema(&tool.parameters),
+                "name": tool.name, "description": tool.description, "parametersJsonSchema": schema::object(&tool.parameters),
             })
         });
         body.insert("tools".into(), json!([{ "functionDeclarations": tools.collect::<Vec<_>>() }]));
@@ -47,13 +47,6 @@ fn tool_choice(choice: &ToolChoice) -> Value {
         ToolChoice::Required => json!({ "mode": "ANY" }),
         ToolChoice::Tool(name) => json!({ "mode": "ANY", "allowedFunctionNames": [name] }),
     }
-}
-
-/// The schema must describe an object, and say so.
-fn object_schema(parameters: &Value) -> Value {
-    let mut schema = Map::from_iter([("type".to_owned(), "object".into())]);
-    schema.extend(parameters.as_object().cloned().unwrap_or_default());
-    Value::Object(schema)
 }
 
 fn generation_config(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, cache};
+use super::super::{Target, cache, schema};
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
@@ -31,7 +31,7 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             let mut tool = json!({
-                "type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+                "type": "function", "name": tool.name, "description": tool.description, "parameters": schema::object(&tool.parameters),
             });
             set(&mut tool, "strict", quirks.strict);
             tool

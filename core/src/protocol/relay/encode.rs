@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Target;
+use crate::message::Message;
 use crate::model::{ModelOptions, ModelRequest};
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
@@ -12,7 +13,8 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         None => json!({ "id": target.spec.id }),
     };
     body.insert("model".into(), model);
-    let context = json!({ "system_prompt": request.system_prompt, "messages": request.messages, "tools": *request.tools });
+    let messages: Vec<Value> = request.messages.iter().map(|message| said(message)).collect();
+    let context = json!({ "system_prompt": request.system_prompt, "messages": messages, "tools": *request.tools });
     body.insert("context".into(), context);
     // Headers are for this server, not for the one behind it.
     let options = ModelOptions { headers: Map::new(), ..request.options.clone() };
@@ -22,4 +24,13 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     }
     body.insert("options".into(), options);
     body
+}
+
+/// A message without what is only for the application.
+fn said(message: &Message) -> Value {
+    let mut message = json!(message);
+    if let Some(details) = message.get_mut("details") {
+        *details = Value::Null;
+    }
+    message
 }

@@ -20,7 +20,7 @@ fn what_the_user_says_of_a_model_wins_field_by_field() {
     let own = found(
         json!({
             "provider": "anthropic", "id": "claude-opus-4-7", "context_window": 5, "cost": { "input": 1.0 }, "thinking": true,
-            "quirks": { "cacheTools": false },
+            "quirks": { "cache_tools": false },
         }),
         &[],
     );

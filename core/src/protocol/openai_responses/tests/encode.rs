@@ -65,7 +65,7 @@ fn the_whole_request() {
             { "type": "message", "role": "developer", "content": "be kind" },
             { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hi" }] },
         ],
-        "tools": [{ "type": "function", "name": "t", "description": "d", "parameters": { "type": "object" }, "strict": false }],
+        "tools": [{ "type": "function", "name": "t", "description": "d", "parameters": { "type": "object", "properties": {} }, "strict": false }],
         "tool_choice": { "type": "function", "name": "t" },
         "max_output_tokens": 16,
         "reasoning": { "effort": "high", "summary": "auto" },
