@@ -8,11 +8,14 @@ use serde_json::Value;
 use super::{Log, failed};
 use crate::message::{ContentBlock, Message, ToolResultMessage};
 
+/// A message and its index.
+type Placed<'a> = (usize, &'a Arc<Message>);
+
 /// The results of a transcript by the message that made their calls. A result belongs to the nearest message before it that called
 /// by its id, up to the message of the model that was given results; a result of a failed message's call belongs to that.
 pub(super) struct Results<'a> {
     /// By the calling message's index and the call's id, in their order.
-    waiting: HashMap<(usize, &'a str), VecDeque<(usize, &'a Arc<Message>)>>,
+    waiting: HashMap<(usize, &'a str), VecDeque<Placed<'a>>>,
     /// Of no call that goes to the model.
     strays: Vec<(usize, &'a str)>,
 }
@@ -45,7 +48,7 @@ impl<'a> Results<'a> {
     }
 
     /// The result of a call; the first that is left, where an id is there twice.
-    pub(super) fn take(&mut self, caller: usize, id: &'a str) -> Option<(usize, &'a Arc<Message>)> {
+    pub(super) fn take(&mut self, caller: usize, id: &'a str) -> Option<Placed<'a>> {
         self.waiting.get_mut(&(caller, id))?.pop_front()
     }
 

@@ -287,7 +287,7 @@ fn number(signature: &Signature) -> u8 {
 fn of_text(protocol: &str, signature: &Signature) -> Option<String> {
     let n = number(signature);
     match protocol {
-        "openai_responses" if n % 3 == 0 => Some(format!("{{\"id\":\"msg_{n}\",\"phase\":\"final_answer\"}}")),
+        "openai_responses" if n.is_multiple_of(3) => Some(format!("{{\"id\":\"msg_{n}\",\"phase\":\"final_answer\"}}")),
         "openai_responses" => Some(format!("{{\"id\":\"msg_{n}\"}}")),
         "gemini" => Some("c2lnbmVk".to_owned()),
         _ => None,
