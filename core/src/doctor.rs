@@ -5,8 +5,8 @@
 //! it and in the order of the calls; a missing one is an error result that says so, and results without a call are left out. Thinking
 //! goes only to the model that wrote it (else it becomes text, or is dropped when hidden or empty), and so do signatures and opaque
 //! blocks. Ids of calls are made valid for the model, the same way in calls and results, and depending only on what stands before
-//! them, so that what a provider has cached stays valid. Images become a line of text for a model that reads none. Empty blocks and
-//! messages are dropped.
+//! them, so that what a provider has cached stays valid; names of tools that no server takes are made valid, too. Images become a line
+//! of text for a model that reads none, or none of their kind. Empty blocks and messages are dropped.
 //!
 //! Not done here, as it needs the wire format: merging neighbours of one role, and images in results where only text is taken.
 //!
@@ -36,7 +36,7 @@ use self::ids::Ids;
 use self::results::Results;
 pub(crate) use self::results::result_text;
 use crate::error::Error;
-use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
 use crate::provider::quirks::CallIds;
 use crate::provider::{self, ModelSpec, Served};
 
@@ -50,6 +50,8 @@ pub struct Fit {
     pub(crate) thinking: Thinking,
     /// Whether the model reads images.
     pub(crate) images: bool,
+    /// The media types of images that its server takes; all when it is not known.
+    pub(crate) image_types: Option<&'static [&'static str]>,
     /// The most bytes of a result's text that go to the model whole.
     pub(crate) max_result_bytes: usize,
 }
@@ -66,6 +68,12 @@ pub(crate) enum Thinking {
     /// It does not go back.
     Dropped,
 }
+
+/// <https://docs.claude.com/en/docs/build-with-claude/vision>, <https://platform.openai.com/docs/guides/images-vision>.
+const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// <https://ai.google.dev/gemini-api/docs/image-understanding>.
+const GOOGLE_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
 
 impl Fit {
     /// What this model takes.
@@ -95,6 +103,7 @@ impl Fit {
             call_ids: CallIds::Any,
             thinking: Thinking::Kept,
             images: true,
+            image_types: None,
             max_result_bytes: usize::MAX,
         }
     }
@@ -108,12 +117,22 @@ impl Fit {
             "openai_chat" if quirks.reasoning_field.is_none() => Thinking::Dropped,
             _ => Thinking::Kept,
         };
-        Fit { call_ids: quirks.call_ids, thinking, ..Fit::plain(spec, served.protocol.name()) }
+        let image_types = match served.protocol.name() {
+            "gemini" => Some(GOOGLE_IMAGES),
+            "anthropic" | "openai_chat" | "openai_responses" => Some(USUAL_IMAGES),
+            _ => None,
+        };
+        Fit { call_ids: quirks.call_ids, thinking, image_types, ..Fit::plain(spec, served.protocol.name()) }
     }
 
     /// `provider/model`.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
+    }
+
+    /// Whether the model reads images of this kind.
+    fn reads(&self, mime_type: &str) -> bool {
+        self.images && self.image_types.is_none_or(|types| types.contains(&mime_type))
     }
 
     /// Whether the message was made by this very model.
@@ -126,7 +145,7 @@ impl Fit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`,
-    /// `call_id`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`,
+    /// `call_id`, `call_name`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`,
     /// `misplaced_block`.
     pub code: &'static str,
     /// Which message of the transcript, from 0.
@@ -168,18 +187,17 @@ pub fn repair(transcript: &[Arc<Message>], fit: &Fit) -> Repaired {
                 let Some(fitted) = fitted_assistant(message, assistant, at, fit, &mut ids, &mut log) else {
                     continue;
                 };
+                out.push(Arc::clone(&fitted));
                 // Results are looked for by the ids as they were, and stand under those they have now.
-                let now: Vec<String> =
-                    fitted.as_assistant().map_or_else(Vec::new, |m| m.tool_calls().map(|c| c.id.clone()).collect());
-                out.push(fitted);
-                for (call, id) in assistant.tool_calls().zip(now) {
+                let now = fitted.as_assistant().into_iter().flat_map(AssistantMessage::tool_calls);
+                for (call, ToolCall { id, name, .. }) in assistant.tool_calls().zip(now) {
                     let result = match results.take(at, &call.id) {
-                        Some((place, result)) => fitted_result(result, place, &id, &call.name, fit, &mut log),
+                        Some((place, result)) => fitted_result(result, place, id, name, fit, &mut log),
                         None => {
                             let text =
                                 || format!("the call {:?} of {} has no result; an error result says so", call.id, call.name);
                             log.note("missing_result", at, None, text);
-                            Arc::new(Message::ToolResult(results::missing(&id, &call.name, assistant.timestamp)))
+                            Arc::new(Message::ToolResult(results::missing(id, name, assistant.timestamp)))
                         }
                     };
                     out.push(results::shortened(result, fit.max_result_bytes));
@@ -229,7 +247,7 @@ fn fitted_result(message: &Arc<Message>, at: usize, id: &str, name: &str, fit: &
     };
     let blocks = Blocks { fit, at, log };
     // An empty result is one, too: it says that there was no output.
-    let content = blocks.said(&result.content, false);
+    let content = blocks.said(&result.content, false).filter(|content| *content != result.content);
     if content.is_none() && result.tool_call_id == id && result.tool_name == name {
         return Arc::clone(message);
     }
@@ -258,5 +276,5 @@ impl Log {
 
 /// Whether a block says nothing to anybody.
 fn is_blank(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::Text { text, signature: None } if text.trim().is_empty())
+    matches!(block, ContentBlock::Text { text, signature } if text.trim().is_empty() && signature.as_deref().is_none_or(str::is_empty))
 }

@@ -1,6 +1,6 @@
 //! The blocks of a message, each kept, replaced or dropped.
 
-use super::ids::Ids;
+use super::ids::{self, Ids};
 use super::{Fit, Log, Thinking, is_blank};
 use crate::message::{ContentBlock, ToolCall};
 
@@ -27,10 +27,11 @@ impl Blocks<'_> {
 
     /// Text and images of a user or a tool; `None` when all of it fits.
     pub(super) fn said(mut self, content: &[ContentBlock], tell_blanks: bool) -> Option<Vec<ContentBlock>> {
-        let mut in_images = false;
+        let mut in_unread = false;
         apply(content, |index, block| {
-            let begins = matches!(block, ContentBlock::Image { .. }) && !std::mem::replace(&mut in_images, true);
-            in_images = matches!(block, ContentBlock::Image { .. });
+            let unread = matches!(block, ContentBlock::Image { mime_type, .. } if !self.fit.reads(mime_type));
+            let begins = unread && !std::mem::replace(&mut in_unread, unread);
+            in_unread = unread;
             match block {
                 // Results of tools are empty often enough, and a word stands for that.
                 ContentBlock::Text { text, .. } if text.trim().is_empty() && !tell_blanks => Fate::Dropped,
@@ -38,9 +39,10 @@ impl Blocks<'_> {
                     self.note("empty_block", index, "the text is empty; it was dropped")
                 }
                 ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
-                ContentBlock::Image { .. } if !self.fit.images => {
-                    self.note("image_replaced", index, "the model reads no images; a line of text says that one was here");
-                    if begins { Fate::Replaced(ContentBlock::text(NO_IMAGES)) } else { Fate::Dropped }
+                ContentBlock::Image { .. } if unread => {
+                    let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
+                    self.note("image_replaced", index, &format!("{why}; a line of text says that one was here"));
+                    if begins { Fate::Replaced(ContentBlock::text(line)) } else { Fate::Dropped }
                 }
                 ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
                 ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => {
@@ -97,19 +99,25 @@ impl Blocks<'_> {
     }
 
     fn call(&mut self, index: usize, call: &ToolCall, own: bool, ids: &mut Ids) -> Fate {
-        let id = ids.give(&call.id, (self.at, index));
+        let (id, name) = (ids.give(&call.id, (self.at, index)), ids::name(&call.name));
         if id != call.id {
             self.note("call_id", index, &format!("the call id {:?} became {id:?}", call.id));
-        } else if own || call.signature.is_none() {
-            return Fate::Kept;
+        }
+        if name != call.name {
+            self.note("call_name", index, &format!("the tool's name {:?} became {name:?}", call.name));
         }
         let signature = call.signature.clone().filter(|_| own);
-        Fate::Replaced(ContentBlock::ToolCall(ToolCall { id, signature, ..call.clone() }))
+        if (&id, &name, &signature) == (&call.id, &call.name, &call.signature) {
+            return Fate::Kept;
+        }
+        Fate::Replaced(ContentBlock::ToolCall(ToolCall { id, name, signature, ..call.clone() }))
     }
 }
 
-/// What stands for images that a model cannot read: one line for each row of them.
-const NO_IMAGES: &str = "(an image was here; this model cannot read images)";
+/// Why an image is replaced, and what stands for it: one line for each row of them.
+const NO_IMAGES: (&str, &str) = ("the model reads no images", "(an image was here; this model cannot read images)");
+const UNREAD: (&str, &str) =
+    ("the model reads no images of this kind", "(an image was here, of a kind that this model cannot read)");
 
 /// The blocks after each has met its fate; `None` when all are kept.
 fn apply(content: &[ContentBlock], mut fate: impl FnMut(usize, &ContentBlock) -> Fate) -> Option<Vec<ContentBlock>> {

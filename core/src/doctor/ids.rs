@@ -1,4 +1,4 @@
-//! Ids of tool calls as a server takes them.
+//! Ids and names of tool calls as servers take them.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ impl Ids {
             CallIds::Any | CallIds::Omitted => numbered(),
             CallIds::Openai => within(&numbered(), 40, |_| true),
             CallIds::Responses => within(&numbered(), 64, |_| true),
-            CallIds::Anthropic => within(&numbered(), 64, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+            CallIds::Anthropic => within(&numbered(), 64, is_plain),
             CallIds::Mistral if try_number == 0 && id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()) => {
                 id.to_owned()
             }
@@ -60,6 +60,17 @@ fn within(id: &str, most: usize, taken: impl Fn(char) -> bool) -> String {
     }
     let head: String = clean.chars().take(most.saturating_sub(17)).collect();
     format!("{head}_{:016x}", hash(id.as_bytes()))
+}
+
+/// A tool's name as every format takes it. Models call by names that nobody gave them, and a server that made up one refuses the
+/// next request for it.
+pub(super) fn name(name: &str) -> String {
+    if name.is_empty() { "unnamed".to_owned() } else { within(name, 64, is_plain) }
+}
+
+/// What is taken everywhere.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
 /// Nine letters or digits.
@@ -104,6 +115,12 @@ mod tests {
         assert_eq!(ids[0], "abcDEF123");
         assert!(ids.iter().all(|id| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())), "{ids:?}");
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 5, "{ids:?}");
+    }
+
+    #[test]
+    fn a_name_is_of_letters_that_are_taken_everywhere() {
+        assert_eq!(["read-file_2", "functions.read", "a b", ""].map(name), ["read-file_2", "functions_read", "a_b", "unnamed"]);
+        assert_eq!(name(&"x".repeat(65)).len(), 64);
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn what_fits_is_shared_and_not_told() {
             { "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "thinking", "thinking": "", "signature": "only" },
             { "type": "text", "text": "yes" }, { "type": "tool_call", "id": "a", "name": "t", "signature": "s" },
         ] },
-        { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": "r" },
+        { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": [] },
     ]));
     let repaired = repair(&messages, &fit("anthropic"));
     assert_eq!(repaired.repairs, []);
@@ -204,6 +204,41 @@ fn images_become_a_line_for_each_row_where_the_model_reads_none() {
     );
     assert_eq!(repaired.repairs.len(), 3);
     assert!(check(&messages, &fit("openai_chat")).is_empty());
+}
+
+#[test]
+fn images_of_a_kind_that_the_server_refuses_become_a_line() {
+    let image = |kind: &str| json!({ "type": "image", "data": "QQ==", "mime_type": kind });
+    let messages =
+        json!([{ "role": "user", "content": [image("image/png"), image("image/gif"), image("image/bmp"), image("image/heic")] }]);
+    let line = json!({ "type": "text", "text": "(an image was here, of a kind that this model cannot read)" });
+    let shown = |protocol: &str| json!(repair(&read(messages.clone()), &fit(protocol)).messages[0])["content"].clone();
+    assert_eq!(shown("anthropic"), json!([image("image/png"), image("image/gif"), line]));
+    assert_eq!(shown("gemini"), json!([image("image/png"), line, image("image/heic")]));
+    assert_eq!(codes(&messages, &fit("gemini")), ["image_replaced 0.1", "image_replaced 0.2"]);
+    assert!(
+        codes(&messages, &Fit::named("p", "own", "m")).is_empty(),
+        "of a server that is not known, nothing is taken to be so"
+    );
+}
+
+#[test]
+fn names_that_no_server_takes_are_made_valid_in_call_and_result() {
+    let mut call = call("a");
+    call["name"] = "multi_tool_use.parallel".into();
+    let messages = json!([{ "role": "assistant", "content": [call] }, result("a", "no such tool")]);
+    assert_eq!(codes(&messages, &fit("anthropic")), ["call_name 0.0"]);
+    let repaired = json!(repair(&read(messages), &fit("anthropic")).messages);
+    assert_eq!(repaired[0]["content"][0]["name"], "multi_tool_use_parallel");
+    assert_eq!(repaired[1]["tool_name"], "multi_tool_use_parallel");
+}
+
+#[test]
+fn an_empty_signature_is_none() {
+    let empty = json!([{ "type": "text", "text": "", "signature": "" }]);
+    assert_eq!(blocks(empty, "gemini", &fit("gemini")), Value::Null);
+    let signed = json!([{ "type": "text", "text": "", "signature": "QQ==" }]);
+    assert_eq!(blocks(signed.clone(), "gemini", &fit("gemini")), signed, "one that has something may sign nothing");
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod recorded;
 mod relay;
 mod schema;
 #[cfg(test)]
+mod strict;
+#[cfg(test)]
 mod trial;
 
 use std::fmt::Debug;

@@ -32,6 +32,15 @@ impl Trial {
         Trial::new(json!({ "provider": "p", "id": "m", "protocol": name, "base_url": "http://h" }))
     }
 
+    pub(super) fn spec(&self) -> &ModelSpec {
+        &self.spec
+    }
+
+    /// The wire format's name.
+    pub(super) fn protocol(&self) -> &'static str {
+        self.served.protocol.name()
+    }
+
     /// The body of a request.
     pub(super) fn encode(&self, request: &ModelRequest) -> Value {
         Value::Object(self.served.protocol.encode(request, self.served.target(&self.spec)))

@@ -38,8 +38,9 @@ pub(crate) struct Quirks {
     pub(crate) call_ids: CallIds,
     /// Chat: whether the content of a message that only has calls may be null, not an empty text.
     pub(crate) null_content: bool,
-    /// Chat: whether a user message may stand right behind tool results.
-    pub(crate) user_after_results: bool,
+    /// Chat: whether messages may stand in any order. If not, a user's does not stand right behind tool results, and the model's only
+    /// behind a user's or a result, and never at the end.
+    pub(crate) any_order: bool,
     /// Chat: whether a tool result names its tool.
     pub(crate) result_names: bool,
     /// Whether a tool result may hold images.
@@ -282,7 +283,7 @@ pub(super) const NAMES: &[&str] = &[
     "reasoning_required",
     "call_ids",
     "null_content",
-    "user_after_results",
+    "any_order",
     "result_names",
     "result_images",
     "empty_tools",
@@ -315,7 +316,7 @@ impl Quirks {
         reasoning_required: false,
         call_ids: CallIds::Any,
         null_content: true,
-        user_after_results: true,
+        any_order: true,
         result_names: false,
         result_images: false,
         empty_tools: false,

@@ -152,7 +152,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             "openai_chat",
             "MISTRAL_API_KEY",
             json!({
-                "call_ids": "mistral", "stream_usage": false, "null_content": false, "user_after_results": false, "cache_key": true,
+                "call_ids": "mistral", "stream_usage": false, "null_content": false, "any_order": false, "cache_key": true,
                 "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"], "thinking": "effort",
                 "max_tokens_field": "max_tokens",
             }),

@@ -22,7 +22,13 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         Place::Vertex => body.insert("anthropic_version".into(), "vertex-2023-10-16".into()),
         Place::Plain | Place::Azure => body.insert("model".into(), target.spec.id.clone().into()),
     };
-    let thinking = Thinking::of(request, target);
+    let mut messages = messages(request, target);
+    let mut thinking = Thinking::of(request, target);
+    // What was begun without thinking, by another model or while it was off, is finished without.
+    if thinking.must_have_begun() && goes_on_without_thinking(&messages) {
+        thinking = Thinking::none(request, target);
+    }
+    end_well(&mut messages, thinking.is_on());
     if let (Some(beta), Place::Vertex) = (thinking.beta(request, target), target.place) {
         body.insert("anthropic_beta".into(), json!([beta]));
     }
@@ -32,7 +38,6 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         marker.into_iter().for_each(|marker| cache::mark(&mut block, marker));
         body.insert("system".into(), json!([block]));
     }
-    let mut messages = messages(request, target);
     marker.into_iter().for_each(|marker| mark(&mut messages, marker));
     body.insert("messages".into(), messages.into_iter().map(Turn::json).collect());
     // Forcing a tool is refused beside thinking: the model then chooses, of the one tool if it was to be that one.
@@ -88,6 +93,15 @@ impl Turn {
     fn json(self) -> Value {
         json!({ "role": self.role, "content": self.content })
     }
+
+    fn begins_with_thinking(&self) -> bool {
+        self.content.first().is_some_and(is_thinking)
+    }
+
+    /// How many results are in it.
+    fn results(&self) -> usize {
+        self.content.iter().filter(|block| is_kind(block, "tool_result")).count()
+    }
 }
 
 /// Results are blocks of a user message, all of a turn in one, before anything else in it.
@@ -109,7 +123,8 @@ fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Turn> {
             Message::Assistant(assistant) => add("assistant", assistant_blocks(assistant, target)),
             Message::ToolResult(result) => {
                 let mut own = pictures(result);
-                if !target.quirks.result_images {
+                // The result of a call that failed may hold only text.
+                if !target.quirks.result_images || result.is_error {
                     images.append(&mut own);
                 }
                 add("user", vec![result_block(result, own)]);
@@ -121,21 +136,51 @@ fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Turn> {
     if turns.first().is_none_or(|first| first.role != "user") {
         turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": OPENING })] });
     }
-    without_last_space(&mut turns);
     turns
 }
 
-/// An assistant's message at the end, which the model goes on with, may not end in white space.
-fn without_last_space(turns: &mut Vec<Turn>) {
+fn is_kind(block: &Value, kind: &str) -> bool {
+    block.get("type").is_some_and(|given| given == kind)
+}
+
+fn is_thinking(block: &Value) -> bool {
+    is_kind(block, "thinking") || is_kind(block, "redacted_thinking")
+}
+
+/// Whether the model is to go on with something that it began without thinking: a tool loop, or its own message at the end. With a
+/// budget of thinking that is refused. A loop goes back over messages of nothing but results; one that the user spoke into began
+/// with the calls just answered. See
+/// <https://docs.claude.com/en/docs/build-with-claude/extended-thinking#extended-thinking-with-tool-use>.
+fn goes_on_without_thinking(turns: &[Turn]) -> bool {
+    let mut began = turns.last().filter(|last| last.role == "assistant");
+    let mut rest = turns;
+    while let [before @ .., caller, answer] = rest {
+        let results = answer.results();
+        let only_results = results == answer.content.len();
+        if results == 0 || (began.is_some() && !only_results) {
+            break;
+        }
+        began = Some(caller);
+        if !only_results {
+            break;
+        }
+        rest = before;
+    }
+    began.is_some_and(|turn| !turn.begins_with_thinking())
+}
+
+/// An assistant's message at the end, which the model goes on with, may not end in white space, nor hold thinking while thinking
+/// is off.
+fn end_well(turns: &mut Vec<Turn>, thinks: bool) {
     let Some(last) = turns.last_mut().filter(|last| last.role == "assistant") else {
         return;
     };
-    let text = last.content.last_mut().and_then(|block| block.get_mut("text"));
-    let Some(Value::String(text)) = text else {
-        return;
-    };
-    text.truncate(text.trim_end().len());
-    if text.is_empty() {
+    last.content.retain(|block| thinks || !is_thinking(block));
+    while let Some(Value::String(text)) = last.content.last_mut().and_then(|block| block.get_mut("text")) {
+        text.truncate(text.trim_end().len());
+        if !text.is_empty() {
+            break;
+        }
         last.content.pop();
     }
     if last.content.is_empty() {

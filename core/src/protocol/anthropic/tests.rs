@@ -324,6 +324,57 @@ fn images_that_results_may_not_hold_follow_all_results() {
 }
 
 #[test]
+fn the_result_of_a_failed_call_holds_no_image() {
+    let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
+    let call = |id: &str| json!({ "type": "tool_call", "id": id, "name": "t" });
+    let sent = messages(json!([
+        { "role": "user", "content": "go" }, { "role": "assistant", "content": [call("a"), call("b")] },
+        { "role": "tool_result", "tool_call_id": "a", "content": [image], "is_error": true },
+        { "role": "tool_result", "tool_call_id": "b", "content": [image] },
+    ]));
+    let kinds = |content: &Value| content.as_array().unwrap().iter().map(|block| block["type"].clone()).collect::<Vec<_>>();
+    assert_eq!(kinds(&sent[2]["content"]), ["tool_result", "tool_result", "image"]);
+    assert_eq!(sent[2]["content"][0]["content"], json!([{ "type": "text", "text": "the image follows" }]));
+    assert_eq!(kinds(&sent[2]["content"][1]["content"]), ["text", "image"]);
+}
+
+#[test]
+fn with_a_budget_a_loop_that_began_without_thinking_is_finished_without() {
+    let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "s" });
+    let call = |id: &str| json!({ "type": "tool_call", "id": id, "name": "t" });
+    let said = |content: Value| json!({ "role": "assistant", "content": content });
+    let result = |id: &str| json!({ "role": "tool_result", "tool_call_id": id, "content": "r" });
+    let user = json!({ "role": "user", "content": "go" });
+    let asked = |model: &str, transcript: Value| {
+        let request = ModelRequest { thinking_level: ThinkingLevel::Low, ..request(transcript) };
+        Trial::new(json!({ "provider": "anthropic", "id": model })).encode(&request)["thinking"]["type"].clone()
+    };
+    let budget = |transcript: Value| asked("claude-sonnet-4-5", transcript);
+    let thought = said(json!([thinking, call("a")]));
+    let bare = |id: &str| said(json!([call(id)]));
+    assert_eq!(budget(json!([user, thought, result("a")])), "enabled");
+    assert_eq!(budget(json!([user, bare("a"), result("a")])), Value::Null);
+    assert_eq!(budget(json!([user, thought, result("a"), bare("b"), result("b")])), "enabled", "only how it began counts");
+    assert_eq!(budget(json!([user, bare("a"), result("a"), said(json!([thinking, call("b")])), result("b")])), Value::Null);
+    assert_eq!(budget(json!([user, thought, result("a"), bare("b"), result("b"), user])), Value::Null, "the user spoke into it");
+    assert_eq!(budget(json!([user, bare("a"), result("a"), said(json!("so")), user])), "enabled", "it is over");
+    assert_eq!(budget(json!([user, said(json!("so"))])), Value::Null, "an answer to go on with");
+    assert_eq!(asked("claude-opus-4-7", json!([user, bare("a"), result("a")])), "adaptive");
+}
+
+#[test]
+fn an_answer_to_go_on_with_has_no_thinking_while_that_is_off() {
+    let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "s" });
+    let hidden = json!({ "type": "thinking", "thinking": "", "signature": "data", "redacted": true });
+    let user = json!({ "role": "user", "content": "hi" });
+    let said = json!({ "role": "assistant", "content": [thinking, { "type": "text", "text": "so " }, hidden] });
+    assert_eq!(messages(json!([user, said]))[1]["content"], json!([{ "type": "text", "text": "so" }]));
+    let only = json!({ "role": "assistant", "content": [thinking, hidden] });
+    assert_eq!(messages(json!([user, only])).as_array().unwrap().len(), 1);
+    assert_eq!(messages(json!([user, only, user]))[1]["content"].as_array().unwrap().len(), 2, "elsewhere it stays");
+}
+
+#[test]
 fn signed_blocks_go_back_as_they_came() {
     let content = json!([
         { "type": "thinking", "thinking": "hm", "signature": "sig" },
@@ -341,7 +392,7 @@ fn signed_blocks_go_back_as_they_came() {
         { "type": "text", "text": "so" },
     ]);
     let user = json!({ "role": "user", "content": "go" });
-    assert_eq!(messages(json!([user, { "role": "assistant", "content": content }]))[1]["content"], own);
+    assert_eq!(messages(json!([user, { "role": "assistant", "content": content }, user]))[1]["content"], own);
 }
 
 #[test]
@@ -349,6 +400,7 @@ fn thinking_without_a_signature_is_plain_text_unless_the_server_signs_nothing() 
     let transcript = json!([
         { "role": "user", "content": "go" },
         { "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm" }, { "type": "text", "text": "so" }] },
+        { "role": "user", "content": "and?" },
     ]);
     let text = |text: &str| json!({ "type": "text", "text": text });
     assert_eq!(messages(transcript.clone())[1]["content"], json!([text("hm"), text("so")]));

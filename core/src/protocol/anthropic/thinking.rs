@@ -33,11 +33,20 @@ pub(super) struct Thinking {
 
 impl Thinking {
     pub(super) fn of(request: &ModelRequest, target: Target<'_>) -> Thinking {
+        Thinking::at(request.thinking_level, request, target)
+    }
+
+    /// None, whatever is asked for.
+    pub(super) fn none(request: &ModelRequest, target: Target<'_>) -> Thinking {
+        Thinking::at(ThinkingLevel::Off, request, target)
+    }
+
+    fn at(level: ThinkingLevel, request: &ModelRequest, target: Target<'_>) -> Thinking {
         let most = target.spec.max_output_tokens;
         let by_default = most.unwrap_or(DEFAULT_MAX_TOKENS).min(MOST_BY_DEFAULT);
         let asked = request.options.max_tokens.unwrap_or(by_default);
         let style = target.quirks.thinking;
-        let (mut level, mut budget, mut max_tokens) = (request.thinking_level, 0, asked);
+        let (mut level, mut budget, mut max_tokens) = (level, 0, asked);
         if level != ThinkingLevel::Off && style == ThinkingStyle::Budget {
             // The budget is part of max_tokens, which is raised as far as the model goes; then the budget gives way.
             budget = request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET);
@@ -61,6 +70,11 @@ impl Thinking {
 
     pub(super) fn is_on(&self) -> bool {
         self.level != ThinkingLevel::Off
+    }
+
+    /// Whether the thinking with which a tool loop began must be there while it goes on.
+    pub(super) fn must_have_begun(&self) -> bool {
+        self.is_on() && self.style == ThinkingStyle::Budget
     }
 
     /// The flag with which older models think between calls too; newer ones do by themselves, and some servers refuse it.

@@ -121,18 +121,26 @@ fn messages(request: &ModelRequest, quirks: &Quirks) -> Vec<Value> {
         }
         match &**message {
             Message::User(user) => add_user(&mut out, user_content(user, quirks), quirks),
-            Message::Assistant(assistant) => out.extend(assistant_message(assistant, thinks, quirks)),
+            Message::Assistant(assistant) => {
+                if let Some(message) = assistant_message(assistant, thinks, quirks) {
+                    add_assistant(&mut out, message, quirks);
+                }
+            }
             Message::ToolResult(result) => out.push(result_message(result, &mut images, quirks)),
             Message::Custom(_) => {}
         }
     }
     follow(&mut out, images, quirks);
-    if request.messages.is_empty() {
-        // A conversation without a message is refused.
-        add_user(&mut out, text_content("Continue.", quirks), quirks);
+    // A conversation without a message is refused; by some servers also one that ends with the model's.
+    let empty = out.len() == usize::from(!request.system_prompt.is_empty());
+    if empty || (!quirks.any_order && out.last().is_some_and(|last| is_role(last, "assistant"))) {
+        add_user(&mut out, text_content(GO_ON, quirks), quirks);
     }
     out
 }
+
+/// What the user says where somebody has to and nobody did.
+const GO_ON: &str = "Continue.";
 
 fn follow(out: &mut Vec<Value>, images: Vec<Value>, quirks: &Quirks) {
     if !images.is_empty() {
@@ -141,10 +149,17 @@ fn follow(out: &mut Vec<Value>, images: Vec<Value>, quirks: &Quirks) {
 }
 
 fn add_user(out: &mut Vec<Value>, content: Value, quirks: &Quirks) {
-    if !quirks.user_after_results && out.last().is_some_and(|last| is_role(last, "tool")) {
+    if !quirks.any_order && out.last().is_some_and(|last| is_role(last, "tool")) {
         out.push(json!({ "role": "assistant", "content": "Understood." }));
     }
     out.push(json!({ "role": "user", "content": content }));
+}
+
+fn add_assistant(out: &mut Vec<Value>, message: Value, quirks: &Quirks) {
+    if !quirks.any_order && out.last().is_none_or(|last| !is_role(last, "user") && !is_role(last, "tool")) {
+        add_user(out, text_content(GO_ON, quirks), quirks);
+    }
+    out.push(message);
 }
 
 fn is_role(message: &Value, role: &str) -> bool {

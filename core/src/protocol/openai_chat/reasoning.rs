@@ -22,12 +22,14 @@ pub(super) fn write(out: &mut Map<String, Value>, message: &AssistantMessage, th
     let Some(by_default) = quirks.reasoning_field else {
         return;
     };
+    // Of a server that demands its field, or that refuses others, what a signature says of another server does not count.
+    let one_field = quirks.reasoning_required || by_default == ReasoningField::Content;
     let mut details: Vec<Value> = Vec::new();
     let mut texts: Vec<(&str, String)> = Vec::new();
     for block in &message.content {
         match block {
             ContentBlock::Thinking { thinking, signature, .. } => {
-                let field = match signature.as_deref() {
+                let field = match signature.as_deref().filter(|_| !one_field) {
                     Some(name @ ("reasoning_content" | "reasoning" | "reasoning_text" | "content")) => name,
                     Some(list) if list.starts_with('[') => {
                         details.extend(listed(list));
@@ -41,8 +43,8 @@ pub(super) fn write(out: &mut Map<String, Value>, message: &AssistantMessage, th
                     None => texts.push((field, thinking.clone())),
                 }
             }
-            ContentBlock::ToolCall(call) => details.extend(call.signature.as_deref().into_iter().flat_map(listed)),
-            ContentBlock::Text { .. } | ContentBlock::Image { .. } | ContentBlock::Opaque { .. } => {}
+            ContentBlock::ToolCall(call) if !one_field => details.extend(call.signature.as_deref().into_iter().flat_map(listed)),
+            ContentBlock::Text { .. } | ContentBlock::ToolCall(_) | ContentBlock::Image { .. } | ContentBlock::Opaque { .. } => {}
         }
     }
     if texts.is_empty() && details.is_empty() && thinks && quirks.reasoning_required && by_default != ReasoningField::Content {

@@ -268,6 +268,7 @@ fn results_follow_their_calls_and_images_follow_all_results() {
     assert_eq!(messages(transcript.clone()), expected);
     transcript[0]["content"].as_array_mut().unwrap().remove(0);
     let mistral = json!([
+        { "role": "user", "content": "Continue." },
         { "role": "assistant", "content": "", "tool_calls": said["tool_calls"] },
         { "role": "tool", "tool_call_id": "a", "name": "t", "content": [image] },
         { "role": "tool", "tool_call_id": "b", "name": "t", "content": "no output" },
@@ -295,6 +296,47 @@ fn content_is_plain_text_and_messages_without_any_are_left_out() {
     ]);
     assert_eq!(messages(transcript), expected);
     assert_eq!(messages(json!([])), json!([{ "role": "user", "content": "Continue." }]), "none at all is refused");
+}
+
+#[test]
+fn where_order_is_demanded_somebody_speaks_between_and_behind_two_answers() {
+    let said = |text: &str| assistant(json!([{ "type": "text", "text": text }]));
+    let user = json!({ "role": "user", "content": "hi" });
+    let transcript = json!([user, said("a"), said("b")]);
+    let answer = |text: &str| json!({ "role": "assistant", "content": text });
+    let go_on = json!({ "role": "user", "content": "Continue." });
+    assert_eq!(sent(json!({}), transcript.clone()), json!([user, answer("a"), answer("b")]));
+    assert_eq!(sent(json!({ "any_order": false }), transcript), json!([user, answer("a"), go_on, answer("b"), go_on]));
+}
+
+#[test]
+fn a_conversation_of_which_nothing_is_left_asks_for_something() {
+    let thought = json!([assistant(json!([{ "type": "thinking", "thinking": "hm" }]))]);
+    let request = ModelRequest { system_prompt: "Be brief.".into(), ..request(thought) };
+    let roles: Vec<Value> =
+        trial().encode(&request)["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["system", "user"]);
+}
+
+#[test]
+fn a_server_with_one_field_for_thinking_gets_no_other() {
+    let details = json!([{ "type": "reasoning.text", "text": "m", "index": 0 }]).to_string();
+    let content = json!([
+        { "type": "thinking", "thinking": "h", "signature": "reasoning" },
+        { "type": "thinking", "thinking": "m", "signature": details },
+        { "type": "tool_call", "id": "a", "name": "t", "signature": details },
+    ]);
+    let message = |quirks: Value| sent(quirks, json!([assistant(content.clone())]))[0].clone();
+    let calls = json!([function("a", "{}")]);
+    assert_eq!(
+        message(json!({ "reasoning_field": "reasoning_content", "reasoning_required": true })),
+        json!({ "role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": calls })
+    );
+    let parts = json!([{ "type": "thinking", "thinking": [{ "type": "text", "text": "hm" }] }]);
+    assert_eq!(
+        message(json!({ "reasoning_field": "content" })),
+        json!({ "role": "assistant", "content": parts, "tool_calls": calls })
+    );
 }
 
 #[test]

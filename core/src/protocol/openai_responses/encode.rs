@@ -94,14 +94,14 @@ fn reasoning(level: ThinkingLevel, quirks: &Quirks) -> Option<Value> {
 fn input(request: &ModelRequest, quirks: &Quirks) -> Vec<Value> {
     let mut items = Vec::new();
     let mut images = Vec::new();
-    let answered = answered(request);
+    let mut sent = Sent { answered: answered(request), ids: HashSet::new() };
     for message in &request.messages {
         if !matches!(&**message, Message::ToolResult(_)) && !images.is_empty() {
             items.push(user_item(std::mem::take(&mut images)));
         }
         match &**message {
             Message::User(user) => items.push(user_item(user.content.iter().filter_map(part).collect())),
-            Message::Assistant(assistant) => items.extend(assistant_items(assistant, &answered, quirks)),
+            Message::Assistant(assistant) => items.extend(assistant_items(assistant, &mut sent, quirks)),
             Message::ToolResult(result) => items.push(output_item(result, quirks, &mut images)),
             Message::Custom(_) => {}
         }
@@ -159,22 +159,40 @@ fn output_item(result: &ToolResultMessage, quirks: &Quirks, images: &mut Vec<Val
     json!({ "type": "function_call_output", "call_id": result.tool_call_id, "output": output })
 }
 
+/// What of the whole conversation the items of one message depend on.
+struct Sent<'a> {
+    /// The `call_id`s that outputs among the opaque items answer.
+    answered: HashSet<&'a str>,
+    /// The ids of the items so far.
+    ids: HashSet<String>,
+}
+
+impl Sent<'_> {
+    /// Whether the item's id, if it has one, was not sent before.
+    fn is_new(&mut self, item: &Value) -> bool {
+        item.get("id").and_then(Value::as_str).is_none_or(|id| self.ids.insert(id.to_owned()))
+    }
+}
+
 /// What the model said, as the items it came in.
 ///
 /// The API checks how items hang together: reasoning must be followed by the item it led to, and an item that is named by its
 /// id must have its reasoning before it. So reasoning that has lost its follower is left out, and behind reasoning that was left
-/// out, items go without their ids.
-fn assistant_items(message: &AssistantMessage, answered: &HashSet<&str>, quirks: &Quirks) -> Vec<Value> {
+/// out, items go without their ids. Two items of one id are refused, too: where a part of the conversation stands there twice, only
+/// its first items have theirs.
+fn assistant_items(message: &AssistantMessage, sent: &mut Sent<'_>, quirks: &Quirks) -> Vec<Value> {
     let mut items: Vec<Value> = Vec::new();
     let mut named = true;
     let mut follower_lost = false;
     for block in &message.content {
         let item = match block {
-            ContentBlock::Text { text, signature } => Some(message_item(text, signature.as_deref(), named)),
-            ContentBlock::ToolCall(call) => Some(call_item(call, named)),
-            ContentBlock::Opaque { data, .. } => Some(data.clone()).filter(|data| !waits(data, answered)),
+            ContentBlock::Text { text, signature } => Some(message_item(text, signature.as_deref().filter(|_| named), sent)),
+            ContentBlock::ToolCall(call) => Some(call_item(call, named, sent)),
+            ContentBlock::Opaque { data, .. } => {
+                Some(data.clone()).filter(|data| !waits(data, &sent.answered) && sent.is_new(data))
+            }
             ContentBlock::Thinking { signature, .. } => {
-                match signature.as_deref().and_then(|item| reasoning_item(item, quirks)) {
+                match signature.as_deref().and_then(|item| reasoning_item(item, quirks)).filter(|item| sent.is_new(item)) {
                     Some(item) => {
                         if follower_lost {
                             drop_reasoning(&mut items);
@@ -212,23 +230,24 @@ fn reasoning_item(item: &str, quirks: &Quirks) -> Option<Value> {
 }
 
 /// `signature` is the item's id and phase in JSON.
-fn message_item(text: &str, signature: Option<&str>, named: bool) -> Value {
+fn message_item(text: &str, signature: Option<&str>, sent: &mut Sent<'_>) -> Value {
     let known: Value = signature.and_then(|known| serde_json::from_str(known).ok()).unwrap_or_default();
     let mut item = json!({
         "type": "message", "role": "assistant", "status": "completed",
         "content": [{ "type": "output_text", "text": text, "annotations": [] }],
     });
-    let id = known.get("id").and_then(Value::as_str).filter(|id| named && is_item_id(id, "msg_"));
+    let id = known.get("id").and_then(Value::as_str).filter(|id| is_item_id(id, "msg_") && sent.ids.insert((*id).to_owned()));
     set(&mut item, "id", id);
     set(&mut item, "phase", known.get("phase").and_then(Value::as_str));
     item
 }
 
 /// A call has two ids: the one that its result names, and the item's own, which is its signature.
-fn call_item(call: &ToolCall, named: bool) -> Value {
+fn call_item(call: &ToolCall, named: bool, sent: &mut Sent<'_>) -> Value {
     let arguments = Value::Object(call.arguments.clone()).to_string();
     let mut item = json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments });
-    set(&mut item, "id", call.signature.as_deref().filter(|id| named && is_item_id(id, "fc_")));
+    let id = call.signature.as_deref().filter(|id| named && is_item_id(id, "fc_") && sent.ids.insert((*id).to_owned()));
+    set(&mut item, "id", id);
     item
 }
 
@@ -237,7 +256,7 @@ fn is_item_id(id: &str, prefix: &str) -> bool {
     id.starts_with(prefix) && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
-/// The `call_id`s that outputs among the opaque items answer.
+/// See [`Sent::answered`].
 fn answered(request: &ModelRequest) -> HashSet<&str> {
     let assistants = request.messages.iter().filter_map(|message| message.as_assistant());
     let outputs = assistants.flat_map(|message| &message.content).filter_map(|block| match block {

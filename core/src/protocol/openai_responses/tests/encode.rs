@@ -205,6 +205,40 @@ fn an_item_is_named_only_by_an_id_that_is_taken() {
 }
 
 #[test]
+fn of_items_that_come_twice_only_the_first_have_their_ids() {
+    let search = json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" });
+    let content = |call: &str| {
+        json!([
+            thinking(&encrypted("rs_1")), { "type": "opaque", "protocol": "openai_responses", "data": search },
+            { "type": "text", "text": "so", "signature": "{\"id\":\"msg_1\"}" },
+            { "type": "tool_call", "id": call, "name": "t", "signature": "fc_1" },
+        ])
+    };
+    let message = |call: &str| json!({ "role": "assistant", "provider": "openai", "model": "gpt-5", "content": content(call) });
+    let result = |call: &str| json!({ "role": "tool_result", "tool_call_id": call, "content": "r" });
+    let items = input(json!([message("a"), result("a"), message("b"), result("b")]));
+    let ids: Vec<Value> = items.as_array().unwrap().iter().map(|item| json!([item["type"], item["id"]])).collect();
+    let expected = [
+        json!(["reasoning", "rs_1"]),
+        json!(["web_search_call", "ws_1"]),
+        json!(["message", "msg_1"]),
+        json!(["function_call", "fc_1"]),
+        json!(["function_call_output", null]),
+        json!(["message", null]),
+        json!(["function_call", null]),
+        json!(["function_call_output", null]),
+    ];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_schema_says_that_it_is_an_object() {
+    let tool = ToolDescription { parameters: Value::Null, ..tool() };
+    let body = trial().encode(&ModelRequest { tools: Arc::new(vec![tool]), ..request(json!([])) });
+    assert_eq!(body["tools"][0]["parameters"]["type"], "object");
+}
+
+#[test]
 fn results_have_their_images_inside_or_behind_them() {
     let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
     let messages = json!([
