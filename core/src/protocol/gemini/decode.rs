@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Decoder, truncated, unreadable};
 use super::arguments::Arguments;
-use super::wire::{Candidate, Chunk, Counts, FunctionCall, Part};
+use super::wire::{Any, Candidate, Chunk, Counts, FunctionCall, Part, Plain};
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{BlockStart, Delta};
@@ -111,16 +111,25 @@ impl Reader {
         }
     }
 
-    fn part(&mut self, raw: &RawValue, out: &mut Vec<Delta>) -> Result<(), Error> {
-        match serde_json::from_str(raw.get()) {
-            Ok(Part { function_call: Some(call), thought_signature, .. }) => self.call(call, thought_signature, out)?,
-            Ok(Part { text: Some(text), thought, thought_signature, .. }) => {
-                let speech = if thought == Some(true) { Speech::Thinking } else { Speech::Text };
-                self.say(speech, text, thought_signature, out);
+    fn raw_part(&mut self, raw: &RawValue, out: &mut Vec<Delta>) -> Result<(), Error> {
+        match serde_json::from_str::<Part<'_>>(raw.get()) {
+            Ok(part) if part.text.is_some() || part.function_call.is_some() => self.part(part, out),
+            _ => {
+                self.other(raw, out);
+                Ok(())
             }
-            _ => self.other(raw, out),
         }
-        Ok(())
+    }
+
+    fn part(&mut self, part: Part<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
+        match part {
+            Part { function_call: Some(call), thought_signature, .. } => self.call(call, thought_signature, out),
+            Part { text, thought, thought_signature, .. } => {
+                let speech = if thought == Some(true) { Speech::Thinking } else { Speech::Text };
+                self.say(speech, text.unwrap_or_default(), thought_signature, out);
+                Ok(())
+            }
+        }
     }
 
     /// A part of another kind: images, files, what the server's own tools did. It is kept and goes back where it stood.
@@ -194,16 +203,51 @@ impl Reader {
         truncated(&self.provider, &format!("the arguments of its call of {} were complete", call.name))
     }
 
-    fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
-        for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
-            self.part(part, out)?;
+    /// Takes a chunk in; `part` and `usage` read what is of their kind.
+    fn chunk<P, U>(
+        &mut self,
+        chunk: Chunk<'_, P, U>,
+        part: fn(&mut Self, P, &mut Vec<Delta>) -> Result<(), Error>,
+        usage: fn(&mut Self, U, &mut Vec<Delta>),
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Error> {
+        if let Some(error) = chunk.error {
+            let error: Value = lone::read(error.get(), |raw| serde_json::from_str(raw)).unwrap_or_default();
+            return Err(failure::from_stream(&self.provider, &json!({ "error": error })));
         }
+        if !self.id_known
+            && let Some(id) = chunk.response_id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
+        {
+            self.id_known = true;
+            out.push(Delta::ResponseId(id));
+        }
+        if let Some(counts) = chunk.usage_metadata {
+            usage(self, counts, out);
+        }
+        // Only the first candidate: we ask for one.
+        let first = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() == 0);
+        if let Some(mut first) = first {
+            for piece in first.content.take().and_then(|content| content.parts).into_iter().flatten() {
+                part(self, piece, out)?;
+            }
+            self.beside(first);
+        }
+        if let Some(feedback) = chunk.prompt_feedback
+            && let Some(raw) = feedback.block_reason
+        {
+            self.finish = Some(Finish { raw, message: feedback.block_reason_message, blocked: true });
+        }
+        Ok(())
+    }
+
+    /// What stands beside the parts.
+    fn beside<P>(&mut self, candidate: Candidate<'_, P>) {
         for (name, raw) in [
             ("groundingMetadata", candidate.grounding_metadata),
             ("citationMetadata", candidate.citation_metadata),
             ("urlContextMetadata", candidate.url_context_metadata),
         ] {
-            let value = raw.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
+            let value = raw.and_then(|raw| lone::read(raw.get(), |raw| serde_json::from_str::<Map<String, Value>>(raw)).ok());
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 self.sources.insert(name.to_owned(), Value::Object(value));
             }
@@ -212,16 +256,18 @@ impl Reader {
         if let Some(raw) = reason {
             self.finish = Some(Finish { raw, message: candidate.finish_message, blocked: false });
         }
-        Ok(())
+    }
+
+    fn raw_usage(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
+        if let Ok(counts) = serde_json::from_str(raw.get()) {
+            self.usage(counts, out);
+        }
     }
 
     /// Prompt tokens include the cached ones, candidates' tokens not the thoughts. What the server's own tools gave the model to
     /// read (`toolUsePromptTokenCount`) stands apart and is left out: it is not what was sent, and no tool of ours makes any.
     /// <https://ai.google.dev/api/generate-content#UsageMetadata>.
-    fn usage(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
-        let Ok(given) = serde_json::from_str::<Counts>(raw.get()) else {
-            return;
-        };
+    fn usage(&mut self, given: Counts, out: &mut Vec<Delta>) {
         let known = &self.counts;
         let counts = Counts {
             prompt_token_count: given.prompt_token_count.or(known.prompt_token_count),
@@ -296,32 +342,17 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
+        if let Ok(chunk) = serde_json::from_str::<Plain<'_>>(data)
+            && chunk.is_plain()
+        {
+            self.chunk(chunk, Self::part, Self::usage, out)?;
+            return Ok(true);
+        }
         // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
-        let mended = (data.contains("\\ud") || data.contains("\\uD")).then(|| lone::mended(data)).flatten();
+        let mended = lone::mended(data);
         let data = mended.as_deref().unwrap_or(data);
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
-        if let Some(error) = chunk.error {
-            let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-            return Err(failure::from_stream(&self.provider, &json!({ "error": error })));
-        }
-        if !self.id_known
-            && let Some(id) = chunk.response_id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
-        {
-            self.id_known = true;
-            out.push(Delta::ResponseId(id));
-        }
-        if let Some(raw) = chunk.usage_metadata {
-            self.usage(raw, out);
-        }
-        // Only the first candidate: we ask for one.
-        if let Some(first) = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() == 0) {
-            self.candidate(first, out)?;
-        }
-        if let Some(feedback) = chunk.prompt_feedback
-            && let Some(raw) = feedback.block_reason
-        {
-            self.finish = Some(Finish { raw, message: feedback.block_reason_message, blocked: true });
-        }
+        let chunk: Any<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
+        self.chunk(chunk, Self::raw_part, Self::raw_usage, out)?;
         Ok(true)
     }
 

@@ -4,13 +4,19 @@ use serde::Deserialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
+/// A chunk with only text, thinking and calls, as nearly all are: read in one pass, without a JSON tree.
+pub(super) type Plain<'a> = Chunk<'a, Part<'a>, Counts>;
+
+/// Any chunk. What may be of a kind that we do not know stays as it came.
+pub(super) type Any<'a> = Chunk<'a, &'a RawValue, &'a RawValue>;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Chunk<'a> {
-    #[serde(borrow, default)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
-    #[serde(borrow, default)]
-    pub(super) usage_metadata: Option<&'a RawValue>,
+pub(super) struct Chunk<'a, P, U> {
+    #[serde(borrow, default = "none")]
+    pub(super) candidates: Option<Vec<Candidate<'a, P>>>,
+    #[serde(default = "none")]
+    pub(super) usage_metadata: Option<U>,
     #[serde(default)]
     pub(super) prompt_feedback: Option<PromptFeedback>,
     #[serde(borrow, default)]
@@ -21,12 +27,12 @@ pub(super) struct Chunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Candidate<'a> {
+pub(super) struct Candidate<'a, P> {
     /// Missing where it is 0.
     #[serde(default)]
     pub(super) index: Option<u32>,
-    #[serde(borrow, default)]
-    pub(super) content: Option<Content<'a>>,
+    #[serde(default = "none")]
+    pub(super) content: Option<Content<P>>,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
@@ -40,10 +46,24 @@ pub(super) struct Candidate<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Content<'a> {
-    /// Each as it came: a part of a kind we do not know is kept so.
-    #[serde(borrow, default)]
-    pub(super) parts: Option<Vec<&'a RawValue>>,
+pub(super) struct Content<P> {
+    #[serde(default = "none")]
+    pub(super) parts: Option<Vec<P>>,
+}
+
+/// A default that, unlike serde's own, asks nothing of `T`.
+fn none<T>() -> Option<T> {
+    None
+}
+
+impl Plain<'_> {
+    /// Whether all of its parts are of the kinds that a [`Part`] can hold.
+    pub(super) fn is_plain(&self) -> bool {
+        let contents = self.candidates.iter().flatten().filter_map(|candidate| candidate.content.as_ref());
+        contents
+            .flat_map(|content| content.parts.iter().flatten())
+            .all(|part| part.text.is_some() || part.function_call.is_some())
+    }
 }
 
 /// A part of text, thinking or a call: one flat struct, read without a JSON tree.
