@@ -48,9 +48,12 @@ pub(super) enum Reached {
     End,
 }
 
+/// A question about a frame.
+type Test = fn(&Value) -> bool;
+
 /// What a reader of these bytes knows: whole frames only.
 pub(super) fn reached(format: Format, bytes: &[u8]) -> Reached {
-    let (begun, closed): (fn(&Value) -> bool, fn(&Value) -> bool) = match format {
+    let (begun, closed): (Test, Test) = match format {
         Format::Anthropic => (|data| data["type"] == "content_block_start", |data| data["type"] == "message_stop"),
         Format::Chat => (
             |data| says(&data["choices"][0]["delta"]["reasoning_content"]),
