@@ -29,7 +29,7 @@ impl Blocks<'_> {
     pub(super) fn said(mut self, content: &[ContentBlock], tell_blanks: bool) -> Option<Vec<ContentBlock>> {
         let mut in_unread = false;
         apply(content, |index, block| {
-            let unread = matches!(block, ContentBlock::Image { mime_type, .. } if !self.fit.reads(mime_type));
+            let unread = matches!(block, ContentBlock::Image { mime_type, .. } if !self.fit.reads(registered(mime_type)));
             let begins = unread && !std::mem::replace(&mut in_unread, unread);
             in_unread = unread;
             match block {
@@ -43,6 +43,9 @@ impl Blocks<'_> {
                     let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
                     self.note("image_replaced", index, &format!("{why}; a line of text says that one was here"));
                     if begins { Fate::Replaced(ContentBlock::text(line)) } else { Fate::Dropped }
+                }
+                ContentBlock::Image { data, mime_type } if registered(mime_type) != mime_type => {
+                    Fate::Replaced(ContentBlock::Image { data: data.clone(), mime_type: registered(mime_type).to_owned() })
                 }
                 ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
                 ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => {
@@ -118,6 +121,11 @@ impl Blocks<'_> {
 const NO_IMAGES: (&str, &str) = ("the model reads no images", "(an image was here; this model cannot read images)");
 const UNREAD: (&str, &str) =
     ("the model reads no images of this kind", "(an image was here, of a kind that this model cannot read)");
+
+/// The registered name of a kind of image that is often called otherwise; servers know only that.
+fn registered(mime_type: &str) -> &str {
+    if mime_type == "image/jpg" { "image/jpeg" } else { mime_type }
+}
 
 /// The blocks after each has met its fate; `None` when all are kept.
 fn apply(content: &[ContentBlock], mut fate: impl FnMut(usize, &ContentBlock) -> Fate) -> Option<Vec<ContentBlock>> {

@@ -223,6 +223,14 @@ fn images_of_a_kind_that_the_server_refuses_become_a_line() {
 }
 
 #[test]
+fn an_image_gets_the_registered_name_of_its_kind() {
+    let image = |kind: &str| json!([{ "role": "user", "content": [{ "type": "image", "data": "QQ==", "mime_type": kind }] }]);
+    let repaired = repair(&read(image("image/jpg")), &fit("anthropic"));
+    assert_eq!(json!(repaired.messages)[0]["content"], image("image/jpeg")[0]["content"]);
+    assert_eq!(repaired.repairs, [], "the image is the same");
+}
+
+#[test]
 fn names_that_no_server_takes_are_made_valid_in_call_and_result() {
     let mut call = call("a");
     call["name"] = "multi_tool_use.parallel".into();
