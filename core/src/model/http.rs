@@ -41,11 +41,15 @@ struct Credential {
 
 impl HttpModel {
     /// The configured key, else one of the provider's environment variables.
-    fn key(&self, configured: Option<&str>) -> Result<Option<String>, Error> {
+    fn key(&self, request: &ModelRequest) -> Result<Option<String>, Error> {
         let variables = self.served.known.map_or(&[][..], |known| known.key_variables);
         let from_environment = || variables.iter().filter_map(|name| std::env::var(name).ok()).find(|key| !key.is_empty());
-        let key = configured.filter(|key| !key.is_empty()).map(str::to_owned).or_else(from_environment);
-        let needed = self.served.own_address && self.served.known.is_some_and(|known| !known.key_optional);
+        let configured = request.api_key.clone().filter(|key| !key.is_empty());
+        let key = configured.or_else(from_environment);
+        // Azure's addresses are its customers' own.
+        let of_vendor = self.served.own_address || self.url.host_str().is_some_and(|host| host.ends_with(".azure.com"));
+        let by_header = self.spec.headers.keys().chain(request.options.headers.keys()).any(|name| is_credential(name));
+        let needed = of_vendor && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
         match variables {
             [first, ..] if key.is_none() && needed => {
                 let provider = &self.spec.provider;
@@ -61,7 +65,7 @@ impl HttpModel {
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
-        let key = self.key(request.api_key.as_deref())?;
+        let key = self.key(request)?;
         if key.is_some() || self.served.place != Place::Vertex {
             return Ok(Credential { key, quota_project: None });
         }

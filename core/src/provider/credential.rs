@@ -12,10 +12,11 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use self::google::Source;
 use crate::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::transport::client::Client;
 use crate::transport::network::{Environment, Network};
 
@@ -26,6 +27,9 @@ const REFRESH_AHEAD_MS: u64 = 225_000;
 
 /// A token that ends within this time may not reach its server.
 const ON_THE_WAY_MS: u64 = 10_000;
+
+/// How long a token is waited for: then the old one serves, or the call fails with the reason.
+const FETCH_MS: u64 = 10_000;
 
 /// What authenticates a call to Google.
 #[derive(Clone)]
@@ -42,7 +46,15 @@ pub(crate) struct GoogleToken {
 /// `authentication`: says which credentials were tried and what to do; those of [`Client::post`].
 pub(crate) async fn google_token(client: &Client, network: &Arc<Network>, connect_timeout_ms: u64) -> Result<GoogleToken, Error> {
     let source = google::find(&of_the_process)?;
-    client.tokens.get(&source, &Clock::real(), exchange::fetch(&source, client, network, connect_timeout_ms)).await
+    let fetch = async {
+        let fetch = exchange::fetch(&source, client, network, connect_timeout_ms);
+        let late = |_| {
+            let text = format!("no access token of Google's came within {FETCH_MS} ms; the model was not asked");
+            Err(Error::new(ErrorKind::Timeout, text))
+        };
+        tokio::time::timeout(Duration::from_millis(FETCH_MS), fetch).await.unwrap_or_else(late)
+    };
+    client.tokens.get(&source, &Clock::real(), fetch).await
 }
 
 /// The project that the environment or the credentials name.

@@ -70,11 +70,19 @@ pub(crate) fn is_error(value: &Value) -> bool {
     there("error") || there("errors") || value.get("type").or_else(|| value.get("object")).is_some_and(|word| word == "error")
 }
 
-/// The text without the keys.
+/// The text without the keys, nor the beginning of one where a long text was cut.
 pub(crate) fn redacted(text: &str, secrets: &[&str]) -> String {
     // Shorter than this is no key, and taking it out would garble the text.
     let secrets = secrets.iter().filter(|secret| secret.len() >= 4);
-    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
+    secrets.fold(text.to_owned(), |text, secret| {
+        let text = text.replace(secret, "[key]");
+        let body = text.trim_end_matches('…');
+        let begun = (6..secret.len()).rev().filter_map(|length| secret.get(..length)).find(|begun| body.ends_with(begun));
+        match begun.and_then(|begun| body.strip_suffix(begun)) {
+            Some(body) => format!("{body}[key]…"),
+            None => text,
+        }
+    })
 }
 
 /// The kind that the body's own type or wording says, where it says one.
