@@ -12,7 +12,7 @@ VENV = target/python-venv
 export PROFILE
 
 # All tests but the stories, which are a suite of their own.
-NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict
+NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations
 
 FACES = rust c zig python node
 ifdef FACE

@@ -1,0 +1,138 @@
+//! What a delta may allocate on its way from the socket to user code: its text, and what holds the text in the frame. A JSON tree
+//! of the smallest frame is ten allocations more, so a reader that falls back to one fails here, however fast the machine is.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use agent_loop::{Agent, EventData, FnTool, MessageUpdate, ModelSpec, Outcome, Runtime};
+use agent_loop_benches::answers::Format;
+use serde_json::{Value, json};
+
+/// The system's allocator, which counts by thread: a run and its connection are on the test's own.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // Not there while the thread ends.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call goes on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The benchmark's server, as long as this lives.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Server {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_bench-server"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("bench-server starts");
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Server { process, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The allocations of one run, and the deltas that came.
+async fn run(runtime: &Runtime, url: &str, format: Format, model: &str) -> (u64, u64) {
+    let (provider, protocol) = match format {
+        Format::Anthropic => ("anthropic", "anthropic"),
+        Format::Chat => ("openai", "openai_chat"),
+        Format::Responses => ("openai", "openai_responses"),
+        Format::Gemini => ("google", "gemini"),
+    };
+    let spec = ModelSpec::from_json(json!({ "provider": provider, "id": model, "protocol": protocol })).unwrap();
+    let agent = Agent::with_spec(spec).runtime(runtime).base_url(url);
+    let parameters = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
+    let echo = FnTool::new("echo", "Says nothing.", parameters, |_: Value, _call| async move { Ok::<_, &str>(json!("heard")) });
+    agent.add_tool(Arc::new(echo.unwrap())).unwrap();
+
+    let before = COUNT.get();
+    let mut run = agent.stream("Go.").unwrap();
+    let mut deltas = 0;
+    while let Some(event) = run.next().await {
+        if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. }) =
+            &event.data
+        {
+            deltas += u64::from(!black_box(delta).is_empty());
+        }
+    }
+    let result = run.result().await.unwrap();
+    assert_eq!(result.outcome, Outcome::Completed, "{format:?} {model}: {:?}", result.error);
+    (COUNT.get() - before, deltas)
+}
+
+/// Allocations for one more piece of text or arguments: what 4,000 pieces need beyond 2,000.
+fn per_piece(url: &str, format: Format, kind: &str) -> f64 {
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio.block_on(async {
+        let runtime = Runtime::current().unwrap();
+        // Connects, and brings what is made once.
+        run(&runtime, url, format, &format!("{kind}-10")).await;
+        let (few, fewer) = run(&runtime, url, format, &format!("{kind}-2000")).await;
+        let (many, more) = run(&runtime, url, format, &format!("{kind}-4000")).await;
+        if kind == "text" || format != Format::Gemini {
+            assert_eq!(more - fewer, 2000, "{format:?} {kind}");
+        }
+        (many as f64 - few as f64) / 2000.0
+    })
+}
+
+#[test]
+fn no_json_tree_is_built_for_a_piece_of_text_or_of_arguments() {
+    let server = Server::start();
+    let mut wrong = Vec::new();
+    // The text; in Chat and Gemini the lists around it, too; in Gemini the token counts and the steps of a path.
+    let limits =
+        [(Format::Anthropic, 2.0, 2.0), (Format::Chat, 3.0, 4.0), (Format::Responses, 2.0, 2.0), (Format::Gemini, 6.0, 10.0)];
+    for (format, text, arguments) in limits {
+        for (kind, limit) in [("text", text), ("tool", arguments)] {
+            let each = per_piece(&server.url, format, kind);
+            println!("{}, {kind}: {each:.2} allocations a piece, at most {limit}", format.name());
+            if each > limit {
+                wrong.push(format!("{} {kind}: {each:.2}, more than {limit}", format.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
