@@ -136,7 +136,7 @@ async fn a_server_that_is_not_there() {
 #[tokio::test]
 async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
     for (model, answer) in [("openai/tiny", chat_answer("some text")), ("anthropic/tiny", messages_answer("some text"))] {
-        let mock = Mock::start(Script::new().answer(answer.cut_after(250)));
+        let mock = Mock::start(Script::new().answer(answer.cut_after(150)));
         let error = failure(&mock, model).await;
         assert_eq!(error.kind(), ErrorKind::StreamTruncated, "{error}");
         assert!(error.message().starts_with("the connection to 127.0.0.1 broke in the middle of the answer: "), "{error}");
@@ -150,6 +150,17 @@ async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
         "stream_truncated: openai's answer ended in the middle: the connection closed before a finish_reason"
     );
     assert_eq!(error.result().unwrap().text, "half");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_when_all_was_said_does_no_harm_and_is_told() {
+    // Behind the finish_reason, before the usage.
+    let mock = Mock::start(Script::new().answer(chat_answer("some text").cut_after(250)));
+    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    let (events, result) = play(&agent).await;
+    check(&agent, &events);
+    assert_eq!((result.outcome, result.text.as_str()), (Outcome::Completed, "some text"));
+    assert!(briefs(&events).contains(&"diagnostic broken_end".to_owned()), "{:?}", briefs(&events));
 }
 
 #[tokio::test]

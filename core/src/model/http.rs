@@ -162,7 +162,13 @@ impl HttpModel {
             let chunk = match response.chunk().await {
                 Ok(chunk) => chunk,
                 // There are servers that hang up without ending the body: no harm, when all was said.
-                Err(error) => return reading.decoder.end(&mut sink.lock()).map_err(|_| named(error)),
+                Err(error) => {
+                    let mut out = sink.lock();
+                    reading.decoder.end(&mut out).map_err(|_| named(error.clone()))?;
+                    let message = format!("{}; all was said, but the usage may be missing", error.message());
+                    out.push(Delta::Diagnostic { code: "broken_end".into(), message, data: Box::default() });
+                    return Ok(());
+                }
             };
             sink.alive();
             let more = {
