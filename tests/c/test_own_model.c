@@ -124,7 +124,10 @@ static void it_wins_over_the_known_ones(void)
 
 static void failures_keep_their_kind(void)
 {
-    model_t model = {.pieces = (const char *const[]){"\"So \"", NULL}, .failure = "out of ideas"};
+    static const char *const said[] = {"\"So \"", NULL};
+    static const char *const refused[] = {"{\"error\": {\"kind\": \"rate_limited\", \"message\": \"slow down\"}}", NULL};
+    /* A run may be over before the model's function has returned. */
+    static model_t model = {.pieces = said, .failure = "out of ideas"};
     agent_t *agent = own(answering, &model);
     agent_run_t *run;
 
@@ -140,7 +143,7 @@ static void failures_keep_their_kind(void)
     model.failure = NULL;
     model.unfinished = true;
     CHECK_FAILED(AGENT_PROVIDER, "the provider acme dropped the request without ending its answer");
-    model.pieces = (const char *const[]){"{\"error\": {\"kind\": \"rate_limited\", \"message\": \"slow down\"}}", NULL};
+    model.pieces = refused;
     CHECK_FAILED(AGENT_RATE_LIMITED, "slow down");
     agent_free(agent);
 }
