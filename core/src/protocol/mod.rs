@@ -17,7 +17,7 @@ mod trial;
 use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::lone;
@@ -102,6 +102,15 @@ fn unreadable(provider: &str, data: &str, error: &serde_json::Error) -> Error {
     let start: String = data.chars().take(200).collect();
     Error::new(ErrorKind::Protocol, format!("{provider} sent a frame that cannot be read ({error}): {start}"))
         .with_provider(provider)
+}
+
+/// Why a provider refused, in its own words: not the model's, so no text of its message.
+fn refused(provider: &str, why: &str) -> Delta {
+    Delta::Diagnostic {
+        code: "refusal".into(),
+        message: format!("{provider} refused: {why}"),
+        data: Box::new(json!({ "explanation": why })),
+    }
 }
 
 /// The error for a stream without its closing event.

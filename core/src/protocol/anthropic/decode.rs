@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::super::{Decoder, truncated, unreadable};
+use super::super::{Decoder, refused, truncated, unreadable};
 use super::wire::BlockDelta;
 use crate::error::Error;
 use crate::lone;
@@ -25,8 +25,6 @@ pub(super) struct Reader {
     stop: Option<String>,
     /// Why the model refused, where it says so.
     explanation: Option<String>,
-    /// A key that no block has had.
-    next_key: u32,
     /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
     held: HashMap<u32, Held>,
 }
@@ -38,6 +36,8 @@ enum Held {
     Opaque(Value, String),
     /// A text's sources: told when it ends, and not kept.
     Citations(Vec<Value>),
+    /// A signature, which one that follows replaces.
+    Signature(String),
 }
 
 impl Reader {
@@ -49,13 +49,11 @@ impl Reader {
             kept_long: 0,
             stop: None,
             explanation: None,
-            next_key: 0,
             held: HashMap::new(),
         }
     }
 
     fn start(&mut self, key: u32, block: &Value, out: &mut Vec<Delta>) {
-        self.next_key = self.next_key.max(key.saturating_add(1));
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (start, begun, signature) = match text("type").as_str() {
             "text" => {
@@ -77,12 +75,17 @@ impl Reader {
                 return;
             }
         };
+        let redacted = start == BlockStart::Thinking { redacted: true };
         out.push(Delta::Start { key, block: start });
         if !begun.is_empty() {
             out.push(Delta::Append { key, text: begun });
         }
-        if !signature.is_empty() {
-            out.push(Delta::Signature { key, signature });
+        match (signature.is_empty(), redacted) {
+            (true, _) => {}
+            (false, true) => out.push(Delta::Signature { key, signature }),
+            (false, false) => {
+                self.held.insert(key, Held::Signature(signature));
+            }
         }
     }
 
@@ -102,6 +105,7 @@ impl Reader {
                     data: Box::new(json!({ "type": kind })),
                 });
             }
+            Some(Held::Signature(signature)) => out.push(Delta::Signature { key, signature }),
             Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {
                 code: "citations".into(),
                 message: format!("a text names {} sources", citations.len()),
@@ -110,6 +114,20 @@ impl Reader {
             None => {}
         }
         out.push(Delta::End { key });
+    }
+
+    /// A piece of a summary that stands for what was said before.
+    fn compacted(&mut self, key: u32, content: Option<String>, encrypted: Option<String>) {
+        let Some(Held::Opaque(Value::Object(block), _)) = self.held.get_mut(&key) else {
+            return;
+        };
+        if let Some(piece) = content {
+            let so_far = block.get("content").and_then(Value::as_str).unwrap_or_default();
+            block.insert("content".into(), format!("{so_far}{piece}").into());
+        }
+        if let Some(encrypted) = encrypted {
+            block.insert("encrypted_content".into(), encrypted.into());
+        }
     }
 
     fn cite(&mut self, key: u32, citation: Value) {
@@ -132,10 +150,13 @@ impl Reader {
         let Some(given) = given.filter(|given| given.is_object()) else {
             return;
         };
+        let count = |name: &str| given.pointer(name).and_then(Value::as_u64);
+        // Gateways without the numbers of the prompt send zeros: those say nothing, but a zero beside other numbers does.
+        let read = ["/input_tokens", "/cache_read_input_tokens", "/cache_creation_input_tokens"];
+        let blank = read.into_iter().filter_map(count).all(|count| count == 0);
         let take = |name: &str, known: &mut u64| {
-            if let Some(count) = given.pointer(name).and_then(Value::as_u64).filter(|count| *count > 0) {
-                *known = count;
-            }
+            let said = count(name).filter(|count| *count > 0 || (!blank && read.contains(&name)));
+            *known = said.unwrap_or(*known);
         };
         take("/input_tokens", &mut self.usage.input);
         take("/output_tokens", &mut self.usage.output);
@@ -144,6 +165,7 @@ impl Reader {
         take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
         take("/cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
+        self.kept_long = self.kept_long.min(self.usage.cache_write);
         let prices = self.prices.filter(|_| self.kept_long > 0);
         self.usage.cost = prices.map(|prices| prices.cost_with_long_cache(&self.usage, self.kept_long));
         out.push(Delta::Usage(Box::new(self.usage.clone())));
@@ -178,10 +200,7 @@ impl Reader {
             }
             "message_stop" => {
                 let raw = self.stop.take();
-                if let Some(text) = self.explanation.take() {
-                    let key = self.next_key;
-                    out.extend([Delta::Start { key, block: BlockStart::Text }, Delta::Append { key, text }, Delta::End { key }]);
-                }
+                out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
                 out.push(Delta::Stop { reason: stop_reason(raw.as_deref()), raw });
                 return Ok(false);
             }
@@ -209,11 +228,18 @@ impl Reader {
             && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(data)
             && kind == "content_block_delta"
         {
+            let said = |text: Option<String>| text.filter(|text| !text.is_empty());
             match &*delta.kind {
-                "text_delta" if !delta.text.is_empty() => out.push(Delta::Append { key, text: delta.text }),
-                "thinking_delta" if !delta.thinking.is_empty() => out.push(Delta::Append { key, text: delta.thinking }),
-                "signature_delta" => out.push(Delta::Signature { key, signature: delta.signature }),
-                "input_json_delta" if !delta.partial_json.is_empty() => self.input(key, delta.partial_json, out),
+                "text_delta" => out.extend(said(delta.text).map(|text| Delta::Append { key, text })),
+                "thinking_delta" => out.extend(said(delta.thinking).map(|text| Delta::Append { key, text })),
+                "signature_delta" => {
+                    if let Some(signature) = said(delta.signature) {
+                        self.held.remove(&key);
+                        out.push(Delta::Signature { key, signature });
+                    }
+                }
+                "input_json_delta" => said(delta.partial_json).into_iter().for_each(|piece| self.input(key, piece, out)),
+                "compaction_delta" => self.compacted(key, said(delta.content), said(delta.encrypted_content)),
                 "citations_delta" => {
                     let citation = delta.citation.and_then(|raw| lone::read(raw.get(), |raw| serde_json::from_str(raw)).ok());
                     citation.into_iter().for_each(|citation| self.cite(key, citation));

@@ -524,7 +524,7 @@ fn a_call_without_input_has_none() {
 }
 
 #[test]
-fn a_refusal_keeps_its_explanation_as_text() {
+fn why_a_model_refused_is_told() {
     let details = json!({ "type": "refusal", "category": "cyber", "explanation": "Not this." });
     let (deltas, _) = decoded(&[
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Well" } }),
@@ -532,13 +532,47 @@ fn a_refusal_keeps_its_explanation_as_text() {
         json!({ "type": "message_delta", "delta": { "stop_reason": "refusal", "stop_details": details } }),
         json!({ "type": "message_stop" }),
     ]);
-    let expected = [
-        Delta::Start { key: 1, block: BlockStart::Text },
-        Delta::Append { key: 1, text: "Not this.".into() },
-        Delta::End { key: 1 },
-        Delta::Stop { reason: StopReason::Refusal, raw: Some("refusal".into()) },
-    ];
-    assert_eq!(deltas[3..], expected);
+    let told = Delta::Diagnostic {
+        code: "refusal".into(),
+        message: "anthropic refused: Not this.".into(),
+        data: Box::new(json!({ "explanation": "Not this." })),
+    };
+    assert_eq!(deltas[3..], [told, Delta::Stop { reason: StopReason::Refusal, raw: Some("refusal".into()) }]);
+}
+
+#[test]
+fn a_zero_beside_other_numbers_of_the_prompt_counts() {
+    let (deltas, _) = decoded(&[
+        json!({ "type": "message_start", "message": { "usage": { "input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 7 } } }),
+        json!({ "type": "message_delta", "delta": {}, "usage": { "input_tokens": 181, "cache_read_input_tokens": 0, "output_tokens": 8 } }),
+    ]);
+    let usage = Usage { input: 181, output: 8, ..Usage::default() };
+    assert_eq!(deltas.last(), Some(&Delta::Usage(Box::new(usage))));
+}
+
+#[test]
+fn a_summary_in_pieces_is_kept_and_a_later_signature_replaces_the_first() {
+    let piece = |delta: Value| json!({ "type": "content_block_delta", "index": 0, "delta": delta });
+    let stop = json!({ "type": "content_block_stop", "index": 0 });
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "compaction", "content": null } }),
+        piece(json!({ "type": "compaction_delta", "content": "so ", "encrypted_content": null })),
+        piece(json!({ "type": "compaction_delta", "content": "far", "encrypted_content": "e" })),
+        stop.clone(),
+    ]);
+    let kept = json!({ "type": "compaction", "content": "so far", "encrypted_content": "e" });
+    let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(kept) };
+    assert_eq!(deltas[0], Delta::Start { key: 0, block });
+    let (deltas, _) = decoded(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking", "thinking": "", "signature": "begun" } }),
+        piece(json!({ "type": "text_delta", "text": "hm", "signature": null })),
+        piece(json!({ "type": "signature_delta", "signature": "whole" })),
+        stop,
+    ]);
+    assert_eq!(
+        deltas[1..3],
+        [Delta::Append { key: 0, text: "hm".into() }, Delta::Signature { key: 0, signature: "whole".into() }]
+    );
 }
 
 #[test]

@@ -21,10 +21,12 @@ pub(super) struct BlockDelta<'a> {
 pub(super) struct Piece<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    pub(super) text: String,
-    pub(super) thinking: String,
-    pub(super) signature: String,
-    pub(super) partial_json: String,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) signature: Option<String>,
+    pub(super) partial_json: Option<String>,
+    pub(super) content: Option<String>,
+    pub(super) encrypted_content: Option<String>,
     #[serde(borrow)]
     pub(super) citation: Option<&'a RawValue>,
 }

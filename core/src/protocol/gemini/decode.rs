@@ -8,7 +8,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::super::{Decoder, truncated, unreadable};
+use super::super::{Decoder, refused, truncated, unreadable};
 use super::arguments::Arguments;
 use super::wire::{Any, Candidate, Chunk, Counts, FunctionCall, Part, Plain};
 use crate::error::{Error, ErrorKind};
@@ -372,7 +372,7 @@ impl Decoder for Reader {
             end_call(call, text, out);
         }
         if let (Some(StopReason::Refusal), Some(why)) = (reason, finish.message.clone()) {
-            self.say(Speech::Text, why, None, out);
+            out.push(refused(&self.provider, &why));
             self.close(out);
         }
         if !self.sources.is_empty() {

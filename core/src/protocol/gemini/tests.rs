@@ -573,16 +573,21 @@ fn a_refusal_says_why_where_a_reason_is_given() {
         assert_eq!(end, Ok(()));
         let (reason, raw) = stop(&deltas).unwrap();
         assert_eq!(reason, StopReason::Refusal);
-        (raw.to_owned(), blocks(&deltas))
+        assert_eq!(blocks(&deltas), [], "the provider's words are not the model's");
+        let told = deltas.iter().filter_map(|delta| match delta {
+            Delta::Diagnostic { code, message, .. } if code == "refusal" => Some(message.clone()),
+            _ => None,
+        });
+        (raw.to_owned(), told.collect::<Vec<String>>())
     };
     let finished = json!({ "candidates": [{ "finishReason": "SPII", "finishMessage": "Private." }] });
-    assert_eq!(why(finished), ("SPII".to_owned(), vec![block("text", "Private.", "")]));
+    assert_eq!(why(finished), ("SPII".to_owned(), vec!["p refused: Private.".to_owned()]));
     assert_eq!(why(finish("SAFETY")), ("SAFETY".to_owned(), vec![]));
     let blocked = |feedback: Value| json!({ "promptFeedback": feedback, "usageMetadata": { "promptTokenCount": 1 } });
     let (raw, none) = why(blocked(json!({ "blockReason": "PROHIBITED_CONTENT", "safetyRatings": [] })));
     assert_eq!((raw.as_str(), none), ("PROHIBITED_CONTENT", vec![]), "a refused prompt has no candidates");
     let (raw, said) = why(blocked(json!({ "blockReason": "OTHER", "blockReasonMessage": "No." })));
-    assert_eq!((raw.as_str(), said), ("OTHER", vec![block("text", "No.", "")]));
+    assert_eq!((raw.as_str(), said), ("OTHER", vec!["p refused: No.".to_owned()]));
     // With a call, `finishMessage` only says that there is one; and ratings alone refuse nothing.
     let call = json!({ "candidates": [{
         "content": { "parts": [{ "functionCall": { "name": "t" } }] }, "finishReason": "STOP", "finishMessage": "Model generated function call(s).",

@@ -41,7 +41,7 @@ enum Speech {
 
 /// A call that is being written. It starts once its name is known.
 struct Call {
-    index: Option<u32>,
+    index: Option<i64>,
     id: String,
     name: String,
     key: Option<u32>,
@@ -161,12 +161,18 @@ impl Reader {
 
     /// Which call a piece belongs to, as servers really number them: the same index is the same call unless it comes with a
     /// new id and a new name; without an index the id decides, else the place: of a list of such pieces, `place` is how many are
-    /// left, and the last calls go on in their order.
-    fn find(&self, index: Option<u32>, id: &str, name: &str, place: usize) -> Option<usize> {
+    /// left, and the last calls go on in their order. Calls that began without an index have their place as one.
+    fn find(&self, index: Option<i64>, id: &str, name: &str, place: usize) -> Option<usize> {
         match index {
-            Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)).filter(|at| {
-                self.calls.get(*at).is_some_and(|c| id.is_empty() || c.id == id || c.id.is_empty() || name.is_empty())
-            }),
+            Some(index) => {
+                let known = self.calls.iter().rposition(|call| call.index == Some(index)).filter(|at| {
+                    self.calls.get(*at).is_some_and(|c| id.is_empty() || c.id == id || c.id.is_empty() || name.is_empty())
+                });
+                let by_place = usize::try_from(index).ok().filter(|at| {
+                    id.is_empty() && name.is_empty() && self.calls.get(*at).is_some_and(|call| call.index.is_none())
+                });
+                known.or(by_place)
+            }
             None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
             None if name.is_empty() => self.calls.len().checked_sub(place.max(1)).or(self.calls.len().checked_sub(1)),
             None => None,
@@ -249,7 +255,7 @@ impl Reader {
         }
         let mut used = chunk.usage.and_then(usage);
         // Only the first choice: we ask for one.
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
+        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() == 0) {
             used = used.or(choice.usage.and_then(usage));
             if let Err(error) = self.choice(choice, out) {
                 return Ok(Err(error));

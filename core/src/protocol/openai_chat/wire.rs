@@ -26,7 +26,7 @@ pub(super) struct Chunk<'a> {
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(default)]
-    pub(super) index: u32,
+    pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) delta: Option<ChatDelta<'a>>,
     #[serde(default)]
@@ -61,7 +61,7 @@ pub(super) struct ChatDelta<'a> {
 #[derive(Deserialize)]
 pub(super) struct ToolDelta<'a> {
     #[serde(default)]
-    pub(super) index: Option<u32>,
+    pub(super) index: Option<i64>,
     #[serde(default)]
     pub(super) id: Content,
     #[serde(borrow, default)]

@@ -51,8 +51,7 @@ enum Kind {
 /// Where thinking is read from. Some servers give both: the first counts.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
-    /// The part of the summary that is being written.
-    Summary(i64),
+    Summary,
     Itself,
 }
 
@@ -114,14 +113,15 @@ impl Reader {
     }
 
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) {
-        let Piece { kind, output_index: index, summary_index, delta } = piece;
+        let Piece { kind, output_index, delta } = piece;
+        let index = output_index.unwrap_or_default();
         match &*kind {
             "response.output_text.delta" => self.say(index, delta, out),
             "response.refusal.delta" => {
                 self.refused = true;
                 self.say(index, delta, out);
             }
-            "response.reasoning_summary_text.delta" => self.think(index, Source::Summary(summary_index), delta, out),
+            "response.reasoning_summary_text.delta" => self.think(index, Source::Summary, delta, out),
             "response.reasoning_text.delta" => self.think(index, Source::Itself, delta, out),
             // Held until the item is known by name.
             "response.function_call_arguments.delta" => self.item(index, Kind::Call).append(delta, out),
@@ -138,26 +138,22 @@ impl Reader {
     fn think(&mut self, index: i64, source: Source, text: String, out: &mut Vec<Delta>) {
         let item = self.item(index, Kind::Thinking);
         item.start(BlockStart::Thinking { redacted: false }, out);
-        match (item.source.replace(source), source) {
-            (Some(Source::Summary(last)), Source::Summary(part)) if last != part => item.append(wire::PARAGRAPH.to_owned(), out),
-            (Some(known @ Source::Summary(_)), Source::Itself) | (Some(known @ Source::Itself), Source::Summary(_)) => {
-                item.source = Some(known);
-                return;
-            }
-            _ => {}
+        if *item.source.get_or_insert(source) == source {
+            item.append(text, out);
         }
-        item.append(text, out);
     }
 
-    /// An item is announced. A call whose name is still to come waits.
+    /// An item is announced. A call whose name is still to come waits; so does one that is complete at once, as Perplexity announces
+    /// its own searches, which then end as something else.
     fn added(&mut self, index: i64, given: &Value, out: &mut Vec<Delta>) {
         let kind = kind_of(given);
-        self.called |= kind == Kind::Call;
+        let waits = word(given, "name").is_empty() || word(given, "status") == "completed";
+        self.called |= kind == Kind::Call && !waits;
         let item = self.item(index, kind);
         match kind {
             Kind::Text => item.start(BlockStart::Text, out),
             Kind::Thinking => item.start(BlockStart::Thinking { redacted: false }, out),
-            Kind::Call if word(given, "name").is_empty() => {}
+            Kind::Call if waits => {}
             Kind::Call => item.start(call_start(given), out),
             Kind::Opaque => {}
         }
@@ -228,6 +224,8 @@ impl Reader {
             "response.cancelled" => return self.close("cancelled", response, out),
             // Its fields stand flat, as documented, or under `error`, as sent.
             "error" => return Err(failure::from_stream(&self.provider, event)),
+            // Gateways leave the type out.
+            "" if failure::is_error(event) => return Err(failure::from_stream(&self.provider, event)),
             _ => {}
         }
         Ok(true)

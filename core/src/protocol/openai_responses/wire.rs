@@ -5,9 +5,6 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Between the parts of a summary.
-pub(super) const PARAGRAPH: &str = "\n\n";
-
 pub(super) enum Event<'a> {
     Piece(Piece<'a>),
     Other(Value),
@@ -20,9 +17,7 @@ pub(super) struct Piece<'a> {
     pub(super) kind: Cow<'a, str>,
     /// Signed: a server may begin with -1.
     #[serde(default)]
-    pub(super) output_index: i64,
-    #[serde(default)]
-    pub(super) summary_index: i64,
+    pub(super) output_index: Option<i64>,
     pub(super) delta: String,
 }
 
@@ -57,8 +52,8 @@ pub(super) fn text_of(item: &Value) -> String {
 
 /// The summary, or of open models the reasoning itself.
 pub(super) fn thinking_of(item: &Value) -> String {
-    let summary: Vec<&str> = parts(item, "summary").map(|part| word(part, "text")).collect();
-    if summary.is_empty() { parts(item, "content").map(|part| word(part, "text")).collect() } else { summary.join(PARAGRAPH) }
+    let all = |name| parts(item, name).map(|part| word(part, "text")).collect::<String>();
+    Some(all("summary")).filter(|summary| !summary.is_empty()).unwrap_or_else(|| all("content"))
 }
 
 /// Text, as documented, or the object itself.

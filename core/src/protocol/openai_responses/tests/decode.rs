@@ -170,14 +170,34 @@ fn items_may_end_in_another_order() {
 }
 
 #[test]
-fn a_blank_line_stands_between_the_parts_of_a_summary() {
+fn the_parts_of_a_summary_are_one_thinking() {
     let part = |index: u32, delta: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": delta });
     let item = json!({ "type": "reasoning", "summary": [{ "text": "one thing" }, { "text": "another" }] });
     let streamed = [part(0, "one "), part(0, "thing"), part(1, "another"), done(0, item.clone()), completed(json!([]))];
-    assert_eq!(text_of(&streamed, is_thinking), "one thing\n\nanother");
-    assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thing\n\nanother");
+    assert_eq!(text_of(&streamed, is_thinking), "one thinganother");
+    assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thinganother");
     let both = [part(0, "short"), piece("reasoning_text", 0, "the whole of it"), part(0, "ened"), completed(json!([]))];
     assert_eq!(text_of(&both, is_thinking), "shortened", "of summary and reasoning, what came first");
+}
+
+#[test]
+fn a_call_that_is_complete_when_announced_counts_only_when_it_ends_as_one() {
+    let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "c", "name": "search", "arguments": "{}", "status": "completed" });
+    let results = json!({ "type": "search_results", "results": [] });
+    let (deltas, end) = decoded(&[added(0, call.clone()), done(0, results), completed(json!([]))]);
+    assert_eq!(end, Ok(()));
+    assert!(!deltas.iter().any(|delta| matches!(delta, Delta::Start { block: BlockStart::ToolCall { .. }, .. })), "{deltas:?}");
+    assert!(deltas.contains(&Delta::Stop { reason: StopReason::Stop, raw: Some("completed".into()) }));
+    let (deltas, _) = decoded(&[added(0, call.clone()), done(0, call), completed(json!([]))]);
+    assert!(deltas.contains(&Delta::Stop { reason: StopReason::ToolUse, raw: Some("completed".into()) }));
+}
+
+#[test]
+fn an_error_may_come_without_a_type_and_an_index_may_be_null() {
+    let error = decoded(&[json!({ "error": { "message": "slow down", "code": "rate_limit_exceeded" } })]).1.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RateLimited);
+    let text = json!({ "type": "response.output_text.delta", "output_index": null, "delta": "hi" });
+    assert!(decoded(&[text, completed(json!([]))]).0.contains(&Delta::Append { key: 0, text: "hi".into() }));
 }
 
 #[test]
