@@ -47,7 +47,7 @@ pub struct Fit {
     pub(crate) protocol: String,
     pub(crate) model: String,
     pub(crate) call_ids: CallIds,
-    pub(crate) thinking: Thinking,
+    pub(crate) thinking: OwnThinking,
     /// Whether the model reads images.
     pub(crate) images: bool,
     /// The media types of images that its server takes; all when it is not known.
@@ -58,7 +58,7 @@ pub struct Fit {
 
 /// What happens to a model's own thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Thinking {
+pub(crate) enum OwnThinking {
     /// It goes back.
     Kept,
     /// It goes back with its signature; without one it is text.
@@ -69,12 +69,6 @@ pub(crate) enum Thinking {
     Dropped,
 }
 
-/// <https://docs.claude.com/en/docs/build-with-claude/vision>, <https://platform.openai.com/docs/guides/images-vision>.
-const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-/// <https://ai.google.dev/gemini-api/docs/image-understanding>.
-const GOOGLE_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
-
 impl Fit {
     /// What this model takes.
     ///
@@ -84,9 +78,8 @@ impl Fit {
         if spec.provider == "scripted" {
             return Ok(Fit::plain(spec, "scripted"));
         }
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let spec = provider::completed(spec, None, &variable)?;
-        Ok(Fit::served(&spec, &Served::of(&spec, None, &variable)?))
+        let (spec, served) = provider::served(spec, None)?;
+        Ok(Fit::served(&spec, &served))
     }
 
     /// Of a model that takes messages as they are.
@@ -101,7 +94,7 @@ impl Fit {
             protocol: protocol.to_owned(),
             model: model.to_owned(),
             call_ids: CallIds::Any,
-            thinking: Thinking::Kept,
+            thinking: OwnThinking::Kept,
             images: true,
             image_types: None,
             max_result_bytes: usize::MAX,
@@ -109,20 +102,9 @@ impl Fit {
     }
 
     pub(crate) fn served(spec: &ModelSpec, served: &Served) -> Fit {
-        let quirks = &served.quirks;
-        let thinking = match served.protocol.name() {
-            "anthropic" if quirks.empty_signatures => Thinking::Kept,
-            "anthropic" => Thinking::SignedOrText,
-            "openai_responses" => Thinking::SignedOrDropped,
-            "openai_chat" if quirks.reasoning_field.is_none() => Thinking::Dropped,
-            _ => Thinking::Kept,
-        };
-        let image_types = match served.protocol.name() {
-            "gemini" => Some(GOOGLE_IMAGES),
-            "anthropic" | "openai_chat" | "openai_responses" => Some(USUAL_IMAGES),
-            _ => None,
-        };
-        Fit { call_ids: quirks.call_ids, thinking, image_types, ..Fit::plain(spec, served.protocol.name()) }
+        let (protocol, quirks) = (served.protocol, &served.quirks);
+        let (thinking, image_types) = (protocol.own_thinking(quirks), protocol.image_types());
+        Fit { call_ids: quirks.call_ids, thinking, image_types, ..Fit::plain(spec, protocol.name()) }
     }
 
     /// `provider/model`.

@@ -1,7 +1,7 @@
 //! The blocks of a message, each kept, replaced or dropped.
 
 use super::ids::{self, Ids};
-use super::{Fit, Log, Thinking, is_blank};
+use super::{Fit, Log, OwnThinking, is_blank};
 use crate::message::{ContentBlock, ToolCall};
 
 /// What becomes of a block.
@@ -82,10 +82,10 @@ impl Blocks<'_> {
         let signed = signature.is_some_and(|signature| !signature.is_empty());
         let blank = thinking.trim().is_empty();
         match (own, self.fit.thinking) {
-            (true, Thinking::Dropped) => Fate::Dropped,
+            (true, OwnThinking::Dropped) => Fate::Dropped,
             (true, _) if signed => Fate::Kept,
-            (true, Thinking::Kept) if !blank && !redacted => Fate::Kept,
-            (true, Thinking::SignedOrDropped) => {
+            (true, OwnThinking::Kept) if !blank && !redacted => Fate::Kept,
+            (true, OwnThinking::SignedOrDropped) => {
                 self.note("thinking_dropped", index, "the thinking is incomplete: what proves it is missing; it was dropped")
             }
             _ if redacted || blank => self.note(

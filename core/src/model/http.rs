@@ -46,8 +46,7 @@ impl HttpModel {
         let from_environment = || variables.iter().filter_map(|name| std::env::var(name).ok()).find(|key| !key.is_empty());
         let configured = request.api_key.clone().filter(|key| !key.is_empty());
         let key = configured.or_else(from_environment);
-        // Azure's addresses are its customers' own.
-        let of_vendor = self.served.own_address || self.url.host_str().is_some_and(|host| host.ends_with(".azure.com"));
+        let of_vendor = self.is_of_vendor();
         let by_header = self.spec.headers.keys().chain(request.options.headers.keys()).any(|name| is_credential(name));
         let needed = of_vendor && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
         match variables {
@@ -63,6 +62,12 @@ impl HttpModel {
         }
     }
 
+    /// Whether it is the vendor that answers. Azure's addresses are its customers' own, and Vertex has one for each region.
+    fn is_of_vendor(&self) -> bool {
+        let host = self.url.host_str().unwrap_or_default();
+        self.served.own_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
+    }
+
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
         let key = self.key(request)?;
@@ -72,7 +77,7 @@ impl HttpModel {
         match google_token(&self.client, &request.network, request.connect_timeout_ms).await {
             Ok(GoogleToken { token, quota_project }) => Ok(Credential { key: Some(token.to_string()), quota_project }),
             // A gateway may have credentials of its own.
-            Err(_) if !self.served.own_address => Ok(Credential { key: None, quota_project: None }),
+            Err(_) if !self.is_of_vendor() => Ok(Credential { key: None, quota_project: None }),
             Err(error) => Err(error.with_provider(&self.spec.provider)),
         }
     }

@@ -19,6 +19,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::doctor::OwnThinking;
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{Delta, ModelRequest};
@@ -44,6 +45,17 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     /// What a server of this format is taken to do when nothing else is known of it.
     fn quirks(&self) -> Quirks;
 
+    /// What happens to the thinking of a model's own earlier messages.
+    fn own_thinking(&self, quirks: &Quirks) -> OwnThinking {
+        let _ = quirks;
+        OwnThinking::Kept
+    }
+
+    /// The media types of images that servers of this format take; all when it is not known.
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// The endpoint under the server's address, version first, for example `/v1/messages`.
     fn path(&self, model: &str) -> String;
 
@@ -59,6 +71,10 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     /// Reads one answer.
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
 }
+
+/// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
+/// <https://platform.openai.com/docs/guides/images-vision>.
+const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Reads one answer, frame by frame.
 pub(crate) trait Decoder: Send {

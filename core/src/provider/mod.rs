@@ -201,11 +201,24 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Cli
         let name = spec.name();
         return Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")));
     }
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let spec = completed(spec, base_url, &variable)?;
-    let served = Served::of(&spec, base_url, &variable)?;
+    let (spec, served) = served(spec, base_url)?;
     let url = address::of_model(&spec, &served.base_url, served.place, served.protocol, &variable)?;
     Ok(Arc::new(HttpModel { spec, served, url, client: Arc::clone(client) }))
+}
+
+/// The spec completed from the catalogue, and who serves it. `base_url` is the agent's own, which wins over the spec's.
+///
+/// # Errors
+/// As [`Served::of`].
+pub(crate) fn served(spec: &ModelSpec, base_url: Option<&str>) -> Result<(ModelSpec, Served), Error> {
+    let spec = completed(spec, base_url, &variable)?;
+    let served = Served::of(&spec, base_url, &variable)?;
+    Ok((spec, served))
+}
+
+/// An environment variable, unless it is empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The spec with what the catalogue knows of its model where the spec itself is silent: field by field, of `quirks` name by name,
@@ -213,11 +226,7 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Cli
 ///
 /// # Errors
 /// As [`Served::of`].
-pub(crate) fn completed(
-    spec: &ModelSpec,
-    base_url: Option<&str>,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<ModelSpec, Error> {
+fn completed(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<ModelSpec, Error> {
     let server = Server::of(spec, base_url, variable)?;
     let mut spec = spec.clone();
     let Some(entry) = server.known.and_then(|known| catalogue::find(known.name, &spec.id)) else {

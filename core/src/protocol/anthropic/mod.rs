@@ -11,7 +11,8 @@ mod wire;
 use serde_json::{Map, Value};
 
 use self::thinking::Thinking;
-use super::{Decoder, Protocol, Target};
+use super::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::doctor::OwnThinking;
 use crate::model::ModelRequest;
 use crate::provider::known::Place;
 use crate::provider::quirks::{CallIds, Quirks, ThinkingStyle};
@@ -34,6 +35,14 @@ impl Protocol for Anthropic {
             interleaved: true,
             ..Quirks::PLAIN
         }
+    }
+
+    fn own_thinking(&self, quirks: &Quirks) -> OwnThinking {
+        if quirks.empty_signatures { OwnThinking::Kept } else { OwnThinking::SignedOrText }
+    }
+
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(USUAL_IMAGES)
     }
 
     fn path(&self, _model: &str) -> String {

@@ -13,6 +13,9 @@ use super::{Decoder, Protocol, Target};
 use crate::model::ModelRequest;
 use crate::provider::quirks::{Quirks, ThinkingStyle};
 
+/// <https://ai.google.dev/gemini-api/docs/image-understanding>.
+const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+
 #[derive(Debug)]
 pub(super) struct Gemini;
 
@@ -26,6 +29,10 @@ impl Protocol for Gemini {
     }
 
     /// Without `alt=sse` the answer would be one JSON array. Lists of models name them `models/…`.
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(IMAGES)
+    }
+
     fn path(&self, model: &str) -> String {
         let model = model.strip_prefix("models/").unwrap_or(model);
         format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")

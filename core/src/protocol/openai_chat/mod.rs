@@ -12,7 +12,8 @@ mod wire;
 
 use serde_json::{Map, Value};
 
-use super::{Decoder, Protocol, Target};
+use super::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::doctor::OwnThinking;
 use crate::model::ModelRequest;
 use crate::provider::quirks::Quirks;
 
@@ -26,6 +27,14 @@ impl Protocol for OpenaiChat {
 
     fn quirks(&self) -> Quirks {
         Quirks::PLAIN
+    }
+
+    fn own_thinking(&self, quirks: &Quirks) -> OwnThinking {
+        if quirks.reasoning_field.is_some() { OwnThinking::Kept } else { OwnThinking::Dropped }
+    }
+
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(USUAL_IMAGES)
     }
 
     fn path(&self, _model: &str) -> String {

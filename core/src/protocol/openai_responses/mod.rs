@@ -17,7 +17,8 @@ mod wire;
 
 use serde_json::{Map, Value};
 
-use super::{Decoder, Protocol, Target};
+use super::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::doctor::OwnThinking;
 use crate::model::ModelRequest;
 use crate::provider::quirks::{CallIds, Quirks};
 
@@ -39,6 +40,14 @@ impl Protocol for OpenaiResponses {
             encrypted_reasoning: true,
             ..Quirks::PLAIN
         }
+    }
+
+    fn own_thinking(&self, _quirks: &Quirks) -> OwnThinking {
+        OwnThinking::SignedOrDropped
+    }
+
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(USUAL_IMAGES)
     }
 
     fn path(&self, _model: &str) -> String {
