@@ -3,18 +3,18 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::client::{Ended, get, post};
 
-/// A folder of its own under cargo's directory for test files.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agent-mock").join(name);
-    std::fs::create_dir_all(&folder).expect("a folder for the test's files");
-    folder
-}
-
+/// A script in a folder of its own, under cargo's directory for test files. The number keeps apart what tests that run at the
+/// same time call by the same name.
 fn script(name: &str, text: &str) -> PathBuf {
-    let path = folder(name).join("script.json");
+    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
+    let folder = format!("{}-{name}", SCRIPTS.fetch_add(1, Ordering::Relaxed));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agent-mock").join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test's files");
+    let path = folder.join("script.json");
     std::fs::write(&path, text).expect("the script is written");
     path
 }
