@@ -5,7 +5,7 @@
 //! `[DONE]` may be missing, and usage may come after it, so reading goes on until `[DONE]` or the end.
 //!
 //! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
-//! Details that name a call are, as a list too, that call's signature.
+//! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an object.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -39,7 +39,8 @@ enum Speech {
     Thinking(&'static str),
 }
 
-/// A call that is being written. It starts once its name is known.
+/// A call that is being written. It starts once its name and id are known; as there are servers that give no ids, at the latest
+/// with its arguments or its end.
 struct Call {
     index: Option<i64>,
     id: String,
@@ -47,6 +48,20 @@ struct Call {
     key: Option<u32>,
     held: String,
     details: Details,
+    extra: Option<String>,
+}
+
+impl Call {
+    fn start(&mut self, next_key: &mut u32, out: &mut Vec<Delta>) -> u32 {
+        let key = *next_key;
+        *next_key += 1;
+        self.key = Some(key);
+        out.push(Delta::Start { key, block: BlockStart::ToolCall { id: self.id.clone(), name: self.name.clone() } });
+        if !self.held.is_empty() {
+            out.push(Delta::Append { key, text: std::mem::take(&mut self.held) });
+        }
+        key
+    }
 }
 
 impl Reader {
@@ -196,6 +211,7 @@ impl Reader {
                     key: None,
                     held: String::new(),
                     details: Details::default(),
+                    extra: None,
                 };
                 self.details.give(&id, &mut call.details);
                 self.calls.push(call);
@@ -203,28 +219,22 @@ impl Reader {
             }
         };
         self.close(out);
-        let next_key = self.next_key;
         let Some(call) = self.calls.get_mut(at) else {
             return;
         };
         if call.id.is_empty() {
             call.id = id;
         }
-        if call.key.is_none() {
-            call.name.push_str(&name);
+        if let Some(extra) = piece.extra_content.map(RawValue::get).filter(|extra| extra.starts_with('{')) {
+            call.extra = Some(format!("{{\"extra_content\":{extra}}}"));
         }
         match call.key {
             Some(key) => out.extend(arguments.map(|text| Delta::Append { key, text })),
             None => {
+                call.name.push_str(&name);
                 call.held.extend(arguments);
-                if !call.name.is_empty() {
-                    call.key = Some(next_key);
-                    self.next_key += 1;
-                    let block = BlockStart::ToolCall { id: call.id.clone(), name: call.name.clone() };
-                    out.push(Delta::Start { key: next_key, block });
-                    if !call.held.is_empty() {
-                        out.push(Delta::Append { key: next_key, text: std::mem::take(&mut call.held) });
-                    }
+                if !call.name.is_empty() && !(call.id.is_empty() && call.held.is_empty()) {
+                    call.start(&mut self.next_key, out);
                 }
             }
         }
@@ -279,10 +289,13 @@ impl Reader {
             return Err(truncated(&self.provider, "a finish_reason"));
         };
         for call in &mut self.calls {
-            let Some(key) = call.key else {
-                continue;
+            let key = match call.key {
+                Some(key) => key,
+                None if call.name.is_empty() => continue,
+                None => call.start(&mut self.next_key, out),
             };
-            out.extend(call.details.take_list().map(|signature| Delta::Signature { key, signature }));
+            let signature = call.details.take_list().or(call.extra.take());
+            out.extend(signature.map(|signature| Delta::Signature { key, signature }));
             out.push(Delta::End { key });
         }
         let reason = match raw.as_str() {

@@ -219,7 +219,11 @@ fn assistant_message(message: &AssistantMessage, thinks: bool, quirks: &Quirks) 
         .tool_calls()
         .map(|call| {
             let function = json!({ "name": call.name, "arguments": Value::Object(call.arguments.clone()).to_string() });
-            json!({ "id": call.id, "type": "function", "function": function })
+            let mut out = json!({ "id": call.id, "type": "function", "function": function });
+            if let (Some(extra), Some(out)) = (reasoning::extra_content(call), out.as_object_mut()) {
+                out.insert(reasoning::EXTRA_CONTENT.into(), extra);
+            }
+            out
         })
         .collect();
     if text.is_empty() && calls.is_empty() {

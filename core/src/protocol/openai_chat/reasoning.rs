@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{AssistantMessage, ContentBlock};
+use crate::message::{AssistantMessage, ContentBlock, ToolCall};
 use crate::provider::quirks::{Quirks, ReasoningField};
 
 impl ReasoningField {
@@ -62,11 +62,19 @@ pub(super) fn write(out: &mut Map<String, Value>, message: &AssistantMessage, th
     }
 }
 
+/// What Google's servers put beside a call, with its thought signature, as it came.
+pub(super) fn extra_content(call: &ToolCall) -> Option<Value> {
+    let signature = call.signature.as_deref().filter(|signature| signature.starts_with('{'))?;
+    serde_json::from_str::<Value>(signature).ok()?.get_mut(EXTRA_CONTENT).map(Value::take)
+}
+
+pub(super) const EXTRA_CONTENT: &str = "extra_content";
+
 /// OpenRouter's items as they came: a list of them, or one.
 fn listed(signature: &str) -> Vec<Value> {
     match serde_json::from_str(signature) {
         Ok(Value::Array(items)) => items,
-        Ok(item @ Value::Object(_)) => vec![item],
+        Ok(item @ Value::Object(_)) if item.get(EXTRA_CONTENT).is_none() => vec![item],
         _ => Vec::new(),
     }
 }

@@ -66,6 +66,9 @@ pub(super) struct ToolDelta<'a> {
     pub(super) id: Content,
     #[serde(borrow, default)]
     pub(super) function: Option<FunctionDelta<'a>>,
+    /// Google's: `{google: {thought_signature}}`, <https://ai.google.dev/gemini-api/docs/thought-signatures#openai>.
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 impl ToolDelta<'_> {
