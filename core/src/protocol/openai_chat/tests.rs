@@ -595,6 +595,32 @@ fn which_call_a_piece_belongs_to() {
 }
 
 #[test]
+fn a_call_waits_for_its_id_as_long_as_one_may_come() {
+    let piece = |id: &str, name: &str, arguments: &str| delta(json!({ "tool_calls": [call(json!(0), id, name, arguments)] }));
+    let late = [piece("", "f", ""), piece("a", "", ""), piece("", "", "{}"), finish("tool_calls")];
+    assert_eq!(calls(&late), [("a".into(), "f".into(), "{}".into())]);
+    let none = [piece("", "f", ""), piece("", "", "{}"), finish("tool_calls")];
+    assert_eq!(calls(&none), [(String::new(), "f".into(), "{}".into())], "the arguments come: it has none");
+    let nothing = [piece("", "f", ""), finish("tool_calls")];
+    assert_eq!(calls(&nothing), [(String::new(), "f".into(), String::new())]);
+}
+
+#[test]
+fn a_signature_in_googles_words_goes_back_as_it_came() {
+    let extra = json!({ "google": { "thought_signature": "c2ln" } });
+    let mut piece = call(json!(0), "a", "f", "{}");
+    piece["extra_content"] = extra.clone();
+    let chunks = [delta(json!({ "tool_calls": [piece] })), finish("tool_calls")];
+    let [(0, signature)] = &signatures(&chunks)[..] else { panic!("{:?}", signatures(&chunks)) };
+    let block = json!({ "type": "tool_call", "id": "a", "name": "f", "signature": signature.to_string() });
+    for quirks in [json!({}), json!({ "reasoning_field": "reasoning_details" })] {
+        let message = sent(quirks, json!([assistant(json!([block, call_block("b")]))]))[0].clone();
+        assert_eq!(message["tool_calls"][0]["extra_content"], extra);
+        assert_eq!((message["tool_calls"][1].get("extra_content"), message.get("reasoning_details")), (None, None));
+    }
+}
+
+#[test]
 fn calls_end_only_when_the_stream_does() {
     let piece = |arguments: &str| delta(json!({ "tool_calls": [call(json!(0), "a", "f", arguments)] }));
     let chunks = [piece("{\"x\": 1}"), delta(json!({ "content": "so" })), piece("  "), finish("stop")];

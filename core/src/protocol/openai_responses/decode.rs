@@ -1,11 +1,12 @@
 //! Events to deltas.
 //!
 //! An answer is a list of items, each a block here. They are told apart by `output_index`: Copilot and Azure give an item another
-//! id in each event. Text may come before its item or part is announced, items may end out of order, and what was never streamed
+//! id in each event; only where there is no index, the id counts. Text may come before its item or part is announced, items may end out of order, and what was never streamed
 //! may stand in the item's last event or only in the closing one. Unknown events are skipped.
 
 use std::collections::HashMap;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{Decoder, truncated, unreadable};
@@ -21,6 +22,8 @@ pub(super) struct Reader {
     provider: String,
     /// By `output_index`.
     items: HashMap<i64, Item>,
+    /// What stands for the index of items that came without one, by their id.
+    places: HashMap<String, i64>,
     next_key: u32,
     ended: usize,
     response_id: String,
@@ -90,12 +93,26 @@ impl Reader {
         Reader {
             provider: provider.to_owned(),
             items: HashMap::new(),
+            places: HashMap::new(),
             next_key: 0,
             ended: 0,
             response_id: String::new(),
             called: false,
             refused: false,
         }
+    }
+
+    fn place(&mut self, index: Option<i64>, id: &str) -> i64 {
+        index.unwrap_or_else(|| {
+            if let Some(place) = self.places.get(id) {
+                return *place;
+            }
+            let next = i64::try_from(self.places.len()).unwrap_or_default();
+            if !id.is_empty() {
+                self.places.insert(id.to_owned(), next);
+            }
+            next
+        })
     }
 
     /// The item of this kind that is being written at that index; a new one if the last has ended (there are servers that
@@ -113,8 +130,8 @@ impl Reader {
     }
 
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) {
-        let Piece { kind, output_index, delta } = piece;
-        let index = output_index.unwrap_or_default();
+        let Piece { kind, output_index, item_id, delta } = piece;
+        let index = self.place(output_index, item_id.map(RawValue::get).unwrap_or_default().trim_matches('"'));
         match &*kind {
             "response.output_text.delta" => self.say(index, delta, out),
             "response.refusal.delta" => {
@@ -207,14 +224,21 @@ impl Reader {
 
     /// Events other than pieces.
     fn other(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        let index = event.get("output_index").and_then(Value::as_i64).unwrap_or_default();
         let item = event.get("item").unwrap_or(&Value::Null);
         let response = event.get("response").unwrap_or(&Value::Null);
+        let index = event.get("output_index").and_then(Value::as_i64);
         match word(event, "type") {
             "response.created" => self.identify(response, out),
-            "response.output_item.added" => self.added(index, item, out),
-            "response.output_item.done" => self.done(index, item, out),
+            "response.output_item.added" => {
+                let index = self.place(index, word(item, "id"));
+                self.added(index, item, out);
+            }
+            "response.output_item.done" => {
+                let index = self.place(index, word(item, "id"));
+                self.done(index, item, out);
+            }
             "response.function_call_arguments.done" => {
+                let index = self.place(index, word(event, "item_id"));
                 let open = self.items.get_mut(&index).filter(|item| item.kind == Kind::Call && !item.ended);
                 open.into_iter().for_each(|item| item.complete(&arguments_of(event), out));
             }

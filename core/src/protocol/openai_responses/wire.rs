@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub(super) enum Event<'a> {
     Piece(Piece<'a>),
@@ -18,6 +19,8 @@ pub(super) struct Piece<'a> {
     /// Signed: a server may begin with -1.
     #[serde(default)]
     pub(super) output_index: Option<i64>,
+    #[serde(borrow, default)]
+    pub(super) item_id: Option<&'a RawValue>,
     pub(super) delta: String,
 }
 

@@ -170,6 +170,32 @@ fn items_may_end_in_another_order() {
 }
 
 #[test]
+fn where_nothing_is_numbered_the_ids_of_items_count() {
+    let item = |id: &str, mut item: Value| {
+        item["id"] = id.into();
+        item
+    };
+    let call = |id: &str, arguments: &str| {
+        item(id, json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": arguments }))
+    };
+    let piece = |id: &str, text: &str| json!({ "type": "response.function_call_arguments.delta", "item_id": id, "delta": text });
+    let event = |kind: &str, item: Value| json!({ "type": kind, "item": item });
+    let events = [
+        event("response.output_item.added", call("a", "")),
+        event("response.output_item.added", call("b", "")),
+        piece("b", "{\"b\":"),
+        piece("a", "{\"a\":"),
+        piece("b", "2}"),
+        json!({ "type": "response.function_call_arguments.done", "item_id": "a", "arguments": "{\"a\":1}" }),
+        event("response.output_item.done", call("b", "{\"b\":2}")),
+        event("response.output_item.done", call("a", "{\"a\":1}")),
+        completed(json!([])),
+    ];
+    assert_eq!(text_of(&events, |start| matches!(start, BlockStart::ToolCall { id, .. } if id == "a")), "{\"a\":1}");
+    assert_eq!(text_of(&events, |start| matches!(start, BlockStart::ToolCall { id, .. } if id == "b")), "{\"b\":2}");
+}
+
+#[test]
 fn the_parts_of_a_summary_are_one_thinking() {
     let part = |index: u32, delta: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": delta });
     let item = json!({ "type": "reasoning", "summary": [{ "text": "one thing" }, { "text": "another" }] });
