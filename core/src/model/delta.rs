@@ -132,7 +132,7 @@ enum Kind {
     Opaque,
 }
 
-/// The most text one message may have, in bytes: a model that never stops must not eat the memory.
+/// The most that one message may hold (text, signatures, opaque blocks), in bytes: a model that never stops must not eat the memory.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 impl MessageBuilder {
@@ -202,14 +202,7 @@ impl MessageBuilder {
         match delta {
             Delta::Append { key, text } => {
                 let Open { index, kind } = self.open(key)?;
-                self.bytes += text.len();
-                if self.bytes > MAX_MESSAGE_BYTES {
-                    let limit = MAX_MESSAGE_BYTES >> 20;
-                    return Err(Error::new(
-                        ErrorKind::Limit,
-                        format!("the model's message grew over {limit} MiB; it was cut off"),
-                    ));
-                }
+                self.grow(text.len())?;
                 self.log.append(index, &text);
                 self.marks += 1;
                 let update = match kind {
@@ -223,6 +216,7 @@ impl MessageBuilder {
             Delta::Start { key, block } => self.start(key, block),
             Delta::Signature { key, signature } => {
                 let Open { index, .. } = self.open(key)?;
+                self.grow(signature.len())?;
                 self.log.sign(index, &signature);
                 Ok((None, None))
             }
@@ -248,6 +242,15 @@ impl MessageBuilder {
             // The run takes it out before, for the hook that asked for it.
             Delta::Response { .. } => Ok((None, None)),
         }
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes += bytes;
+        if self.bytes > MAX_MESSAGE_BYTES {
+            let limit = MAX_MESSAGE_BYTES >> 20;
+            return Err(Error::new(ErrorKind::Limit, format!("the model's message grew over {limit} MiB; it was cut off")));
+        }
+        Ok(())
     }
 
     fn open(&mut self, key: u32) -> Result<Open, Error> {
@@ -293,7 +296,10 @@ impl MessageBuilder {
                 let update = MessageUpdate::ToolCallStart { content_index, id: id.clone(), name: name.clone() };
                 (Kind::ToolCall, BlockKind::ToolCall { id, name }, Some(update))
             }
-            BlockStart::Opaque { protocol, data } => (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None),
+            BlockStart::Opaque { protocol, data } => {
+                self.grow(data.to_string().len())?;
+                (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None)
+            }
         };
         let index = self.log.start(block);
         self.marks += 1;
@@ -353,6 +359,36 @@ impl MessageBuilder {
             response_id: self.response_id,
             error,
             ..self.log.head().clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+
+    #[test]
+    fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
+        let big = "x".repeat(MAX_MESSAGE_BYTES / 2);
+        let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
+        let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
+        for second in [
+            vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
+            vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".into() }],
+            vec![Delta::Start { key: 1, block: opaque }],
+        ] {
+            let head =
+                json!({ "role": "assistant", "content": [], "provider": "p", "protocol": "p", "model": "m", "timestamp": 0 });
+            let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
+            let mut builder = MessageBuilder::new(head, 0, None);
+            let deltas = [thinking(), Delta::Append { key: 0, text: big.clone() }].into_iter().chain(second);
+            let told: Vec<_> = deltas.map(|delta| builder.apply(delta).map(drop)).collect();
+            let (last, before) = told.split_last().unwrap();
+            assert!(before.iter().all(Result::is_ok));
+            let error = last.as_ref().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            assert_eq!(error.message(), "the model's message grew over 64 MiB; it was cut off");
         }
     }
 }

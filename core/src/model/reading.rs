@@ -10,6 +10,10 @@ use crate::lone;
 use crate::protocol::Decoder;
 use crate::transport::sse::Frame;
 
+/// The most bytes of frames that may say nothing (yet): what decoders hold back until a block is known, say, has an end, too. Far
+/// above what unread events of servers' own tools amount to.
+const MAX_SILENT_BYTES: usize = 256 << 20;
+
 /// An answer that is being read.
 pub(super) struct Reading<'a> {
     pub(super) decoder: Box<dyn Decoder>,
@@ -17,6 +21,7 @@ pub(super) struct Reading<'a> {
     /// Whether each frame is told as it came.
     pub(super) raw: bool,
     frames: u64,
+    silent_bytes: usize,
     /// The blocks that are calls.
     calls: HashSet<u32>,
     mended: bool,
@@ -24,7 +29,7 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(decoder: Box<dyn Decoder>, provider: &'a str, raw: bool) -> Reading<'a> {
-        Reading { decoder, provider, raw, frames: 0, calls: HashSet::new(), mended: false }
+        Reading { decoder, provider, raw, frames: 0, silent_bytes: 0, calls: HashSet::new(), mended: false }
     }
 
     /// Whether any frame came.
@@ -35,7 +40,8 @@ impl<'a> Reading<'a> {
     /// Takes a frame in; says whether to go on.
     ///
     /// # Errors
-    /// Whatever the wire format's reader fails with; `protocol` for a call with bytes that are no characters.
+    /// Whatever the wire format's reader fails with; `protocol` for a call with bytes that are no characters, `limit` for
+    /// a stream that goes on without saying anything.
     pub(super) fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         self.frames += 1;
         if self.raw {
@@ -45,6 +51,14 @@ impl<'a> Reading<'a> {
         let before = out.len();
         let more = self.decoder.frame(frame, out)?;
         let new = out.get(before..).unwrap_or_default();
+        if new.is_empty() {
+            self.silent_bytes += frame.data.len();
+            if self.silent_bytes > MAX_SILENT_BYTES {
+                let limit = MAX_SILENT_BYTES >> 20;
+                let text = format!("{} streamed over {limit} MiB that say nothing; the answer was cut off", self.provider);
+                return Err(Error::new(ErrorKind::Limit, text).with_provider(self.provider));
+            }
+        }
         self.calls.extend(new.iter().filter_map(|delta| match delta {
             Delta::Start { key, block: BlockStart::ToolCall { .. } } => Some(*key),
             _ => None,
@@ -73,5 +87,38 @@ impl<'a> Reading<'a> {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    /// Holds everything back.
+    struct Silent;
+
+    impl Decoder for Silent {
+        fn frame(&mut self, _: &Frame<'_>, _: &mut Vec<Delta>) -> Result<bool, Error> {
+            Ok(true)
+        }
+
+        fn end(&mut self, _: &mut Vec<Delta>) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_stream_that_says_nothing_has_an_end() {
+        let data = "x".repeat(16 << 20);
+        let frame = Frame { event: Cow::Borrowed(""), data: Cow::Borrowed(&data), mended: false };
+        let mut reading = Reading::new(Box::new(Silent), "p", false);
+        for _ in 0..16 {
+            reading.frame(&frame, &mut Vec::new()).unwrap();
+        }
+        let error = reading.frame(&frame, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(error.message(), "p streamed over 256 MiB that say nothing; the answer was cut off");
     }
 }
