@@ -1,6 +1,6 @@
 //! Access tokens that are fetched where no key is given: Google's.
 
-use agent_loop::{ErrorKind, Network};
+use agent_loop::{ErrorKind, Network, Spelling};
 use agent_mock::{Answer, Frame, Mock, Script};
 
 use super::network::ask_in_a_child;
@@ -47,6 +47,10 @@ async fn what_a_child_with_credentials_asks() {
     refused().await;
     agent.set_api_key(Some("ya29.given"));
     refused().await;
+    agent.set_api_key(None);
+    let headers = json!({ "headers": { "Authorization": "Bearer ya29.own" } });
+    agent.set_options(headers.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    refused().await;
 }
 
 #[tokio::test]
@@ -66,6 +70,7 @@ async fn a_token_that_the_server_refuses_is_fetched_anew_once_and_a_given_key_is
             // There is no other.
             .answer(refusal())
             .answer(grant("ya29.3"))
+            .answer(refusal())
             .answer(refusal()),
     );
     let file = std::env::temp_dir().join(format!("agent-loop-tokens-{}.json", std::process::id()));
@@ -86,7 +91,7 @@ async fn a_token_that_the_server_refuses_is_fetched_anew_once_and_a_given_key_is
         &["Bearer ya29.1", "/token", "Bearer ya29.2"],
         &["Bearer ya29.2", "/token", "Bearer ya29.3"],
         &["Bearer ya29.3", "/token"],
-        &["Bearer ya29.given"],
+        &["Bearer ya29.given", "Bearer ya29.own"],
     ];
     assert_eq!(asked, expected.concat());
 }
