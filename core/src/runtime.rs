@@ -9,9 +9,9 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
+use crate::model::http::Connections;
 use crate::names::{Spelling, unknown_name};
 use crate::settings;
-use crate::transport::client::Client;
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Runtime(Arc<Inner>);
 struct Inner {
     handle: Handle,
     owned: Mutex<Option<tokio::runtime::Runtime>>,
-    client: Arc<Client>,
+    connections: Arc<Connections>,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
     closing: CancellationToken,
@@ -93,7 +93,7 @@ impl Runtime {
         Runtime(Arc::new(Inner {
             handle,
             owned: Mutex::new(owned),
-            client: Arc::default(),
+            connections: Arc::default(),
             pid: std::process::id(),
             closing: CancellationToken::new(),
             active: Mutex::new(0),
@@ -144,8 +144,8 @@ impl Runtime {
         std::process::id() != self.0.pid
     }
 
-    pub(crate) fn client(&self) -> &Arc<Client> {
-        &self.0.client
+    pub(crate) fn connections(&self) -> &Arc<Connections> {
+        &self.0.connections
     }
 
     /// A token that shutdown cancels.

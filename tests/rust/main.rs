@@ -10,6 +10,7 @@ mod model;
 mod network;
 mod properties;
 mod rules;
+mod tokens;
 mod tools;
 mod turns;
 mod wire;

@@ -7,7 +7,7 @@ mod server;
 use std::path::PathBuf;
 use std::process::Command;
 
-use agent_loop::{ErrorKind, Network, Spelling};
+use agent_loop::{ErrorKind, Network, Runtime, Spelling};
 use agent_mock::{Answer, Mock, Script};
 
 use self::proxy::Forwarder;
@@ -58,9 +58,10 @@ async fn a_secure_request_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
 #[tokio::test]
 async fn wrong_credentials_for_the_proxy_are_told_without_them() {
     let proxy = Forwarder::start(Some("Basic dTpw")).await;
+    let runtime = Runtime::current().unwrap();
     for (url, asked) in [("http://model.test", "POST"), ("https://model.test", "CONNECT")] {
         let given = json!({ "proxy": format!("http://u:secret@{}", proxy.address), "no_proxy": [] });
-        let error = agent(url, given).max_retries(3).prompt("go").await.unwrap_err();
+        let error = agent(url, given).runtime(&runtime).max_retries(3).prompt("go").await.unwrap_err();
         let text = format!(
             "cannot connect to {url}/v1/chat/completions: proxy authorization required; its proxy is http://{} (from network.proxy), \
              unless no_proxy has the host; give user:password@ in the proxy's address",
@@ -71,6 +72,8 @@ async fn wrong_credentials_for_the_proxy_are_told_without_them() {
         assert!(proxy.asked().last().unwrap().starts_with(asked));
     }
     assert_eq!(proxy.asked().len(), 2, "it is not tried again");
+    let shown = format!("{runtime:?}");
+    assert!(shown.contains(&proxy.address.to_string()) && !shown.contains("secret"), "{shown}");
 }
 
 #[tokio::test]
@@ -109,13 +112,13 @@ async fn a_socks_proxy_is_asked_for_the_name() {
     assert_eq!(proxy.asked(), [format!("SOCKS model.test:{}", server.port)]);
 }
 
-/// Asks in a process of its own, since variables belong to a whole process.
-async fn ask_in_a_child(test: &str, url: &str, variables: &[(&str, &str)]) {
+/// Runs an ignored test with an address in a process of its own, since variables belong to a whole process.
+pub(super) async fn ask_in_a_child(test: &str, url: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     for kind in ["http", "https", "all", "no"] {
         child.env_remove(format!("{kind}_proxy")).env_remove(format!("{}_PROXY", kind.to_ascii_uppercase()));
     }
-    child.args(["--exact", &format!("network::{test}"), "--ignored"]).env("AGENT_LOOP_ASK", url).envs(variables.iter().copied());
+    child.args(["--exact", test, "--ignored"]).env("AGENT_LOOP_ASK", url).envs(variables.iter().copied());
     let output = tokio::task::spawn_blocking(move || child.output().unwrap()).await.unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && told.contains("1 passed"), "{told}");
@@ -133,11 +136,11 @@ async fn the_environment_s_proxy_is_used_unless_it_excepts_the_host() {
     let server = Server::start(None, Body::Plain(BODY)).await;
     let proxy = Forwarder::start(Some("Basic dTpw")).await;
     let (url, address) = (format!("http://127.0.0.1:{}", server.port), format!("http://u:p@{}", proxy.address));
-    ask_in_a_child("what_a_child_asks", &url, &[("HTTP_PROXY", &address), ("NO_PROXY", "127.0.0.1")]).await;
-    ask_in_a_child("what_a_child_asks", &url, &[("HTTPS_PROXY", &address)]).await;
+    ask_in_a_child("network::what_a_child_asks", &url, &[("HTTP_PROXY", &address), ("NO_PROXY", "127.0.0.1")]).await;
+    ask_in_a_child("network::what_a_child_asks", &url, &[("HTTPS_PROXY", &address)]).await;
     assert_eq!(proxy.asked(), [""; 0]);
-    ask_in_a_child("what_a_child_asks", &url, &[("http_proxy", &address)]).await;
-    ask_in_a_child("what_a_child_asks", &url, &[("ALL_PROXY", &address), ("NO_PROXY", "localhost")]).await;
+    ask_in_a_child("network::what_a_child_asks", &url, &[("http_proxy", &address)]).await;
+    ask_in_a_child("network::what_a_child_asks", &url, &[("ALL_PROXY", &address), ("NO_PROXY", "localhost")]).await;
     assert_eq!(proxy.asked().len(), 2);
 }
 
@@ -154,7 +157,8 @@ async fn what_a_child_without_authorities_asks() {
 async fn a_system_without_authorities_gets_the_bundled_ones() {
     let server = Server::start(Some(Authority::new("bare").server("model.test")), Body::Plain(BODY)).await;
     let nothing = [("SSL_CERT_FILE", "/nowhere"), ("SSL_CERT_DIR", "/nowhere")];
-    ask_in_a_child("what_a_child_without_authorities_asks", &format!("https://127.0.0.1:{}", server.port), &nothing).await;
+    ask_in_a_child("network::what_a_child_without_authorities_asks", &format!("https://127.0.0.1:{}", server.port), &nothing)
+        .await;
 }
 
 #[tokio::test]
@@ -214,6 +218,9 @@ async fn files_that_cannot_be_used_are_named() {
     let (missing, empty, broken) = (folder.join("missing.pem"), folder.join("empty.pem"), folder.join("broken.pem"));
     std::fs::write(&empty, "nothing").unwrap();
     std::fs::write(&broken, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+    let (joined, truncated) = (folder.join("joined.pem"), folder.join("truncated.pem"));
+    std::fs::write(&joined, "-----BEGIN PRIVATE KEY secret").unwrap();
+    std::fs::write(&truncated, "-----BEGIN CERTIFICATE-----\nAAAA\n").unwrap();
     let client = Authority::new("files").client("files");
     for (given, kind, text) in [
         (json!({ "ca_file": missing }), ErrorKind::Io, format!("network: ca_file {missing:?}: cannot be read: ")),
@@ -227,6 +234,16 @@ async fn files_that_cannot_be_used_are_named() {
             json!({ "ca_file": broken, "roots": "bundled" }),
             ErrorKind::Tls,
             format!("network: ca_file {broken:?} has a certificate that cannot be used: "),
+        ),
+        (
+            json!({ "ca_file": truncated }),
+            ErrorKind::Tls,
+            format!("network: ca_file {truncated:?} is not a PEM file: an -----END line is missing"),
+        ),
+        (
+            json!({ "client_certificate": client.certificate, "client_key": joined }),
+            ErrorKind::Tls,
+            format!("network: client_key {joined:?} is not a PEM file: a -----BEGIN line is broken"),
         ),
         (
             json!({ "client_certificate": client.certificate }),

@@ -236,8 +236,40 @@ async fn a_key_does_not_follow_a_redirect() {
     let other = Mock::start(Script::new());
     let mock = Mock::start(Script::new().answer(Answer::text("").status(307).header("location", other.url())));
     let error = failure(&mock, "anthropic/tiny").await;
-    assert!(error.message().contains("answered 307, a redirect to"), "{error}");
+    assert!(error.message().contains(&format!("answered 307, a redirect to {}/; ", other.url())), "{error}");
     assert!(other.requests().is_empty());
+    assert_eq!(mock.requests()[0].headers["x-api-key"], "sk-secret");
+}
+
+#[tokio::test]
+async fn a_key_in_the_address_is_shown_by_no_error() {
+    let echo = json!({ "error": { "message": "wrong key sk-query, or Basic sesame, or p4ss" } });
+    let mock = Mock::start(
+        Script::new()
+            .answer(Answer::text("").status(308).header("location", "https://u:p4ss@elsewhere/v2?key=sk-query"))
+            .answer(Answer::json(echo).status(401)),
+    );
+    let base_url = format!("{}/v1?key=sk-query", mock.url().replace("http://", "http://u:p4ss@"));
+    let agent = Agent::new("company/tiny").unwrap().base_url(&base_url).header("x-auth", "Basic sesame").max_retries(0);
+    let error = agent.prompt("go").await.unwrap_err();
+    assert!(error.message().contains("/v1/chat/completions answered 308, a redirect to https://elsewhere/v2; "), "{error}");
+    assert_eq!(mock.requests()[0].path, "/v1/chat/completions?key=sk-query");
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.message(), "company answered 401: wrong key [key], or [key], or [key]");
+    drop(mock);
+    let error = agent.prompt("go").await.unwrap_err();
+    assert!(!error.message().contains("p4ss") && !error.message().contains("sk-query"), "{error}");
+    let spec = ModelSpec::from_json(json!({ "provider": "company", "id": "tiny", "base_url": base_url })).unwrap();
+    let shown = format!("{spec:?}");
+    assert!(shown.contains("http://…@127.0.0.1") && !shown.contains("sk-query"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_cut_off_between_the_frames_is_not_shown() {
+    let frame = json!({ "choices": [{ "index": 0, "delta": { "content": "x" } }] });
+    let mock = Mock::start(Script::new().answer(Answer::text(format!("data: {frame}\n\n{}sk-secret", "x".repeat(193)))));
+    let error = failure(&mock, "openai/tiny").await;
+    assert!(error.message().contains("between the frames stood \"xxx") && !error.message().contains("sk-"), "{error}");
 }
 
 #[tokio::test]

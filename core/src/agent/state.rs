@@ -362,8 +362,8 @@ impl State {
         if let Some(function) = &self.provider {
             return Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) }));
         }
-        let client = self.runtime.as_ref().map(|runtime| Arc::clone(runtime.client())).unwrap_or_default();
-        provider::resolve(spec, base_url, &client)
+        let connections = self.runtime.as_ref().map(|runtime| Arc::clone(runtime.connections())).unwrap_or_default();
+        provider::resolve(spec, base_url, &connections)
     }
 
     /// An agent that has nothing but its model.

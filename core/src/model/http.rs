@@ -14,10 +14,10 @@ use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::protocol::Target;
-use crate::provider::credential::{GoogleToken, google_token};
+use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::known::Place;
 use crate::provider::{ModelSpec, Served, failure, is_credential};
-use crate::transport::client::{Client, Response};
+use crate::transport::client::{Client, Response, place};
 use crate::transport::retry::demand;
 use crate::transport::sse::{Frame, Splitter};
 
@@ -29,12 +29,22 @@ pub(crate) struct HttpModel {
     pub(crate) spec: ModelSpec,
     pub(crate) served: Served,
     pub(crate) url: Url,
-    pub(crate) client: Arc<Client>,
+    pub(crate) connections: Arc<Connections>,
+}
+
+/// What all models of a runtime share: connections, and the access tokens that were got over them.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    client: Client,
+    tokens: Tokens,
 }
 
 /// What authenticates a call.
+#[derive(Default)]
 struct Credential {
     key: Option<String>,
+    /// Whether the key is an access token that we fetched: another may take its place.
+    is_fetched: bool,
     /// Whose limits count, where the token does not say.
     quota_project: Option<String>,
 }
@@ -47,7 +57,7 @@ impl HttpModel {
         let configured = request.api_key.clone().filter(|key| !key.is_empty());
         let key = configured.or_else(from_environment);
         let of_vendor = self.is_of_vendor();
-        let by_header = self.spec.headers.keys().chain(request.options.headers.keys()).any(|name| is_credential(name));
+        let by_header = self.given_headers(request).any(|(name, _)| is_credential(name));
         let needed = of_vendor && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
         match variables {
             [first, ..] if key.is_none() && needed => {
@@ -71,13 +81,17 @@ impl HttpModel {
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
         let key = self.key(request)?;
-        if key.is_some() || self.served.place != Place::Vertex {
-            return Ok(Credential { key, quota_project: None });
+        let by_header = self.given_headers(request).any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if key.is_some() || by_header || self.served.place != Place::Vertex {
+            return Ok(Credential { key, ..Credential::default() });
         }
-        match google_token(&self.client, &request.network, request.connect_timeout_ms).await {
-            Ok(GoogleToken { token, quota_project }) => Ok(Credential { key: Some(token.to_string()), quota_project }),
+        let Connections { client, tokens } = &*self.connections;
+        match tokens.google(client, &request.network, request.connect_timeout_ms).await {
+            Ok(GoogleToken { token, quota_project }) => {
+                Ok(Credential { key: Some(token.to_string()), is_fetched: true, quota_project })
+            }
             // A gateway may have credentials of its own.
-            Err(_) if !self.is_of_vendor() => Ok(Credential { key: None, quota_project: None }),
+            Err(_) if !self.is_of_vendor() => Ok(Credential::default()),
             Err(error) => Err(error.with_provider(&self.spec.provider)),
         }
     }
@@ -100,7 +114,7 @@ impl HttpModel {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-        let given = self.spec.headers.iter().chain(&request.options.headers).map(|(name, value)| (name.as_str(), text(value)));
+        let given = self.given_headers(request).map(|(name, value)| (name.as_str(), text(value)));
         let session = self.served.quirks.session_header.zip(request.options.session_id.clone());
         let session = session.map(|(header, id)| (header.name(), id));
         let own = self.served.protocol.headers(request, self.target());
@@ -118,6 +132,24 @@ impl HttpModel {
         Ok(headers)
     }
 
+    /// The headers of the model and of the request; the later ones win.
+    fn given_headers<'a>(&'a self, request: &'a ModelRequest) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.spec.headers.iter().chain(&request.options.headers)
+    }
+
+    /// A text of the server's without what authenticates. Servers echo keys, whole or in parts of their texts: none of them goes
+    /// further.
+    fn redacted(&self, text: &str, credential: &Credential, request: &ModelRequest) -> String {
+        let in_query: Vec<_> = self.url.query_pairs().filter(|(name, _)| is_credential(name)).map(|(_, value)| value).collect();
+        let mut secrets: Vec<&str> = in_query.iter().map(|value| &**value).collect();
+        secrets.extend(self.url.password().into_iter().chain(credential.key.as_deref()));
+        for value in self.given_headers(request).filter(|(name, _)| is_credential(name)).filter_map(|(_, value)| value.as_str()) {
+            // With the scheme before it (`Bearer`, `Basic`) and without.
+            secrets.extend([value].into_iter().chain(value.split(' ').next_back()));
+        }
+        failure::redacted(text, &secrets)
+    }
+
     fn target(&self) -> Target<'_> {
         self.served.target(&self.spec)
     }
@@ -127,39 +159,52 @@ impl HttpModel {
     }
 
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
-        let credential = self.credential(request).await?;
-        let headers = self.spec.headers.iter().chain(&request.options.headers).filter(|(name, _)| is_credential(name));
-        let in_headers =
-            headers.filter_map(|(_, value)| value.as_str()).flat_map(|value| [value, value.trim_start_matches("Bearer ")]);
-        let secrets: Vec<&str> = credential.key.as_deref().into_iter().chain(in_headers).collect();
-        // Servers echo keys, whole or in parts of their texts: none of them goes further.
-        let exchanged = self.exchange(request, &credential, &secrets, sink).await;
-        exchanged.map_err(|error| error.clone().with_message(&failure::redacted(error.message(), &secrets)))
+        let mut credential = self.credential(request).await?;
+        let mut sent = self.send(request, &credential).await;
+        // A token may be taken back before its end. Not a retry of a failed request: with the right token it was not made yet.
+        if let (Ok(401), Some(token), true) = (sent.as_ref().map(Response::status), &credential.key, credential.is_fetched) {
+            self.connections.tokens.forget(token);
+            let next = self.credential(request).await?;
+            // A metadata server gives out the same one until shortly before its end.
+            if next.is_fetched && next.key != credential.key {
+                sent = self.send(request, &next).await;
+                credential = next;
+            }
+        }
+        let read = match sent {
+            Ok(response) => self.read(response, request, &credential, sink).await,
+            Err(error) => Err(error),
+        };
+        read.map_err(|error| error.clone().with_message(&self.redacted(error.message(), &credential, request)))
     }
 
-    async fn exchange(
-        &self,
-        request: &ModelRequest,
-        credential: &Credential,
-        secrets: &[&str],
-        sink: &DeltaSink,
-    ) -> Result<(), Error> {
-        let provider = self.spec.provider.as_str();
+    async fn send(&self, request: &ModelRequest, credential: &Credential) -> Result<Response, Error> {
         let body = match &request.payload {
             Some(payload) => Bytes::from_owner(Arc::clone(payload)),
             // Asked outside of a run.
             None => Value::Object(self.encode(request)).to_string().into(),
         };
         let headers = self.headers(credential, request)?;
-        let named = |error: Error| error.with_provider(provider);
-        let sent = self.client.post(&self.url, headers, body, request.connect_timeout_ms, &request.network).await;
-        let mut response = sent.map_err(named)?;
+        let client = &self.connections.client;
+        let sent = client.post(&self.url, headers, body, request.connect_timeout_ms, &request.network).await;
+        sent.map_err(|error| error.with_provider(&self.spec.provider))
+    }
+
+    async fn read(
+        &self,
+        mut response: Response,
+        request: &ModelRequest,
+        credential: &Credential,
+        sink: &DeltaSink,
+    ) -> Result<(), Error> {
+        let provider = self.spec.provider.as_str();
+        let redacted = |text: &str| self.redacted(text, credential, request);
         sink.alive();
         if request.wants_response {
             sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
         }
         if response.status() != 200 {
-            return Err(self.refusal(&mut response, secrets).await);
+            return Err(self.refusal(&mut response, redacted).await);
         }
         let mut splitter = Splitter::default();
         let mut reading = Reading::new(self.served.protocol.decoder(self.target()), provider, request.raw_events);
@@ -169,7 +214,7 @@ impl HttpModel {
                 // There are servers that hang up without ending the body: no harm, when all was said.
                 Err(error) => {
                     let mut out = sink.lock();
-                    reading.decoder.end(&mut out).map_err(|_| named(error.clone()))?;
+                    reading.decoder.end(&mut out).map_err(|_| error.clone().with_provider(provider))?;
                     let message = format!("{}; all was said, but the usage may be missing", error.message());
                     out.push(Delta::Diagnostic { code: "broken_end".into(), message, data: Box::default() });
                     return Ok(());
@@ -193,16 +238,16 @@ impl HttpModel {
             }
             if chunk.is_none() {
                 let ended = reading.decoder.end(&mut sink.lock());
-                return ended.map_err(|error| self.no_stream(&response, splitter.stray(), reading.has_begun(), error));
+                let stray = || redacted(&String::from_utf8_lossy(splitter.stray()));
+                return ended.map_err(|error| self.no_stream(&response, &stray(), reading.has_begun(), error));
             }
             sink.ready().await;
         }
     }
 
-    /// The error of a stream that did not come to its end, by what stood there instead of frames: an error in bare JSON, a page,
-    /// or a whole JSON answer.
-    fn no_stream(&self, response: &Response, stray: &[u8], begun: bool, truncated: Error) -> Error {
-        let stray = String::from_utf8_lossy(stray);
+    /// The error of a stream that did not come to its end, by what stood there instead of frames (without keys, which would lose
+    /// their ends where it is shortened): an error in bare JSON, a page, or a whole JSON answer.
+    fn no_stream(&self, response: &Response, stray: &str, begun: bool, truncated: Error) -> Error {
         let stray = stray.trim();
         if stray.is_empty() {
             return truncated;
@@ -226,20 +271,21 @@ impl HttpModel {
     }
 
     /// The error of an answer that is not 200.
-    async fn refusal(&self, response: &mut Response, secrets: &[&str]) -> Error {
+    async fn refusal(&self, response: &mut Response, redacted: impl Fn(&str) -> String) -> Error {
         let status = response.status();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let request_id = header("request-id").or_else(|| header("x-request-id"));
-        let location = header("location");
+        // Where the address has a key in its query, so has this.
+        let location = header("location").and_then(|to| self.url.join(&to).ok()).map(|to| place(&to));
         let demanded_ms = demand::of_headers(&header, status, Clock::real().now_ms());
         let mut error = if (300..400).contains(&status) {
             let to = location.unwrap_or_else(|| "another address".to_owned());
-            let from = format!("{}{}", self.url.origin().ascii_serialization(), self.url.path());
+            let from = place(&self.url);
             let text = format!("{from} answered {status}, a redirect to {to}; redirects are not followed, set base_url");
             Error::new(ErrorKind::Protocol, text).with_provider(&self.spec.provider).with_http_status(status)
         } else {
             // Redacted here too: a key must not lose its end where a long body is shortened.
-            let body = failure::redacted(&response.text(MAX_ERROR_BODY).await, secrets);
+            let body = redacted(&response.text(MAX_ERROR_BODY).await);
             failure::from_http(&self.spec.provider, status, &body)
         };
         if let Some(id) = request_id {

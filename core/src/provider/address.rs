@@ -91,6 +91,7 @@ fn append(url: &mut Url, segments: &[&str]) {
 /// The address of an endpoint such as `/v1/messages` under a base URL that may or may not have the version, or the whole path.
 pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
     let wrong = |why: String| {
+        let base_url = shown(base_url);
         Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
     };
     let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(e.to_string()))?;
@@ -120,4 +121,15 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
         url.query_pairs_mut().append_pair(name, value);
     }
     Ok(url)
+}
+
+/// An address as it was given, without what may authenticate: user and password before the host, and the query.
+pub(super) fn shown(address: &str) -> String {
+    let (address, query) = address.split_once('?').map_or((address, ""), |(address, _)| (address, "?…"));
+    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
+    // The last one: a password with such a sign in it is why it cannot be read.
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}…@{host}{query}"),
+        None => format!("{address}{query}"),
+    }
 }

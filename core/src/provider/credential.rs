@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use self::google::Source;
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+use crate::transport::blocking;
 use crate::transport::client::Client;
 use crate::transport::network::{Environment, Network};
 
@@ -40,24 +41,8 @@ pub(crate) struct GoogleToken {
     pub(crate) quota_project: Option<String>,
 }
 
-/// The token of this machine's Application Default Credentials, a kept one while it is good.
-///
-/// # Errors
-/// `authentication`: says which credentials were tried and what to do; those of [`Client::post`].
-pub(crate) async fn google_token(client: &Client, network: &Arc<Network>, connect_timeout_ms: u64) -> Result<GoogleToken, Error> {
-    let source = google::find(&of_the_process)?;
-    let fetch = async {
-        let fetch = exchange::fetch(&source, client, network, connect_timeout_ms);
-        let late = |_| {
-            let text = format!("no access token of Google's came within {FETCH_MS} ms; the model was not asked");
-            Err(Error::new(ErrorKind::Timeout, text))
-        };
-        tokio::time::timeout(Duration::from_millis(FETCH_MS), fetch).await.unwrap_or_else(late)
-    };
-    client.tokens.get(&source, &Clock::real(), fetch).await
-}
-
-/// The project that the environment or the credentials name.
+/// The project that the environment or the credentials name. Reads a file while the caller waits: it is a part of the model's
+/// address, which is made once, where no other model waits for it.
 pub(crate) fn google_project(environment: Environment<'_>) -> Option<String> {
     google::project(environment)
 }
@@ -77,9 +62,13 @@ struct Granted {
     lifetime_ms: u64,
 }
 
-/// The tokens that are kept, by what they were made from: a changed file is another source.
+/// What a token was made from (a changed file is another source) and the network it was asked for through. The same account's
+/// tokens are good wherever they were had, but the network decides who answered, and whose proxy is to blame when nobody did.
+type Key = (Source, Arc<Network>);
+
+/// The tokens that are kept.
 #[derive(Default)]
-pub(crate) struct Tokens(Mutex<HashMap<Source, Arc<Slot>>>);
+pub(crate) struct Tokens(Mutex<HashMap<Key, Arc<Slot>>>);
 
 #[derive(Default)]
 struct Slot {
@@ -104,16 +93,46 @@ struct Held {
 }
 
 impl Tokens {
+    /// The token of this machine's Application Default Credentials, a kept one while it is good.
+    ///
+    /// # Errors
+    /// `authentication`: says which credentials were tried and what to do; those of [`Client::post`].
+    pub(crate) async fn google(
+        &self,
+        client: &Client,
+        network: &Arc<Network>,
+        connect_timeout_ms: u64,
+    ) -> Result<GoogleToken, Error> {
+        let source = blocking(|| google::find(&of_the_process)).await?;
+        let key = (source, Arc::clone(network));
+        let (source, network) = (&key.0, &key.1);
+        let fetch = async {
+            let fetch = exchange::fetch(source, client, network, connect_timeout_ms);
+            let fetched = tokio::time::timeout(Duration::from_millis(FETCH_MS), fetch).await;
+            fetched.unwrap_or_else(|_| Err(exchange::late(source, FETCH_MS)))
+        };
+        self.get(&key, &Clock::real(), fetch).await
+    }
+
+    /// Forgets a token that its server refused: the next one who asks fetches another.
+    pub(crate) fn forget(&self, token: &str) {
+        for slot in self.slots().values() {
+            let mut state = slot.state();
+            // Perhaps another call has replaced it already.
+            state.held = state.held.take().filter(|held| &*held.token != token);
+        }
+    }
+
     /// The kept token, or the one that `fetch` gets. Near its end one caller fetches the next and the others go on with the old
     /// one, which also serves when no next one can be had; without one, all wait for the same fetch.
     async fn get(
         &self,
-        source: &Source,
+        key: &Key,
         clock: &Clock,
         fetch: impl Future<Output = Result<Granted, Error>>,
     ) -> Result<GoogleToken, Error> {
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(source.clone()).or_default());
-        let given = |held: Held| GoogleToken { token: held.token, quota_project: source.quota_project.clone() };
+        let slot = Arc::clone(self.slots().entry(key.clone()).or_default());
+        let given = |held: Held| GoogleToken { token: held.token, quota_project: key.0.quota_project.clone() };
         let (usable, before) = {
             let state = slot.state();
             (state.held.clone().filter(|held| clock.now_ms() < held.expiry_ms), state.fetches)
@@ -158,6 +177,10 @@ impl Tokens {
             }
             (Err(error), None) => Err(error),
         }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

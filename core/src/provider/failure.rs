@@ -75,13 +75,13 @@ pub(crate) fn redacted(text: &str, secrets: &[&str]) -> String {
     // Shorter than this is no key, and taking it out would garble the text.
     let secrets = secrets.iter().filter(|secret| secret.len() >= 4);
     secrets.fold(text.to_owned(), |text, secret| {
+        let begun = |text: &str| {
+            let beginnings = (6..secret.len()).rev().filter_map(|length| secret.get(..length));
+            beginnings.filter_map(|begun| text.strip_suffix(begun)).next().map(|text| format!("{text}[key]"))
+        };
         let text = text.replace(secret, "[key]");
-        let body = text.trim_end_matches('…');
-        let begun = (6..secret.len()).rev().filter_map(|length| secret.get(..length)).find(|begun| body.ends_with(begun));
-        match begun.and_then(|begun| body.strip_suffix(begun)) {
-            Some(body) => format!("{body}[key]…"),
-            None => text,
-        }
+        let cut = text.split('…').map(|text| begun(text).unwrap_or_else(|| text.to_owned()));
+        cut.collect::<Vec<_>>().join("…")
     })
 }
 
@@ -173,7 +173,7 @@ fn is_daily_quota(detail: &Value) -> bool {
 }
 
 /// What can be said of a body that is not the JSON of an error.
-fn page(body: &str) -> String {
+pub(crate) fn page(body: &str) -> String {
     let text = body.trim();
     if text.is_empty() {
         return "an empty body".to_owned();

@@ -20,11 +20,10 @@ use self::known::{Place, Provider};
 use self::quirks::{Quirks, ThinkingStyle};
 use crate::error::Error;
 use crate::model::Model;
-use crate::model::http::HttpModel;
+use crate::model::http::{Connections, HttpModel};
 use crate::model::scripted::ScriptedModel;
 use crate::names::{Spelling, canonical_names, unknown_name};
 use crate::protocol::{self, Protocol, Target};
-use crate::transport::client::Client;
 use crate::usage::Prices;
 
 /// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON `{provider, id, label,
@@ -177,7 +176,8 @@ impl ModelSpec {
 impl std::fmt::Debug for ModelSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the headers: they may have a key.
-        f.debug_struct("ModelSpec").field("name", &self.name()).field("base_url", &self.base_url).finish_non_exhaustive()
+        let base_url = self.base_url.as_deref().map(address::shown);
+        f.debug_struct("ModelSpec").field("name", &self.name()).field("base_url", &base_url).finish_non_exhaustive()
     }
 }
 
@@ -193,7 +193,7 @@ impl std::str::FromStr for ModelSpec {
 ///
 /// # Errors
 /// `invalid_argument`: an unknown provider without an address, an unknown protocol, an unusable address or script.
-pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Client>) -> Result<Arc<dyn Model>, Error> {
+pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Arc<Connections>) -> Result<Arc<dyn Model>, Error> {
     if spec.provider == "scripted" {
         return Ok(Arc::new(ScriptedModel::new(spec)?));
     }
@@ -203,7 +203,7 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, client: &Arc<Cli
     }
     let (spec, served) = served(spec, base_url)?;
     let url = address::of_model(&spec, &served.base_url, served.place, served.protocol, &variable)?;
-    Ok(Arc::new(HttpModel { spec, served, url, client: Arc::clone(client) }))
+    Ok(Arc::new(HttpModel { spec, served, url, connections: Arc::clone(connections) }))
 }
 
 /// The spec completed from the catalogue, and who serves it. `base_url` is the agent's own, which wins over the spec's.

@@ -10,18 +10,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
+use tokio::sync::OnceCell;
 
 use super::network::{Network, Route};
-use super::tls;
+use super::{blocking, tls};
 use crate::error::{Error, ErrorKind};
-use crate::provider::credential::Tokens;
 
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    /// Access tokens are shared by all that share the connections.
-    pub(crate) tokens: Tokens,
-    ways: Mutex<HashMap<Key, Arc<Way>>>,
+    ways: Mutex<HashMap<Key, Arc<OnceCell<Arc<Way>>>>>,
 }
 
 /// What is a setting of a whole reqwest client: whether it speaks TLS, the limit for setting up a connection in milliseconds,
@@ -53,7 +51,7 @@ impl Client {
         connect_timeout_ms: u64,
         network: &Arc<Network>,
     ) -> Result<Response, Error> {
-        let way = self.way(url, connect_timeout_ms, network)?;
+        let way = self.way(url, connect_timeout_ms, network).await?;
         way.send(Method::POST, url, headers, body, connect_timeout_ms).await
     }
 
@@ -68,19 +66,17 @@ impl Client {
         connect_timeout_ms: u64,
         network: &Arc<Network>,
     ) -> Result<Response, Error> {
-        let way = self.way(url, connect_timeout_ms, network)?;
+        let way = self.way(url, connect_timeout_ms, network).await?;
         way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
     }
 
-    fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
-        let key = (url.scheme() == "https", connect_timeout_ms, Arc::clone(network));
-        let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(way) = ways.get(&key) {
-            return Ok(Arc::clone(way));
-        }
-        let way = Arc::new(Way::new(key.0, connect_timeout_ms, network)?);
-        ways.insert(key, Arc::clone(&way));
-        Ok(way)
+    async fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
+        let (secure, network) = (url.scheme() == "https", Arc::clone(network));
+        let key = (secure, connect_timeout_ms, Arc::clone(&network));
+        let way = Arc::clone(self.ways.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        // Authorities and certificates are files, and reading them takes longer than a request.
+        let make = || blocking(move || Way::new(secure, connect_timeout_ms, &network).map(Arc::new));
+        way.get_or_try_init(make).await.map(Arc::clone)
     }
 }
 
@@ -130,7 +126,7 @@ impl Way {
             Err(error) if was_stale(&error) => request().send().await,
             sent => sent,
         };
-        let inner = sent.map_err(|error| self.failure(url, &error, connect_timeout_ms))?;
+        let inner = sent.map_err(|error| self.failure(url, &error.without_url(), connect_timeout_ms))?;
         // An answer of the proxy itself, to a request that is not https; with https the connection fails.
         if inner.status() == 407 && self.route(url).is_some() {
             return Err(self.not_through(url, "proxy authorization required"));
@@ -226,7 +222,7 @@ impl Response {
 }
 
 /// An address without query, user and password.
-fn place(url: &Url) -> String {
+pub(crate) fn place(url: &Url) -> String {
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
 

@@ -5,3 +5,16 @@ pub(crate) mod network;
 pub(crate) mod retry;
 pub(crate) mod sse;
 mod tls;
+
+use crate::error::{Error, ErrorKind};
+
+/// Does what waits for files on a thread where nobody else waits for it: all runs share one thread.
+///
+/// # Errors
+/// Those of the work; `invalid_state` when the runtime ends before it has begun.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|ended| match ended.try_into_panic() {
+        Ok(payload) => std::panic::resume_unwind(payload),
+        Err(_) => Err(Error::new(ErrorKind::InvalidState, "the runtime was shut down")),
+    })
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error as Pem, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::Verifier;
@@ -84,19 +84,29 @@ fn certificates(option: &str, path: &Path) -> Result<Vec<CertificateDer<'static>
         Ok(found) if found.is_empty() => Err(tls(format!(
             "network: {option} {path:?} has no certificate; expected a PEM file with -----BEGIN CERTIFICATE-----"
         ))),
-        found => found.map_err(|e| tls(format!("network: {option} {path:?} is not a PEM file: {e}"))),
+        found => found.map_err(|e| not_pem(option, path, &e)),
     }
 }
 
 fn private_key(option: &str, path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
-    use rustls::pki_types::pem::Error as Pem;
     PrivateKeyDer::from_pem_slice(&read(option, path)?).map_err(|e| match e {
         Pem::NoItemsFound => tls(format!(
             "network: {option} {path:?} has no private key; expected a PEM file with -----BEGIN PRIVATE KEY----- (not encrypted)"
         )),
-        // Not the error's own words: they may quote a line of the key.
-        _ => tls(format!("network: {option} {path:?} is not a PEM file")),
+        _ => not_pem(option, path, &e),
     })
+}
+
+/// The error of a file that cannot be read as PEM. Not in the error's own words: they may quote a line of a key, which may also be in
+/// the certificate's file.
+fn not_pem(option: &str, path: &Path, why: &Pem) -> Error {
+    let why = match why {
+        Pem::IllegalSectionStart { .. } => "a -----BEGIN line is broken",
+        Pem::MissingSectionEnd { .. } => "an -----END line is missing",
+        Pem::Base64Decode(_) => "what stands between the lines is not base64",
+        _ => "it cannot be read",
+    };
+    tls(format!("network: {option} {path:?} is not a PEM file: {why}"))
 }
 
 fn read(option: &str, path: &Path) -> Result<Vec<u8>, Error> {

@@ -16,7 +16,7 @@ use super::Granted;
 use super::google::{ADVICE, Kind, Source};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::provider::failure::redacted;
+use crate::provider::failure::{page, redacted};
 use crate::transport::client::{Client, Response};
 use crate::transport::network::{Network, Proxy};
 
@@ -38,7 +38,7 @@ pub(super) async fn fetch(
     connect_timeout_ms: u64,
 ) -> Result<Granted, Error> {
     let post = async |uri: &str, form: &[(&str, &str)]| {
-        let url = Url::parse(uri).map_err(|_| refused(source, &format!("its token_uri {uri:?} is not an address")))?;
+        let url = Url::parse(uri).map_err(|_| unusable(source, &format!("its token_uri {uri:?} is not an address")))?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         let sent = client.post(&url, headers, encoded(form).into(), connect_timeout_ms, network).await;
@@ -48,7 +48,7 @@ pub(super) async fn fetch(
         Kind::ServiceAccount { email, key_id, private_key, token_uri } => {
             let now = Clock::real().now_ms() / 1000;
             let assertion =
-                assertion(email, key_id.as_deref(), private_key, token_uri, now).map_err(|why| refused(source, why))?;
+                assertion(email, key_id.as_deref(), private_key, token_uri, now).map_err(|why| unusable(source, why))?;
             (post(token_uri, &[("grant_type", JWT_BEARER), ("assertion", &assertion)]).await, vec![assertion])
         }
         Kind::User { client_id, client_secret, refresh_token, token_uri } => {
@@ -76,7 +76,7 @@ async fn ask_metadata(
 ) -> Result<Granted, Error> {
     let address =
         format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token?{}", encoded(&[("scopes", SCOPE)]));
-    let url = Url::parse(&address).map_err(|_| refused(source, "this is not the name of a host"))?;
+    let url = Url::parse(&address).map_err(|_| unusable(source, "this is not the name of a host"))?;
     let mut headers = HeaderMap::new();
     headers.insert(FLAVOR, HeaderValue::from_static("Google"));
     // It is on this machine, as it were: no proxy has it.
@@ -97,8 +97,8 @@ async fn ask_metadata(
 
 /// Reads the answer of RFC 6749, section 5.
 async fn granted(source: &Source, mut response: Response) -> Result<Granted, Error> {
-    let (status, body) = (response.status(), response.text(MAX_BODY).await);
-    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    let (status, answer) = (response.status(), response.text(MAX_BODY).await);
+    let body: Value = serde_json::from_str(&answer).unwrap_or_default();
     let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (status, text("access_token")) {
         (200, Some(token)) => {
@@ -109,25 +109,46 @@ async fn granted(source: &Source, mut response: Response) -> Result<Granted, Err
         (200, None) => Err(refused(source, "the answer has no access_token")),
         _ => {
             let said: Vec<&str> = [text("error"), text("error_description")].into_iter().flatten().collect();
-            let error = refused(source, &format!("answered {status}: {}", said.join(": "))).with_http_status(status);
-            Err(match ErrorKind::from_http_status(status) {
-                // A fault of theirs that may pass.
+            let said = if said.is_empty() { page(&answer) } else { said.join(": ") };
+            let why = format!("answered {status}: {said}");
+            let error = match ErrorKind::from_http_status(status) {
+                // A fault of theirs that may pass: other credentials would not help.
                 kind @ (ErrorKind::Server | ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Timeout) => {
-                    Error::new(kind, error.message()).with_http_status(status)
+                    Error::new(kind, format!("{}: {why}", no_token(source)))
                 }
-                _ => error,
-            })
+                _ => refused(source, &why),
+            };
+            Err(error.with_http_status(status))
         }
     }
 }
 
-fn refused(source: &Source, why: &str) -> Error {
-    let what = match &source.kind {
+/// The beginning of an error: for what there is no token, and who was asked.
+fn no_token(source: &Source) -> String {
+    let place = match &source.kind {
         Kind::ServiceAccount { token_uri, .. } | Kind::User { token_uri, .. } => format!(" at {token_uri}"),
         Kind::Metadata { .. } => String::new(),
     };
-    let text = format!("no Google access token for {}{what}: {why}; {ADVICE}", source.origin);
-    Error::new(ErrorKind::Authentication, text)
+    format!("no Google access token for {}{place}", source.origin)
+}
+
+fn refused(source: &Source, why: &str) -> Error {
+    Error::new(ErrorKind::Authentication, format!("{}: {why}; {ADVICE}", no_token(source)))
+}
+
+/// The error of credentials with which nobody can be asked.
+fn unusable(source: &Source, why: &str) -> Error {
+    Error::new(ErrorKind::Authentication, format!("Google credentials: {}: {why}; {ADVICE}", source.origin))
+}
+
+/// The error of a server that took this long.
+pub(super) fn late(source: &Source, ms: u64) -> Error {
+    let text = format!(
+        "{}: it did not come within {ms} ms, and the model was not asked; can that server be reached from here, or is a proxy \
+         needed (option network)?",
+        no_token(source)
+    );
+    Error::new(ErrorKind::Timeout, text)
 }
 
 /// The error of a request that got no answer, with what it was for.

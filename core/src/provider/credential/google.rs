@@ -63,13 +63,15 @@ pub(super) fn find(environment: Environment<'_>) -> Result<Source, Error> {
     let quota = || variable(environment, &["GOOGLE_CLOUD_QUOTA_PROJECT"]);
     let (path, what) = match (variable(environment, &[FILE_VARIABLE]), written_by_gcloud(environment)) {
         (Some(path), _) => (PathBuf::from(path), FILE_VARIABLE.to_owned()),
-        (None, Some(path)) if path.exists() => (path, "gcloud's file".to_owned()),
+        // One that cannot be looked at is there, and reading it says why it cannot be.
+        (None, Some(path)) if path.try_exists().unwrap_or(true) => (path, "gcloud's file".to_owned()),
         (None, path) => {
             let named = variable(environment, &["GCE_METADATA_HOST"]);
             let file = path.map(|path| format!(", there is no {}", path.display())).unwrap_or_default();
             let looked = named.is_none().then(|| format!("{FILE_VARIABLE} is not set{file}"));
+            let by = if named.is_some() { " (of GCE_METADATA_HOST)" } else { "" };
             let host = named.unwrap_or_else(|| METADATA_HOST.to_owned());
-            let origin = format!("the metadata server {host}");
+            let origin = format!("the metadata server {host}{by}");
             return Ok(Source { kind: Kind::Metadata { host, looked }, origin, quota_project: quota() });
         }
     };

@@ -102,7 +102,7 @@ async fn a_person_s_refresh_token_is_exchanged_and_the_project_that_pays_is_told
     let source = find_file("user", &user(&mock.url())).unwrap();
     let (client, network) = (Client::default(), Arc::default());
     let fetch = exchange::fetch(&source, &client, &network, 1000);
-    let token = client.tokens.get(&source, &Clock::real(), fetch).await.unwrap();
+    let token = Tokens::default().get(&(source.clone(), network.clone()), &Clock::real(), fetch).await.unwrap();
     assert_eq!((&*token.token, token.quota_project.as_deref()), ("ya29.two", Some("pays")));
     let pairs =
         [("grant_type", "refresh_token"), ("client_id", "id&1"), ("client_secret", "sesame+7"), ("refresh_token", "refresh-9")];
@@ -124,11 +124,9 @@ async fn the_metadata_server_is_asked_directly_and_must_be_google_s() {
     assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", path));
     let error = fetch(&source).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Authentication);
-    assert!(
-        error
-            .message()
-            .starts_with(&format!("no Google access token for the metadata server {host}: it is not one of Google's; "))
-    );
+    assert!(error.message().starts_with(&format!(
+        "no Google access token for the metadata server {host} (of GCE_METADATA_HOST): it is not one of Google's; "
+    )));
 }
 
 #[tokio::test]
@@ -209,7 +207,12 @@ async fn a_file_that_cannot_be_used_says_why() {
     wrong_key["private_key"] = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----".into();
     let error = fetch(&find_file("key", &wrong_key).unwrap()).await.err().unwrap();
     assert!(error.message().contains(": its private_key is not an RSA key that can be used; "), "{error}");
+    assert!(error.message().starts_with("Google credentials: GOOGLE_APPLICATION_CREDENTIALS \""), "{error}");
     assert!(!error.message().contains("AAAA"), "{error}");
+    let error = fetch(&find_file("address", &user("tokens.test")).unwrap()).await.err().unwrap();
+    assert!(error.message().contains(": its token_uri \"tokens.test\" is not an address; run `gcloud"), "{error}");
+    let late = exchange::late(&find_file("late", &user("http://tokens.test/token")).unwrap(), 10);
+    assert!(late.message().contains(" at http://tokens.test/token: it did not come within 10 ms, "), "{late}");
 }
 
 #[tokio::test]
@@ -218,7 +221,8 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     let mock = Mock::start(
         Script::new()
             .answer(Answer::json(refusal).status(400))
-            .answer(Answer::text("<html>").status(503))
+            .answer(Answer::text("<html><title>Maintenance</title>").status(503))
+            .answer(Answer::text("no such path").status(404))
             .answer(Answer::json(json!({ "id_token": "sesame" }))),
     );
     let source = find_file("refused", &user(&mock.url())).unwrap();
@@ -230,6 +234,9 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     );
     let error = fetch(&source).await.err().unwrap();
     assert_eq!((error.kind(), error.retryable()), (ErrorKind::Overloaded, true));
+    assert!(error.message().ends_with(&format!(" at {}: answered 503: a page titled \"Maintenance\"", mock.url())), "{error}");
+    let error = fetch(&source).await.err().unwrap();
+    assert!(error.message().contains(": answered 404: no such path; run `gcloud"), "{error}");
     let error = fetch(&source).await.err().unwrap();
     assert!(error.message().contains(": the answer has no access_token; "), "{error}");
     drop(mock);
@@ -239,8 +246,8 @@ async fn refusals_keep_google_s_words_and_no_secret() {
 }
 
 /// A credential that nobody asks, and the store for its tokens.
-fn kept() -> (Source, Tokens) {
-    (find(&[("GCE_METADATA_HOST", "metadata.test")]).unwrap(), Tokens::default())
+fn kept() -> (Key, Tokens) {
+    ((find(&[("GCE_METADATA_HOST", "metadata.test")]).unwrap(), Arc::default()), Tokens::default())
 }
 
 fn granted(token: &str, seconds: u64) -> Result<Granted, Error> {
@@ -249,13 +256,13 @@ fn granted(token: &str, seconds: u64) -> Result<Granted, Error> {
 
 #[tokio::test]
 async fn a_token_is_kept_and_replaced_ahead_of_its_end() {
-    let ((source, tokens), clock, fetches) = (kept(), Clock::simulated(), Cell::new(0));
+    let ((key, tokens), clock, fetches) = (kept(), Clock::simulated(), Cell::new(0));
     let get = async || {
         let fetch = async {
             fetches.set(fetches.get() + 1);
             granted(&format!("token {}", fetches.get()), 3600)
         };
-        tokens.get(&source, &clock, fetch).await.unwrap().token.to_string()
+        tokens.get(&key, &clock, fetch).await.unwrap().token.to_string()
     };
     assert_eq!(get().await, "token 1");
     clock.sleep(3_374_000).await;
@@ -269,8 +276,8 @@ async fn a_token_is_kept_and_replaced_ahead_of_its_end() {
 
 #[tokio::test]
 async fn a_short_life_is_used_for_three_quarters() {
-    let ((source, tokens), clock) = (kept(), Clock::simulated());
-    let get = async |next: &str| tokens.get(&source, &clock, async { granted(next, 100) }).await.unwrap().token.to_string();
+    let ((key, tokens), clock) = (kept(), Clock::simulated());
+    let get = async |next: &str| tokens.get(&key, &clock, async { granted(next, 100) }).await.unwrap().token.to_string();
     assert_eq!(get("one").await, "one");
     clock.sleep(74_999).await;
     assert_eq!(get("two").await, "one");
@@ -280,40 +287,40 @@ async fn a_short_life_is_used_for_three_quarters() {
 
 #[tokio::test]
 async fn while_one_caller_replaces_it_the_others_use_the_old_one() {
-    let ((source, tokens), clock) = (kept(), Clock::simulated());
-    tokens.get(&source, &clock, async { granted("old", 3600) }).await.unwrap();
+    let ((key, tokens), clock) = (kept(), Clock::simulated());
+    tokens.get(&key, &clock, async { granted("old", 3600) }).await.unwrap();
     clock.sleep(3_400_000).await;
     let second = async { panic!("a second fetch") };
     let first = async {
-        let other = tokens.get(&source, &clock, second).await.unwrap();
+        let other = tokens.get(&key, &clock, second).await.unwrap();
         assert_eq!(&*other.token, "old");
         granted("new", 3600)
     };
-    assert_eq!(&*tokens.get(&source, &clock, first).await.unwrap().token, "new");
+    assert_eq!(&*tokens.get(&key, &clock, first).await.unwrap().token, "new");
 }
 
 #[tokio::test]
 async fn an_old_token_serves_when_no_new_one_can_be_had_until_it_ends() {
-    let ((source, tokens), clock) = (kept(), Clock::simulated());
+    let ((key, tokens), clock) = (kept(), Clock::simulated());
     let failing = || async { Err(Error::new(ErrorKind::Connection, "down")) };
-    tokens.get(&source, &clock, async { granted("old", 3600) }).await.unwrap();
+    tokens.get(&key, &clock, async { granted("old", 3600) }).await.unwrap();
     clock.sleep(3_400_000).await;
-    assert_eq!(&*tokens.get(&source, &clock, failing()).await.unwrap().token, "old");
+    assert_eq!(&*tokens.get(&key, &clock, failing()).await.unwrap().token, "old");
     clock.sleep(190_000).await;
-    assert_eq!(tokens.get(&source, &clock, failing()).await.unwrap_err().message(), "down", "it would end on its way");
-    assert_eq!(&*tokens.get(&source, &clock, async { granted("new", 3600) }).await.unwrap().token, "new");
+    assert_eq!(tokens.get(&key, &clock, failing()).await.unwrap_err().message(), "down", "it would end on its way");
+    assert_eq!(&*tokens.get(&key, &clock, async { granted("new", 3600) }).await.unwrap().token, "new");
 }
 
 #[tokio::test]
 async fn all_who_wait_share_one_fetch_and_its_error() {
-    let ((source, tokens), clock, fetches) = (kept(), Clock::simulated(), Cell::new(0));
+    let ((key, tokens), clock, fetches) = (kept(), Clock::simulated(), Cell::new(0));
     let get = |result: Result<Granted, Error>| {
         let fetch = async {
             fetches.set(fetches.get() + 1);
             tokio::task::yield_now().await;
             result
         };
-        tokens.get(&source, &clock, fetch)
+        tokens.get(&key, &clock, fetch)
     };
     let down = || Err(Error::new(ErrorKind::Connection, "down"));
     let (one, two, three) = tokio::join!(get(down()), get(down()), get(granted("x", 3600)));
@@ -324,9 +331,35 @@ async fn all_who_wait_share_one_fetch_and_its_error() {
     assert_eq!(fetches.get(), 2);
 }
 
+#[tokio::test]
+async fn a_token_that_was_refused_is_forgotten_unless_it_was_replaced_already() {
+    let ((key, tokens), clock) = (kept(), Clock::simulated());
+    let get = async |next: &str| tokens.get(&key, &clock, async { granted(next, 3600) }).await.unwrap().token.to_string();
+    assert_eq!(get("one").await, "one");
+    tokens.forget("one");
+    assert_eq!(get("two").await, "two");
+    tokens.forget("one");
+    assert_eq!(get("three").await, "two");
+}
+
+#[tokio::test]
+async fn another_network_neither_waits_for_a_token_nor_takes_it() {
+    let ((key, tokens), clock) = (kept(), Clock::simulated());
+    let other = Network::from_json(json!({ "proxy": "http://elsewhere:1" })).unwrap();
+    let other = (key.0.clone(), Arc::new(other));
+    let fetch = async {
+        // While the first is fetching.
+        let error = tokens.get(&other, &clock, async { Err(Error::new(ErrorKind::Connection, "down")) }).await.unwrap_err();
+        assert_eq!(error.message(), "down");
+        granted("one", 3600)
+    };
+    assert_eq!(&*tokens.get(&key, &clock, fetch).await.unwrap().token, "one");
+    assert_eq!(&*tokens.get(&other, &clock, async { granted("two", 3600) }).await.unwrap().token, "two");
+}
+
 #[test]
 fn nothing_secret_is_shown() {
     let token = GoogleToken { token: "ya29.secret".into(), quota_project: None };
     assert!(!format!("{token:?}").contains("secret"));
-    assert!(!format!("{:?}", Client::default()).contains("Slot"));
+    assert!(!format!("{:?}", Tokens::default()).contains("Slot"));
 }
