@@ -8,6 +8,7 @@ mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
+mod scan;
 mod schema;
 #[cfg(test)]
 mod strict;

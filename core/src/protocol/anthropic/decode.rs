@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::super::{Decoder, refused, truncated, unreadable};
-use super::wire::BlockDelta;
+use super::wire::{self, Piece};
 use crate::error::Error;
 use crate::lone;
 use crate::model::{BlockStart, Delta};
@@ -171,7 +171,29 @@ impl Reader {
         out.push(Delta::Usage(Box::new(self.usage.clone())));
     }
 
-    /// Frames other than block deltas: few, so a JSON tree will do.
+    /// A block goes on.
+    fn delta(&mut self, key: u32, delta: &Value, out: &mut Vec<Delta>) {
+        let said = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "text_delta" => out.extend(said("text").map(|text| Delta::Append { key, text })),
+            "thinking_delta" => out.extend(said("thinking").map(|text| Delta::Append { key, text })),
+            "input_json_delta" => said("partial_json").into_iter().for_each(|piece| self.input(key, piece, out)),
+            "signature_delta" => {
+                if let Some(signature) = said("signature") {
+                    self.held.remove(&key);
+                    out.push(Delta::Signature { key, signature });
+                }
+            }
+            "compaction_delta" => self.compacted(key, said("content"), said("encrypted_content")),
+            "citations_delta" => {
+                let citation = delta.get("citation").filter(|citation| !citation.is_null());
+                citation.into_iter().for_each(|citation| self.cite(key, citation.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Frames other than pieces of a block: few, so a JSON tree will do.
     fn other(&mut self, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let key = frame.get("index").and_then(Value::as_u64).and_then(|i| u32::try_from(i).ok()).unwrap_or_default();
         match frame.get("type").and_then(Value::as_str).unwrap_or_default() {
@@ -189,6 +211,7 @@ impl Reader {
                 self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
             }
             "content_block_start" => self.start(key, frame.get("content_block").unwrap_or(&Value::Null), out),
+            "content_block_delta" => self.delta(key, frame.get("delta").unwrap_or(&Value::Null), out),
             "content_block_stop" => self.stop(key, out),
             "message_delta" => {
                 if let Some(reason) = frame.pointer("/delta/stop_reason").and_then(Value::as_str) {
@@ -222,48 +245,23 @@ fn stop_reason(raw: Option<&str>) -> StopReason {
     }
 }
 
-impl Reader {
-    fn json(&mut self, hot: bool, data: &str, out: &mut Vec<Delta>) -> serde_json::Result<Result<bool, Error>> {
-        if hot
-            && let Ok(BlockDelta { kind, index: key, delta }) = serde_json::from_str::<BlockDelta<'_>>(data)
-            && kind == "content_block_delta"
-        {
-            let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-            match &*delta.kind {
-                "text_delta" => out.extend(said(delta.text).map(|text| Delta::Append { key, text })),
-                "thinking_delta" => out.extend(said(delta.thinking).map(|text| Delta::Append { key, text })),
-                "signature_delta" => {
-                    if let Some(signature) = said(delta.signature) {
-                        self.held.remove(&key);
-                        out.push(Delta::Signature { key, signature });
-                    }
-                }
-                "input_json_delta" => said(delta.partial_json).into_iter().for_each(|piece| self.input(key, piece, out)),
-                "compaction_delta" => self.compacted(key, said(delta.content), said(delta.encrypted_content)),
-                "citations_delta" => {
-                    let citation = delta.citation.and_then(|raw| lone::read(raw.get(), |raw| serde_json::from_str(raw)).ok());
-                    citation.into_iter().for_each(|citation| self.cite(key, citation));
-                }
-                _ => {}
-            }
-            return Ok(Ok(true));
-        }
-        let value: Value = serde_json::from_str(data)?;
-        Ok(self.other(&value, out))
-    }
-}
-
 impl Decoder for Reader {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);
         }
-        // Some gateways leave the event out or call it otherwise.
-        let others = ["message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop", "ping"];
-        let hot = frame.event == "content_block_delta" || !others.contains(&&*frame.event);
-        lone::read(&frame.data, |data| self.json(hot, data, out))
-            .map_err(|error| unreadable(&self.provider, &frame.data, &error))?
+        // Told by the data: some gateways leave the event out or call it otherwise.
+        if let Some(Piece { index: key, kind, text }) = wire::piece(&frame.data) {
+            match (text.is_empty(), &*kind) {
+                (true, _) => {}
+                (false, "input_json_delta") => self.input(key, text.into_owned(), out),
+                (false, _) => out.push(Delta::Append { key, text: text.into_owned() }),
+            }
+            return Ok(true);
+        }
+        let value = lone::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        self.other(&value.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

@@ -1,32 +1,37 @@
-//! The frames of a stream, as they are read.
+//! The frame that nearly all of a stream is: `content_block_delta` with a piece of text, thinking or a call's input.
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use super::super::scan::Scan;
 
-/// `content_block_delta`, nearly all of a stream: one flat struct, read without a JSON tree.
-#[derive(Deserialize)]
-pub(super) struct BlockDelta<'a> {
-    #[serde(rename = "type", borrow)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(default)]
+/// A piece, and the block it belongs to.
+pub(super) struct Piece<'a> {
     pub(super) index: u32,
-    #[serde(borrow, default)]
-    pub(super) delta: Piece<'a>,
+    pub(super) kind: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Piece<'a> {
-    #[serde(rename = "type", borrow)]
-    pub(super) kind: Cow<'a, str>,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) signature: Option<String>,
-    pub(super) partial_json: Option<String>,
-    pub(super) content: Option<String>,
-    pub(super) encrypted_content: Option<String>,
-    #[serde(borrow)]
-    pub(super) citation: Option<&'a RawValue>,
+/// Reads such a frame; `None` for every other.
+pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
+    let (mut index, mut is_delta, mut kind, mut text) = (0, false, None, None);
+    Scan::whole(frame, |scan, name| {
+        match name {
+            "type" => is_delta = scan.string()? == "content_block_delta",
+            "index" => index = u32::try_from(scan.natural()?).ok()?,
+            "delta" => scan.object(|scan, name| {
+                match name {
+                    "type" => kind = Some(scan.string()?),
+                    "text" | "thinking" | "partial_json" if text.is_none() => text = Some((name, scan.string()?)),
+                    _ => return None,
+                }
+                Some(())
+            })?,
+            _ => scan.skip()?,
+        }
+        Some(())
+    })?;
+    let (kind, (field, text)) = (kind?, text?);
+    let right =
+        matches!((&*kind, field), ("text_delta", "text") | ("thinking_delta", "thinking") | ("input_json_delta", "partial_json"));
+    (is_delta && right).then_some(Piece { index, kind, text })
 }

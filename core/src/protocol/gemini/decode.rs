@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Decoder, refused, truncated, unreadable};
 use super::arguments::Arguments;
-use super::wire::{Any, Candidate, Chunk, Counts, FunctionCall, Part, Plain};
+use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Part, PartialArg, Piece, Said};
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{BlockStart, Delta};
@@ -132,6 +132,23 @@ impl Reader {
         }
     }
 
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
+        if let Some(counts) = piece.counts {
+            self.usage(counts, out);
+        }
+        match piece.said {
+            Said::Text(text) => self.say(Speech::Text, text.into_owned(), None, out),
+            Said::Thinking(text) => self.say(Speech::Thinking, text.into_owned(), None, out),
+            Said::Argument(path, text) => {
+                self.close(out);
+                if let Some(call) = &mut self.call {
+                    put(&self.provider, call, PartialArg::text(path.into_owned(), text.into_owned()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A part of another kind: images, files, what the server's own tools did. It is kept and goes back where it stood.
     fn other(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
         const BESIDE: &[&str] = &["thought", "thoughtSignature", "partMetadata", "videoMetadata"];
@@ -184,11 +201,7 @@ impl Reader {
         };
         call.signature = signature.or(call.signature);
         for piece in piece.partial_args.into_iter().flatten() {
-            call.arguments.put(piece).map_err(|why| {
-                let text =
-                    format!("{} sent arguments of a call of {} that cannot be put together: {why}", self.provider, call.name);
-                Error::new(ErrorKind::Protocol, text).with_provider(&self.provider)
-            })?;
+            put(&self.provider, &mut call, piece)?;
         }
         if piece.will_continue == Some(true) {
             self.call = Some(call);
@@ -203,14 +216,8 @@ impl Reader {
         truncated(&self.provider, &format!("the arguments of its call of {} were complete", call.name))
     }
 
-    /// Takes a chunk in; `part` and `usage` read what is of their kind.
-    fn chunk<P, U>(
-        &mut self,
-        chunk: Chunk<'_, P, U>,
-        part: fn(&mut Self, P, &mut Vec<Delta>) -> Result<(), Error>,
-        usage: fn(&mut Self, U, &mut Vec<Delta>),
-        out: &mut Vec<Delta>,
-    ) -> Result<(), Error> {
+    /// Takes a chunk in.
+    fn chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
         if let Some(error) = chunk.error {
             let error: Value = lone::read(error.get(), |raw| serde_json::from_str(raw)).unwrap_or_default();
             return Err(failure::from_stream(&self.provider, &json!({ "error": error })));
@@ -222,13 +229,13 @@ impl Reader {
             out.push(Delta::ResponseId(id));
         }
         if let Some(counts) = chunk.usage_metadata {
-            usage(self, counts, out);
+            self.raw_usage(counts, out);
         }
         // Only the first candidate: we ask for one.
         let first = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() == 0);
         if let Some(mut first) = first {
             for piece in first.content.take().and_then(|content| content.parts).into_iter().flatten() {
-                part(self, piece, out)?;
+                self.raw_part(piece, out)?;
             }
             self.beside(first);
         }
@@ -241,7 +248,7 @@ impl Reader {
     }
 
     /// What stands beside the parts.
-    fn beside<P>(&mut self, candidate: Candidate<'_, P>) {
+    fn beside(&mut self, candidate: Candidate<'_>) {
         for (name, raw) in [
             ("groundingMetadata", candidate.grounding_metadata),
             ("citationMetadata", candidate.citation_metadata),
@@ -290,6 +297,14 @@ impl Reader {
         })));
         self.counts = counts;
     }
+}
+
+/// Takes a piece of a call's arguments in.
+fn put(provider: &str, call: &mut Call, piece: PartialArg) -> Result<(), Error> {
+    call.arguments.put(piece).map_err(|why| {
+        let text = format!("{provider} sent arguments of a call of {} that cannot be put together: {why}", call.name);
+        Error::new(ErrorKind::Protocol, text).with_provider(provider)
+    })
 }
 
 fn end_call(call: Call, text: String, out: &mut Vec<Delta>) {
@@ -342,17 +357,15 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
-        if let Ok(chunk) = serde_json::from_str::<Plain<'_>>(data)
-            && chunk.is_plain()
-        {
-            self.chunk(chunk, Self::part, Self::usage, out)?;
+        if let Some(piece) = wire::piece(data, self.id_known) {
+            self.piece(piece, out)?;
             return Ok(true);
         }
         // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
         let mended = lone::mended(data);
         let data = mended.as_deref().unwrap_or(data);
-        let chunk: Any<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
-        self.chunk(chunk, Self::raw_part, Self::raw_usage, out)?;
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
+        self.chunk(chunk, out)?;
         Ok(true)
     }
 

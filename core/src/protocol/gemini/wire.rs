@@ -1,22 +1,110 @@
-//! The chunks of a stream, as they are read. Everything is optional: a chunk may have only usage, or a reason without content.
+//! The chunks of a stream, as they are read.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-/// A chunk with only text, thinking and calls, as nearly all are: read in one pass, without a JSON tree.
-pub(super) type Plain<'a> = Chunk<'a, Part<'a>, Counts>;
+use super::super::scan::Scan;
 
-/// Any chunk. What may be of a kind that we do not know stays as it came.
-pub(super) type Any<'a> = Chunk<'a, &'a RawValue, &'a RawValue>;
+/// A chunk with one piece and the tokens so far, as nearly all of a stream are.
+pub(super) struct Piece<'a> {
+    pub(super) said: Said<'a>,
+    pub(super) counts: Option<Counts>,
+}
 
+/// What such a chunk has.
+pub(super) enum Said<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    /// More of the text at a path in a call's arguments: path, text.
+    Argument(Cow<'a, str>, Cow<'a, str>),
+}
+
+/// Reads such a chunk; `None` for every other, which is one with a `responseId`, too, while that is not known.
+pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
+    let (mut said, mut counts, mut parts) = (None, None, 0);
+    Scan::whole(chunk, |scan, name| match name {
+        "candidates" => scan.list(|scan| {
+            scan.object(|scan, name| match name {
+                "index" => (scan.natural()? == 0).then_some(()),
+                "content" => scan.object(|scan, name| match name {
+                    "parts" => scan.list(|scan| {
+                        parts += 1;
+                        said = Some(part(scan)?);
+                        Some(())
+                    }),
+                    _ => scan.skip(),
+                }),
+                "safetyRatings" | "avgLogprobs" | "tokenCount" => scan.skip(),
+                _ => scan.null(),
+            })
+        }),
+        "usageMetadata" => {
+            counts = Some(Counts::scan(scan)?);
+            Some(())
+        }
+        "error" | "promptFeedback" => scan.null(),
+        "responseId" if !id_known => scan.null(),
+        _ => scan.skip(),
+    })?;
+    said.filter(|_| parts == 1).map(|said| Piece { said, counts })
+}
+
+fn part<'a>(scan: &mut Scan<'a>) -> Option<Said<'a>> {
+    let (mut text, mut thought, mut argument) = (None, false, None);
+    scan.object(|scan, name| {
+        match name {
+            "text" => text = Some(scan.string()?),
+            "thought" => thought = scan.boolean()?,
+            "functionCall" => argument = Some(self::argument(scan)?),
+            _ => return None,
+        }
+        Some(())
+    })?;
+    match (text, argument) {
+        (Some(text), None) if thought => Some(Said::Thinking(text)),
+        (Some(text), None) => Some(Said::Text(text)),
+        (None, Some((path, text))) => Some(Said::Argument(path, text)),
+        _ => None,
+    }
+}
+
+/// One text of a call that goes on.
+fn argument<'a>(scan: &mut Scan<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    let (mut goes_on, mut pieces, mut path, mut text) = (false, 0, None, None);
+    scan.object(|scan, name| {
+        match name {
+            "partialArgs" => scan.list(|scan| {
+                pieces += 1;
+                scan.object(|scan, name| {
+                    match name {
+                        "jsonPath" => path = Some(scan.string()?),
+                        "stringValue" => text = Some(scan.string()?),
+                        "willContinue" => drop(scan.boolean()?),
+                        _ => return None,
+                    }
+                    Some(())
+                })
+            })?,
+            "willContinue" => goes_on = scan.boolean()?,
+            _ => return None,
+        }
+        Some(())
+    })?;
+    path.zip(text).filter(|_| goes_on && pieces == 1)
+}
+
+/// Any chunk. Everything is optional: it may have only usage, or a reason without content. What may be of a kind that we do not know
+/// stays as it came.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Chunk<'a, P, U> {
-    #[serde(borrow, default = "none")]
-    pub(super) candidates: Option<Vec<Candidate<'a, P>>>,
-    #[serde(default = "none")]
-    pub(super) usage_metadata: Option<U>,
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) prompt_feedback: Option<PromptFeedback>,
     #[serde(borrow, default)]
@@ -27,12 +115,12 @@ pub(super) struct Chunk<'a, P, U> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Candidate<'a, P> {
+pub(super) struct Candidate<'a> {
     /// Missing where it is 0.
     #[serde(default)]
     pub(super) index: Option<u32>,
-    #[serde(default = "none")]
-    pub(super) content: Option<Content<P>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<Content<'a>>,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
@@ -46,27 +134,12 @@ pub(super) struct Candidate<'a, P> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Content<P> {
-    #[serde(default = "none")]
-    pub(super) parts: Option<Vec<P>>,
+pub(super) struct Content<'a> {
+    #[serde(borrow, default)]
+    pub(super) parts: Option<Vec<&'a RawValue>>,
 }
 
-/// A default that, unlike serde's own, asks nothing of `T`.
-fn none<T>() -> Option<T> {
-    None
-}
-
-impl Plain<'_> {
-    /// Whether all of its parts are of the kinds that a [`Part`] can hold.
-    pub(super) fn is_plain(&self) -> bool {
-        let contents = self.candidates.iter().flatten().filter_map(|candidate| candidate.content.as_ref());
-        contents
-            .flat_map(|content| content.parts.iter().flatten())
-            .all(|part| part.text.is_some() || part.function_call.is_some())
-    }
-}
-
-/// A part of text, thinking or a call: one flat struct, read without a JSON tree.
+/// A part of text, thinking or a call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part<'a> {
@@ -110,6 +183,12 @@ pub(super) struct PartialArg {
     pub(super) bool_value: Option<bool>,
 }
 
+impl PartialArg {
+    pub(super) fn text(json_path: String, text: String) -> PartialArg {
+        PartialArg { json_path, string_value: Some(text), number_value: None, bool_value: None }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PromptFeedback {
@@ -131,4 +210,22 @@ pub(super) struct Counts {
     pub(super) candidates_token_count: Option<u64>,
     #[serde(default)]
     pub(super) thoughts_token_count: Option<u64>,
+}
+
+impl Counts {
+    fn scan(scan: &mut Scan<'_>) -> Option<Counts> {
+        let mut counts = Counts::default();
+        scan.object(|scan, name| {
+            let count = match name {
+                "promptTokenCount" => &mut counts.prompt_token_count,
+                "cachedContentTokenCount" => &mut counts.cached_content_token_count,
+                "candidatesTokenCount" => &mut counts.candidates_token_count,
+                "thoughtsTokenCount" => &mut counts.thoughts_token_count,
+                _ => return scan.skip(),
+            };
+            *count = Some(scan.natural()?);
+            Some(())
+        })?;
+        Some(counts)
+    }
 }

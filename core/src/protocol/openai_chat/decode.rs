@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::super::{Decoder, truncated, unreadable};
 use super::details::Details;
-use super::wire::{ChatDelta, Choice, Chunk, Content, ToolDelta};
+use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{BlockStart, Delta};
@@ -203,39 +203,60 @@ impl Reader {
         };
         let at = match self.find(piece.index, &id, &name, place) {
             Some(at) => at,
-            None => {
-                let mut call = Call {
-                    index: piece.index,
-                    id: String::new(),
-                    name: String::new(),
-                    key: None,
-                    held: String::new(),
-                    details: Details::default(),
-                    extra: None,
-                };
-                self.details.give(&id, &mut call.details);
-                self.calls.push(call);
-                self.calls.len() - 1
-            }
+            None => self.new_call(piece.index, &id),
         };
+        if let Some(call) = self.calls.get_mut(at) {
+            if call.id.is_empty() {
+                call.id = id;
+            }
+            if call.key.is_none() {
+                call.name.push_str(&name);
+            }
+            if let Some(extra) = piece.extra_content.map(RawValue::get).filter(|extra| extra.starts_with('{')) {
+                call.extra = Some(format!("{{\"extra_content\":{extra}}}"));
+            }
+        }
+        self.go_on(at, arguments, out);
+    }
+
+    fn new_call(&mut self, index: Option<i64>, id: &str) -> usize {
+        let mut call = Call {
+            index,
+            id: String::new(),
+            name: String::new(),
+            key: None,
+            held: String::new(),
+            details: Details::default(),
+            extra: None,
+        };
+        self.details.give(id, &mut call.details);
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    fn go_on(&mut self, at: usize, arguments: Option<String>, out: &mut Vec<Delta>) {
         self.close(out);
         let Some(call) = self.calls.get_mut(at) else {
             return;
         };
-        if call.id.is_empty() {
-            call.id = id;
-        }
-        if let Some(extra) = piece.extra_content.map(RawValue::get).filter(|extra| extra.starts_with('{')) {
-            call.extra = Some(format!("{{\"extra_content\":{extra}}}"));
-        }
         match call.key {
             Some(key) => out.extend(arguments.map(|text| Delta::Append { key, text })),
             None => {
-                call.name.push_str(&name);
                 call.held.extend(arguments);
-                if !call.name.is_empty() && !(call.id.is_empty() && call.held.is_empty()) {
+                if !(call.name.is_empty() || call.id.is_empty() && call.held.is_empty()) {
                     call.start(&mut self.next_key, out);
                 }
+            }
+        }
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) {
+        match piece {
+            Piece::Text(text) => self.say(Speech::Text, text.into_owned(), out),
+            Piece::Thinking(field, text) => self.say(Speech::Thinking(field), text.into_owned(), out),
+            Piece::Arguments(index, text) => {
+                let at = self.find(Some(index), "", "", 0).unwrap_or_else(|| self.new_call(Some(index), ""));
+                self.go_on(at, Some(text.into_owned()), out);
             }
         }
     }
@@ -355,6 +376,10 @@ impl Decoder for Reader {
             return Ok(false);
         }
         if matches!(data, "" | "null") {
+            return Ok(true);
+        }
+        if let Some(piece) = wire::piece(data, self.id_known) {
+            self.piece(piece, out);
             return Ok(true);
         }
         let read = lone::read(data, |data| self.chunk(data, out));

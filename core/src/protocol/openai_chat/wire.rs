@@ -1,12 +1,104 @@
 //! The chunks of a stream, as they are read. Servers differ in what they leave out, repeat or set to null: everything is
 //! optional, and numbers or objects where text is meant do not fail the chunk.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use super::super::scan::Scan;
+
+/// A chunk with one piece of text, thinking or a call's arguments and nothing else that counts, as nearly all of a stream are.
+pub(super) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    /// With the field it came in.
+    Thinking(&'static str, Cow<'a, str>),
+    Arguments(i64, Cow<'a, str>),
+}
+
+/// Reads such a chunk; `None` for every other, which is one with an `id`, too, while that is not known.
+pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
+    let (mut pieces, mut choices) = (Pieces::default(), 0);
+    Scan::whole(chunk, |scan, name| match name {
+        "choices" => scan.list(|scan| {
+            choices += 1;
+            scan.object(|scan, name| match name {
+                "index" => (scan.natural()? == 0).then_some(()),
+                "delta" => scan.object(|scan, name| pieces.field(scan, name)),
+                "finish_reason" | "error" | "usage" => scan.null(),
+                _ => scan.skip(),
+            })
+        }),
+        "usage" | "error" => scan.null(),
+        "id" if !id_known => scan.null(),
+        "object" => (scan.string()? != "error").then_some(()),
+        _ => scan.skip(),
+    })?;
+    let Pieces { text, thinking, arguments } = pieces;
+    match (text, thinking, arguments) {
+        _ if choices != 1 => None,
+        (Some(text), None, None) => Some(Piece::Text(text)),
+        (None, Some((field, text)), None) => Some(Piece::Thinking(field, text)),
+        (None, None, Some((index, text))) => Some(Piece::Arguments(index, text)),
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Pieces<'a> {
+    text: Option<Cow<'a, str>>,
+    thinking: Option<(&'static str, Cow<'a, str>)>,
+    arguments: Option<(i64, Cow<'a, str>)>,
+}
+
+impl<'a> Pieces<'a> {
+    fn field(&mut self, scan: &mut Scan<'a>, name: &str) -> Option<()> {
+        let field = match name {
+            "content" => {
+                self.text = scan.string_or_null()?.filter(|text| !text.is_empty());
+                return Some(());
+            }
+            "tool_calls" if scan.is_null() => return scan.null(),
+            "tool_calls" => return scan.list(|scan| self.call(scan)),
+            "refusal" | "reasoning_details" => return scan.null(),
+            "reasoning_content" => "reasoning_content",
+            "reasoning" => "reasoning",
+            "reasoning_text" => "reasoning_text",
+            _ => return scan.skip(),
+        };
+        if let Some(text) = scan.string_or_null()?.filter(|text| !text.is_empty()) {
+            // Of several fields, the general reader knows which counts.
+            self.thinking.replace((field, text)).is_none().then_some(())?;
+        }
+        Some(())
+    }
+
+    /// More of one call, by its index alone.
+    fn call(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+        let (mut index, mut arguments) = (None, None);
+        scan.object(|scan, name| {
+            match name {
+                "index" => index = i64::try_from(scan.natural()?).ok(),
+                "function" => scan.object(|scan, name| {
+                    match name {
+                        "arguments" => arguments = Some(scan.string()?),
+                        "name" => return scan.null(),
+                        _ => scan.skip()?,
+                    }
+                    Some(())
+                })?,
+                "id" | "extra_content" => scan.null()?,
+                _ => scan.skip()?,
+            }
+            Some(())
+        })?;
+        let text = arguments.filter(|text| !text.is_empty())?;
+        self.arguments.replace((index?, text)).is_none().then_some(())
+    }
+}
 
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {

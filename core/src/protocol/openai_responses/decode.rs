@@ -6,11 +6,10 @@
 
 use std::collections::HashMap;
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{Decoder, truncated, unreadable};
-use super::wire::{self, Event, Piece, arguments_of, parts, text_of, thinking_of, word};
+use super::wire::{self, Piece, arguments_of, parts, text_of, thinking_of, word};
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{BlockStart, Delta};
@@ -129,10 +128,8 @@ impl Reader {
         item
     }
 
-    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) {
-        let Piece { kind, output_index, item_id, delta } = piece;
-        let index = self.place(output_index, item_id.map(RawValue::get).unwrap_or_default().trim_matches('"'));
-        match &*kind {
+    fn piece(&mut self, kind: &str, index: i64, delta: String, out: &mut Vec<Delta>) {
+        match kind {
             "response.output_text.delta" => self.say(index, delta, out),
             "response.refusal.delta" => {
                 self.refused = true;
@@ -250,7 +247,13 @@ impl Reader {
             "error" => return Err(failure::from_stream(&self.provider, event)),
             // Gateways leave the type out.
             "" if failure::is_error(event) => return Err(failure::from_stream(&self.provider, event)),
-            _ => {}
+            // A piece like no other: without an index, or with one below zero.
+            kind => {
+                if let Some(delta) = event.get("delta").and_then(Value::as_str) {
+                    let index = self.place(index, word(event, "item_id"));
+                    self.piece(kind, index, delta.to_owned(), out);
+                }
+            }
         }
         Ok(true)
     }
@@ -334,21 +337,13 @@ impl Decoder for Reader {
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);
         }
-        let mended;
-        let event = match wire::read(&frame.data) {
-            Ok(event) => event,
-            // Servers cut text between the halves of a surrogate pair: an escape that is no character.
-            Err(error) => {
-                let unreadable = |error| unreadable(&self.provider, &frame.data, error);
-                mended = lone::mended(&frame.data).ok_or_else(|| unreadable(&error))?;
-                wire::read(&mended).map_err(|_| unreadable(&error))?
-            }
-        };
-        match event {
-            Event::Piece(piece) => self.piece(piece, out),
-            Event::Other(event) => return self.other(&event, out),
+        if let Some(Piece { kind, output_index, delta }) = wire::piece(&frame.data) {
+            self.piece(&kind, output_index, delta.into_owned(), out);
+            return Ok(true);
         }
-        Ok(true)
+        // Servers cut text between the halves of a surrogate pair: an escape that is no character.
+        let event = lone::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        self.other(&event.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

@@ -2,38 +2,30 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-pub(super) enum Event<'a> {
-    Piece(Piece<'a>),
-    Other(Value),
-}
+use super::super::scan::Scan;
 
-/// A `….delta`, nearly all of a stream: one flat struct, read without a JSON tree.
-#[derive(Deserialize)]
+/// A `….delta`, nearly all of a stream.
 pub(super) struct Piece<'a> {
-    #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    /// Signed: a server may begin with -1.
-    #[serde(default)]
-    pub(super) output_index: Option<i64>,
-    #[serde(borrow, default)]
-    pub(super) item_id: Option<&'a RawValue>,
-    pub(super) delta: String,
+    pub(super) output_index: i64,
+    pub(super) delta: Cow<'a, str>,
 }
 
-/// Reads an event.
-///
-/// # Errors
-/// What is not JSON.
-pub(super) fn read(data: &str) -> Result<Event<'_>, serde_json::Error> {
-    match serde_json::from_str::<Piece<'_>>(data) {
-        Ok(piece) => Ok(Event::Piece(piece)),
-        // Events without a `delta`: few, so a JSON tree will do.
-        Err(_) => serde_json::from_str(data).map(Event::Other),
-    }
+/// Reads such an event; `None` for every other.
+pub(super) fn piece(event: &str) -> Option<Piece<'_>> {
+    let (mut kind, mut output_index, mut delta) = (None, None, None);
+    Scan::whole(event, |scan, name| {
+        match name {
+            "type" => kind = Some(scan.string()?),
+            "output_index" => output_index = i64::try_from(scan.natural()?).ok(),
+            "delta" => delta = Some(scan.string()?),
+            _ => scan.skip()?,
+        }
+        Some(())
+    })?;
+    Some(Piece { kind: kind?, output_index: output_index?, delta: delta? })
 }
 
 /// A text field; empty when it is missing.
