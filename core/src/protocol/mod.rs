@@ -72,6 +72,9 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
 }
 
+/// What the user says where a server wants the user to say something and nobody did.
+const GO_ON: &str = "Continue.";
+
 /// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// <https://platform.openai.com/docs/guides/images-vision>.
 const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -2,15 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, cache, schema};
+use super::super::{GO_ON, Target, cache, schema};
 use super::thinking::Thinking;
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
 use crate::model::{ModelRequest, ToolChoice, ToolDescription};
 use crate::provider::known::Place;
-
-/// What the user says where the API demands that the user says something: first, and at all.
-const OPENING: &str = "Continue.";
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let options = &request.options;
@@ -133,8 +130,9 @@ fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Turn> {
         }
     }
     add("user", images);
+    // The API demands that the user speaks at all, and first.
     if turns.first().is_none_or(|first| first.role != "user") {
-        turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": OPENING })] });
+        turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": GO_ON })] });
     }
     turns
 }
