@@ -64,9 +64,9 @@ fn generation_config(request: &ModelRequest, target: Target<'_>) -> Map<String, 
     match target.quirks.thinking {
         ThinkingStyle::None => return config,
         ThinkingStyle::Level => {
-            thinking.insert("thinkingLevel".into(), level(request.thinking_level, &target.spec.id).into());
+            thinking.insert("thinkingLevel".into(), level(request.thinking_level, target.spec.known_id()).into());
         }
-        _ => thinking.extend(budget(request, &target.spec.id).map(|tokens| ("thinkingBudget".to_owned(), tokens.into()))),
+        _ => thinking.extend(budget(request, target.spec.known_id()).map(|tokens| ("thinkingBudget".to_owned(), tokens.into()))),
     }
     if !thinking.is_empty() {
         config.insert("thinkingConfig".into(), Value::Object(thinking));

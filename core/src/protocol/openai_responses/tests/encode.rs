@@ -114,7 +114,7 @@ fn thinking_is_asked_for_by_effort() {
     assert_eq!(reasoning(json!({ "thinking_off": true }), ThinkingLevel::Off), Some(json!({ "effort": "none" })));
     let nested = reasoning(json!({ "thinking": "nested_effort" }), ThinkingLevel::Low);
     assert_eq!(nested, Some(json!({ "effort": "low", "summary": "auto" })), "OpenRouter's word for Chat is the same here");
-    assert_eq!(reasoning(json!({ "thinking": "template", "thinking_off": true }), ThinkingLevel::Low), None);
+    assert_eq!(reasoning(json!({ "thinking": "none", "thinking_off": true }), ThinkingLevel::Low), None);
 }
 
 #[test]
