@@ -3,6 +3,7 @@
 mod anthropic;
 mod cache;
 mod gemini;
+mod ignored;
 mod openai_chat;
 mod openai_responses;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod trial;
 
 use std::fmt::Debug;
 
+pub(crate) use ignored::ignored;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
