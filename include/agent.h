@@ -552,6 +552,8 @@ void agent_tool_call_free(agent_tool_call_t *call);
  *     base_url, headers    the server's address, and headers for each request to it
  *     project, location    on Vertex AI, instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION
  *     api_version          on Azure, instead of AZURE_OPENAI_API_VERSION
+ *     base_model           which of agent_models_json() it is, where id is a name of one's own (a
+ *                            deployment on Azure, an alias): "openai/gpt-5"
  *     label, context_window, max_output_tokens, input, cost
  *                          what is known of it, as in agent_models_json()
  *     thinking             whether it thinks: true, false, or how, a word of the quirk thinking
@@ -605,6 +607,9 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *                            keep what it has read
  *     headers              an object of texts, for each request
  *     raw_events           true for AGENT_EVENT_RAW
+ *
+ *     What a model does not take, it is asked without; an AGENT_EVENT_DIAGNOSTIC ("option_ignored")
+ *     tells which, once in a run.
  *
  *   for the loop
  *     max_turns            the most turns of one run (10; 0 for no limit)

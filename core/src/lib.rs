@@ -68,8 +68,8 @@ pub use listener::{Listener, Subscription};
 pub use lone::read_json;
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{
-    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, Model, ModelCall, ModelInfo, ModelOptions, ModelRequest, ProviderFn,
-    ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
+    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, IgnoredOption, Model, ModelCall, ModelInfo, ModelOptions,
+    ModelRequest, ProviderFn, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
 pub use names::{Spelling, nearest};
 pub use partial::Partial;

@@ -18,8 +18,8 @@ static void bad_models_are_refused(void)
     CHECK_REFUSED("", "model \"\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: EOF while parsing an object at line 1 column 21");
     CHECK_REFUSED("{\"provider\": \"openai\", \"model\": \"x\"}",
-                  "unknown model field \"model\"; known are provider, id, label, protocol, base_url, headers, project, location, "
-                  "api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
+                  "unknown model field \"model\"; known are provider, id, label, base_model, protocol, base_url, headers, project, "
+                  "location, api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
     CHECK_REFUSED("{\"provider\": \"openai\", \"id\": \"x\", \"base_uri\": \"y\"}",
                   "unknown model field \"base_uri\"; did you mean \"base_url\"?");
     CHECK_REFUSED("\xfe", "model is not UTF-8: the byte at 0 is wrong");

@@ -1,7 +1,7 @@
 //! Over HTTP: what goes out, and what comes of bad answers.
 
-use agent_loop::{Error, ErrorKind, Outcome};
-use agent_mock::{Answer, Frame, Mock, Script};
+use agent_loop::{Error, ErrorKind, Outcome, Spelling};
+use agent_mock::{Answer, Frame, Mock, Script, Speech};
 use serde_json::json;
 
 use super::*;
@@ -77,6 +77,33 @@ async fn what_is_not_set_is_not_sent() {
     assert!(!request.headers.contains_key("authorization"), "no key is needed at an address of one's own");
     let names: Vec<&String> = request.body.as_object().unwrap().keys().collect();
     assert_eq!(names, ["model", "messages", "stream", "stream_options"]);
+}
+
+#[tokio::test]
+async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
+    let script =
+        Script::new().answer(Answer::message(Speech::call("t", json!({})))).answer(Answer::message(Speech::text("Done.")));
+    let mock = Mock::start(script);
+    let spec = json!({ "provider": "openai", "id": "gpt-5", "protocol": "openai_responses", "base_url": mock.url() });
+    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap());
+    let options = json!({ "stop_sequences": ["END"], "temperature": 0.5 });
+    agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
+    let (events, result) = all(agent.stream("go").unwrap()).await;
+    assert_eq!((result.outcome, result.turns), (Outcome::Completed, 2));
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::Diagnostic { code, message, data } => Some((&code[..], &message[..], (**data).clone())),
+            _ => None,
+        })
+        .collect();
+    let message = "openai/gpt-5 is asked without stop_sequences: the wire format openai_responses has no field for it; leave it out, or \
+                   choose another format with the model's protocol";
+    assert_eq!(told, [("option_ignored", message, json!({ "option": "stop_sequences" }))]);
+    for request in mock.requests() {
+        assert_eq!((&request.body["temperature"], request.body.get("stop")), (&json!(0.5), None));
+    }
 }
 
 #[tokio::test]

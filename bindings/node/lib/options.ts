@@ -26,6 +26,8 @@ export interface ModelSpec {
   id: string
   /** What people call it. */
   label?: string
+  /** Which of `models()` it is, where `id` is a name of one's own (a deployment on Azure, an alias): `openai/gpt-5`. */
+  baseModel?: string
   /** The wire format, where the provider's own is not meant. */
   protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay'
   /** The server's address, with or without `/v1`. */
@@ -87,7 +89,10 @@ export interface Network {
 /** Hooks among the options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
-/** The settings of runs. Times are in milliseconds; of a limit, 0 is none. */
+/**
+ * The settings of runs. Times are in milliseconds; of a limit, 0 is none. What a model does not take, it is asked without; a
+ * `diagnostic` with the code `option_ignored` tells which, once in a run.
+ */
 export interface Settings extends HookOptions {
   /** `provider/id`, or an object. */
   model: string | ModelSpec

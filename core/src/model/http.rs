@@ -8,12 +8,12 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::reading::Reading;
-use super::{BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
+use super::{BoxFuture, Delta, DeltaSink, IgnoredOption, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
 use crate::lone;
-use crate::protocol::Target;
+use crate::protocol::{Target, ignored};
 use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::known::Place;
 use crate::provider::{ModelSpec, Served, failure, is_credential};
@@ -323,6 +323,10 @@ impl Model for HttpModel {
 
     fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
         Ok(Some(self.encode(request)))
+    }
+
+    fn ignored(&self, request: &ModelRequest) -> Vec<IgnoredOption> {
+        ignored(self.served.protocol, request, self.target())
     }
 
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

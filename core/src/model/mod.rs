@@ -55,6 +55,13 @@ pub trait Model: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// The options of a request that do not reach the model, because it or its wire format does not take them; a run tells each
+    /// once.
+    fn ignored(&self, request: &ModelRequest) -> Vec<IgnoredOption> {
+        let _ = request;
+        Vec::new()
+    }
+
     /// What a transcript has to fit before this model is asked.
     fn fit(&self) -> Fit {
         let ModelInfo { provider, protocol, id, .. } = self.info();
@@ -80,7 +87,17 @@ pub struct ModelInfo<'a> {
     pub prices: Option<Prices>,
 }
 
-/// What is passed on to the model with each request.
+/// An option that a model is asked without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredOption {
+    /// Its canonical name, for example `stop_sequences`.
+    pub option: &'static str,
+    /// Why, and what to do.
+    pub why: String,
+}
+
+/// What is passed on to the model with each request. What a model does not take, it is asked without, which a `diagnostic` with
+/// the code `option_ignored` tells.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelOptions {
@@ -90,7 +107,7 @@ pub struct ModelOptions {
     /// The most tokens to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Texts that end the answer when the model writes them. Not sent in `openai_responses`, which has no field for them.
+    /// Texts that end the answer when the model writes them. `openai_responses` has no field for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// Whether the model may, must or must not call tools.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod cache;
 mod gemini;
+mod ignored;
 mod openai_chat;
 mod openai_responses;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod trial;
 
 use std::fmt::Debug;
 
+pub(crate) use ignored::ignored;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -72,6 +74,9 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     /// Reads one answer.
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
 }
+
+/// What the user says where a server wants the user to say something and nobody did.
+const GO_ON: &str = "Continue.";
 
 /// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// <https://platform.openai.com/docs/guides/images-vision>.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, by_name};
+use super::{Decoder, by_name, ignored};
 use crate::doctor::{self, Fit};
 use crate::error::Error;
 use crate::message::Message;
-use crate::model::{Delta, ModelOptions, ModelRequest, ToolDescription};
+use crate::model::{Delta, IgnoredOption, ModelOptions, ModelRequest, ToolDescription};
 use crate::provider::{ModelSpec, Served};
 use crate::transport::sse::Frame;
 
@@ -24,6 +24,12 @@ impl Trial {
         let spec = ModelSpec::from_json(spec).unwrap();
         let served = Served::of(&spec, None, &|_| None).unwrap();
         Trial { spec, served }
+    }
+
+    /// None where the spec is refused.
+    pub(super) fn try_new(spec: Value) -> Option<Trial> {
+        let spec = ModelSpec::from_json(spec).unwrap();
+        Served::of(&spec, None, &|_| None).ok().map(|served| Trial { spec, served })
     }
 
     /// Any model in this format.
@@ -44,6 +50,11 @@ impl Trial {
     /// The body of a request.
     pub(super) fn encode(&self, request: &ModelRequest) -> Value {
         Value::Object(self.served.protocol.encode(request, self.served.target(&self.spec)))
+    }
+
+    /// Which of a request's options do not reach the model.
+    pub(super) fn ignored(&self, request: &ModelRequest) -> Vec<IgnoredOption> {
+        ignored(self.served.protocol, request, self.served.target(&self.spec))
     }
 
     /// The body of a request with these messages, as canonical JSON.

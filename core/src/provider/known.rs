@@ -91,7 +91,9 @@ fn openai_efforts(model: &str) -> Efforts {
 
 /// The models of Anthropic since 4.6 choose the amount of thinking themselves and need no word for thinking between calls; since
 /// Opus 4.7 and with 5 they take no temperature. Opus 5 and Sonnet 5 think unless they are told not to, and later ones refuse to be
-/// told (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Ids are `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
+/// told (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Since Opus 5.5 and Fable 5.1 no tool can be forced,
+/// whatever is said of thinking: <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>. Ids are
+/// `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
 fn claude(quirks: &mut Quirks, model: &str) {
     quirks.long_cache = true;
     let mut version = model.split(['-', '@', '.']).filter(|part| part.len() < 3).filter_map(|part| part.parse::<u32>().ok());
@@ -107,6 +109,7 @@ fn claude(quirks: &mut Quirks, model: &str) {
         quirks.temperature = false;
         quirks.efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
     }
+    quirks.forced_tools = !matches!(version, (Some(5), 1..) | (Some(6..), _));
     quirks.thinking_off = matches!(version, (Some(5), 0)) && (of("opus") || of("sonnet"));
 }
 

@@ -27,9 +27,9 @@ use crate::protocol::{self, Protocol, Target};
 use crate::usage::Prices;
 
 /// A model by name and what is known of it. As text `provider/id`, split at the first slash; as JSON `{provider, id, label,
-/// protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input, thinking, cost,
-/// quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is taken from the
-/// catalogue ([`models`](crate::models)), if the model stands there.
+/// base_model, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
+/// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is
+/// taken from the catalogue ([`models`](crate::models)), if the model stands there, or if `base_model` says which it is.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
     /// Who serves it.
@@ -39,6 +39,10 @@ pub struct ModelSpec {
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// Which model of the catalogue it is, where `id` is a name of one's own: a deployment on Azure, a gateway's alias.
+    /// `provider/id`, or the id alone of one of the same provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_model: Option<String>,
     /// The wire format, where the provider's own is not meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
@@ -84,6 +88,7 @@ const FIELDS: &[&str] = &[
     "provider",
     "id",
     "label",
+    "base_model",
     "protocol",
     "base_url",
     "headers",
@@ -112,6 +117,7 @@ impl ModelSpec {
                 provider: provider.to_owned(),
                 id: id.to_owned(),
                 label: None,
+                base_model: None,
                 protocol: None,
                 base_url: None,
                 headers: Map::new(),
@@ -171,6 +177,16 @@ impl ModelSpec {
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
+
+    /// The id by which something may be known of it.
+    pub(crate) fn known_id(&self) -> &str {
+        self.base().map_or(&self.id, |(_, id)| id)
+    }
+
+    /// The provider and id of what it is based on.
+    fn base(&self) -> Option<(&str, &str)> {
+        self.base_model.as_deref()?.split_once('/')
+    }
 }
 
 impl std::fmt::Debug for ModelSpec {
@@ -222,37 +238,49 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// The spec with what the catalogue knows of its model where the spec itself is silent: field by field, of `quirks` name by name,
-/// `cost` only whole. Prices are those of the vendor's own servers, so at another address there are none but the spec's.
+/// `cost` only whole. Prices are those of the vendor's own servers, so at another address there are none but the spec's; of a
+/// `base_model` they are known only where names of one's own are all that there are, and not the mark of a tuned model.
 ///
 /// # Errors
-/// As [`Served::of`].
+/// As [`Served::of`], and `invalid_argument` when the catalogue does not have its `base_model`.
 fn completed(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<ModelSpec, Error> {
     let server = Server::of(spec, base_url, variable)?;
     let mut spec = spec.clone();
-    let Some(entry) = server.known.and_then(|known| catalogue::find(known.name, &spec.id)) else {
+    let Some((entry, of_server)) = server.entry(&spec)? else {
         return Ok(spec);
     };
+    let priced = match spec.base_model {
+        None => server.own_address || server.place != Place::Plain,
+        Some(_) => of_server && server.place == Place::Azure,
+    };
+    if priced {
+        spec.cost = spec.cost.or(entry.cost);
+    }
+    spec.base_model = spec.base_model.map(|_| entry.name());
     spec.label = spec.label.or(entry.label);
     spec.context_window = spec.context_window.or(entry.context_window);
     spec.max_output_tokens = spec.max_output_tokens.or(entry.max_output_tokens);
     spec.input = spec.input.or(entry.input);
     // How it thinks is said in the words of one wire format; that it thinks holds in all.
-    let how = entry.thinking.map(|how| if server.understands(&how) { how } else { Value::Bool(true) });
+    let as_there = of_server || server.row.is_some_and(|row| row.name == entry.provider);
+    let understood = |how: &Value| how.is_boolean() || (as_there && server.understands(how));
+    let how = entry.thinking.map(|how| if understood(&how) { how } else { Value::Bool(true) });
     spec.thinking = match (spec.thinking.take(), how) {
         (None, how) => how,
         (Some(Value::Bool(true)), Some(how @ Value::String(_))) => Some(how),
         (given, _) => given,
     };
-    if server.own_address || server.place != Place::Plain {
-        spec.cost = spec.cost.or(entry.cost);
+    if as_there {
+        spec.quirks = entry.quirks.into_iter().chain(spec.quirks).collect();
     }
-    spec.quirks = entry.quirks.into_iter().chain(spec.quirks).collect();
     Ok(spec)
 }
 
 /// Who serves a model, where, in which format.
 struct Server {
     known: Option<&'static Provider>,
+    /// Whose rules by model hold there.
+    row: Option<&'static Provider>,
     base_url: String,
     own_address: bool,
     place: Place,
@@ -316,7 +344,33 @@ impl Server {
             (None, Some(known)) => protocol::by_name(known.protocol)?,
             (None, None) => protocol::by_name("openai_chat")?,
         };
-        Ok(Server { known, base_url: address, own_address, place, protocol })
+        // What is true of OpenAI's own servers is not of others that are reached by its name.
+        let row = known.filter(|known| !is_elsewhere(known, own_address) && known.name != "openai-compatible");
+        let row = row.or_else(|| known::provider(spec.base()?.0).filter(|vendor| is_of_models(vendor, protocol)));
+        Ok(Server { known, row, base_url: address, own_address, place, protocol })
+    }
+
+    /// What the catalogue has of a model, and whether it has it as this server's.
+    ///
+    /// # Errors
+    /// `invalid_argument` when it does not have the model's `base_model`.
+    fn entry(&self, spec: &ModelSpec) -> Result<Option<(ModelSpec, bool)>, Error> {
+        let here = |id: &str| catalogue::find(self.known?.name, id);
+        let Some(base) = &spec.base_model else {
+            return Ok(here(&spec.id).map(|entry| (entry, true)));
+        };
+        let of_server = here(base).or_else(|| here(spec.base()?.1)).map(|entry| (entry, true));
+        let found = of_server.or_else(|| spec.base().and_then(|(provider, id)| Some((catalogue::find(provider, id)?, false))));
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => {
+                let why = match models().is_empty() {
+                    true => "this build has no catalogue (feature `catalogue`)",
+                    false => "the catalogue has no such model; give the name of one that it lists, for example \"openai/gpt-5\"",
+                };
+                Err(Error::invalid_argument(format!("model {:?}: base_model {base:?}: {why}", spec.name())))
+            }
+        }
     }
 
     /// Whether a model's `thinking` can be asked for in the server's format.
@@ -332,17 +386,17 @@ impl Served {
     /// `base_url` is the agent's own, which wins over the spec's; `variable` reads the environment.
     ///
     /// # Errors
-    /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk.
+    /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk, a way of thinking that the
+    /// protocol has no place for.
     pub(crate) fn of(
         spec: &ModelSpec,
         base_url: Option<&str>,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Served, Error> {
-        let Server { known, base_url, own_address, place, protocol } = Server::of(spec, base_url, variable)?;
+        let Server { known, row, base_url, own_address, place, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
-        // What is true of OpenAI's own servers is not of others that are reached by its name.
-        if let Some(known) = known.filter(|known| !is_elsewhere(known, own_address)) {
-            (known.adjust)(&mut quirks, &spec.id);
+        if let Some(row) = row {
+            (row.adjust)(&mut quirks, spec.known_id());
         }
         // A row speaks of the vendor's usual format.
         if !quirks.thinking.is_of(protocol.name()) {
@@ -353,9 +407,19 @@ impl Served {
             Some(Value::String(style)) => {
                 quirks = quirks.overridden(&Map::from_iter([("thinking".to_owned(), Value::String(style.clone()))]))?;
             }
-            _ => {}
+            None | Some(Value::Bool(true)) => {}
+            Some(other) => {
+                let name = spec.name();
+                return Err(Error::invalid_argument(format!(
+                    "model {name:?}: thinking: expected true, false or how it is asked for, got {other}"
+                )));
+            }
         }
         let quirks = quirks.overridden(&spec.quirks)?;
+        if !quirks.thinking.is_of(protocol.name()) {
+            let (name, why) = (spec.name(), quirks.thinking.misplaced(protocol.name()));
+            return Err(Error::invalid_argument(format!("model {name:?}: {why}")));
+        }
         Ok(Served { known, protocol, place, quirks, base_url, own_address })
     }
 
@@ -368,6 +432,12 @@ impl Served {
 /// Whether a vendor that speaks Responses is only the name under which some other server is reached.
 fn is_elsewhere(known: &Provider, own_address: bool) -> bool {
     !own_address && known.place == Place::Plain && known.protocol == "openai_responses"
+}
+
+/// Whether a vendor speaks a format that it made for its own models, so that what is said of them holds wherever it is spoken.
+fn is_of_models(vendor: &Provider, protocol: &dyn Protocol) -> bool {
+    let own = vendor.place == Place::Plain && matches!(vendor.protocol, "anthropic" | "gemini");
+    own && vendor.protocol == protocol.name()
 }
 
 /// Headers are an object of texts. The error names the header and not its value, which may be a key.

@@ -61,6 +61,8 @@ pub(crate) struct Quirks {
     pub(crate) session_header: Option<SessionHeader>,
     /// Whether a temperature is taken.
     pub(crate) temperature: bool,
+    /// Anthropic: whether the model can be made to call a tool.
+    pub(crate) forced_tools: bool,
     /// Anthropic: whether thinking between calls must be asked for.
     pub(crate) interleaved: bool,
     /// Anthropic: whether thinking goes back with an empty signature.
@@ -138,7 +140,7 @@ pub(crate) enum ThinkingStyle {
     Level,
     /// Chat `reasoning_effort`, Responses `reasoning.effort`.
     Effort,
-    /// Chat `reasoning: {effort}` (OpenRouter).
+    /// Chat and Responses `reasoning: {effort}` (OpenRouter).
     NestedEffort,
     /// Chat `reasoning: {enabled}` (Together).
     NestedSwitch,
@@ -153,6 +155,31 @@ pub(crate) enum ThinkingStyle {
 }
 
 impl ThinkingStyle {
+    const ALL: [ThinkingStyle; 11] = [
+        ThinkingStyle::None,
+        ThinkingStyle::Budget,
+        ThinkingStyle::Adaptive,
+        ThinkingStyle::Level,
+        ThinkingStyle::Effort,
+        ThinkingStyle::NestedEffort,
+        ThinkingStyle::NestedSwitch,
+        ThinkingStyle::Type,
+        ThinkingStyle::EnableThinking,
+        ThinkingStyle::Template,
+        ThinkingStyle::PromptMode,
+    ];
+
+    /// The word for it, in quotes.
+    fn quoted(self) -> String {
+        serde_json::to_string(&self).unwrap_or_default()
+    }
+
+    /// Why this cannot be asked for in a wire format.
+    pub(super) fn misplaced(self, protocol: &str) -> String {
+        let fitting: Vec<String> = Self::ALL.into_iter().filter(|style| style.is_of(protocol)).map(Self::quoted).collect();
+        format!("thinking {} cannot be asked for in {protocol}, which takes {}", self.quoted(), fitting.join(", "))
+    }
+
     /// Whether requests of a wire format have a place for it.
     pub(super) fn is_of(self, protocol: &str) -> bool {
         match self {
@@ -160,9 +187,9 @@ impl ThinkingStyle {
             ThinkingStyle::Budget => matches!(protocol, "anthropic" | "gemini"),
             ThinkingStyle::Adaptive => protocol == "anthropic",
             ThinkingStyle::Level => protocol == "gemini",
-            ThinkingStyle::Effort => matches!(protocol, "openai_chat" | "openai_responses"),
-            ThinkingStyle::NestedEffort
-            | ThinkingStyle::NestedSwitch
+            // Responses has only the nested one, by whichever name it is called.
+            ThinkingStyle::Effort | ThinkingStyle::NestedEffort => matches!(protocol, "openai_chat" | "openai_responses"),
+            ThinkingStyle::NestedSwitch
             | ThinkingStyle::Type
             | ThinkingStyle::EnableThinking
             | ThinkingStyle::Template
@@ -294,6 +321,7 @@ pub(super) const NAMES: &[&str] = &[
     "cache_key",
     "session_header",
     "temperature",
+    "forced_tools",
     "interleaved",
     "empty_signatures",
     "encrypted_reasoning",
@@ -327,6 +355,7 @@ impl Quirks {
         cache_key: false,
         session_header: None,
         temperature: true,
+        forced_tools: true,
         interleaved: false,
         empty_signatures: false,
         encrypted_reasoning: false,

@@ -432,6 +432,40 @@ fn a_wrong_provider_protocol_or_quirk_is_named_with_the_nearest_right_one() {
 }
 
 #[test]
+fn a_way_of_thinking_that_the_format_has_no_place_for_is_refused_with_those_it_takes() {
+    let spec = |protocol: &str, name: &str, value: Value| {
+        let mut spec = json!({ "provider": "p", "id": "m", "base_url": "http://h", "protocol": protocol });
+        spec[name] = value;
+        spec
+    };
+    let style = |protocol: &str, style: &str| error(spec(protocol, "thinking", json!(style)));
+    assert_eq!(
+        style("anthropic", "type"),
+        "model \"p/m\": thinking \"type\" cannot be asked for in anthropic, which takes \"none\", \"budget\", \"adaptive\""
+    );
+    assert_eq!(
+        style("openai_responses", "template"),
+        "model \"p/m\": thinking \"template\" cannot be asked for in openai_responses, which takes \"none\", \"effort\", \
+         \"nested_effort\""
+    );
+    assert!(style("gemini", "adaptive").ends_with("in gemini, which takes \"none\", \"budget\", \"level\""));
+    assert!(style("openai_chat", "budget").contains("\"template\", \"prompt_mode\""));
+    assert!(style("relay", "effort").ends_with("which takes \"none\""), "the level is passed on as it is");
+    assert_eq!(
+        error(spec("anthropic", "quirks", json!({ "thinking": "type" }))),
+        style("anthropic", "type"),
+        "the quirk is the same"
+    );
+    assert_eq!(
+        error(spec("anthropic", "thinking", json!({ "type": "adaptive" }))),
+        "model \"p/m\": thinking: expected true, false or how it is asked for, got {\"type\":\"adaptive\"}"
+    );
+    for fits in [json!("adaptive"), json!("none"), json!(true), json!(false), json!(null)] {
+        found(spec("anthropic", "thinking", fits), &[]);
+    }
+}
+
+#[test]
 fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
     let messages = "/v1/messages";
     let chat = "/v1/chat/completions";

@@ -78,6 +78,8 @@ pub(crate) struct Driver {
     pub(super) steered: bool,
     /// What was repaired for the model, as far as it was told.
     pub(super) repaired: Vec<Repair>,
+    /// The options that were told to be ignored: model and option.
+    pub(super) ignored: Vec<(String, &'static str)>,
     ended: bool,
 }
 
@@ -103,6 +105,7 @@ impl Driver {
             failure: None,
             steered: false,
             repaired: Vec::new(),
+            ignored: Vec::new(),
             ended: false,
         })
     }

@@ -10,7 +10,7 @@ use crate::doctor::{self, Fit, Repair, Repaired};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookKind, Payload};
-use crate::model::{Model, ModelRequest};
+use crate::model::{IgnoredOption, Model, ModelRequest};
 use crate::provider::is_credential;
 
 impl Driver {
@@ -56,6 +56,7 @@ impl Driver {
             network: Arc::clone(&settings.network),
             payload: None,
         };
+        self.tell_ignored(model.ignored(&request), &request.model).await;
         let mut payload = model.payload(&request).map_err(Unanswered::Failed)?;
         if let Some(hook) = &hooks.on_payload {
             // A model that writes no request of its own is shown what it is asked.
@@ -71,6 +72,7 @@ impl Driver {
         request.payload = written.map(Arc::from);
         Ok((model, request))
     }
+
     /// Tells what was repaired, once in a run.
     async fn tell_repairs(&mut self, repairs: Vec<Repair>, fit: &Fit) {
         let new: Vec<Repair> = repairs.into_iter().filter(|repair| !self.repaired.contains(repair)).collect();
@@ -86,5 +88,19 @@ impl Driver {
         let data = Box::new(json!({ "repairs": new }));
         self.repaired.extend(new);
         self.emit(EventData::Diagnostic { code: "transcript_repaired".into(), message, data }).await;
+    }
+
+    /// Tells which options a model is asked without, each once in a run.
+    async fn tell_ignored(&mut self, ignored: Vec<IgnoredOption>, model: &str) {
+        for IgnoredOption { option, why } in ignored {
+            let told = (model.to_owned(), option);
+            if self.ignored.contains(&told) {
+                continue;
+            }
+            self.ignored.push(told);
+            let message = format!("{model} is asked without {option}: {why}");
+            let data = Box::new(json!({ "option": option }));
+            self.emit(EventData::Diagnostic { code: "option_ignored".into(), message, data }).await;
+        }
     }
 }

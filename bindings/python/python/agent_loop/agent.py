@@ -37,7 +37,8 @@ class Agent:
     - `messages`: the conversation so far, as messages or dicts
     - `tools`: what it may call; see `tool`
     - `thinking_level`: `off` (default), `minimal`, `low`, `medium`, `high` or `xhigh`; `thinking_budgets`: tokens by level
-    - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: passed on; 0 is a value
+    - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: passed on; 0 is a value. What a model does not take, it is asked
+      without, which a `diagnostic` with the code `option_ignored` tells
     - `tool_choice`: `auto`, `none`, `required` or `{"tool": name}`
     - `cache_retention`: `short` (default), `long` or `none`: how long the provider is asked to keep what it has read
 

@@ -67,6 +67,8 @@ class ModelSpec(_Named, total=False):
 
     label: str | None
     """What people call it."""
+    base_model: str | None
+    """Which of `models()` it is, where `id` is a name of one's own (a deployment on Azure, an alias): `openai/gpt-5`."""
     protocol: Literal["anthropic", "openai_responses", "openai_chat", "gemini", "relay"] | None
     """The wire format, where the provider's own is not meant."""
     base_url: str | None

@@ -2,15 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, cache, schema};
+use super::super::{GO_ON, Target, cache, schema};
 use super::thinking::Thinking;
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
 use crate::model::{ModelRequest, ToolChoice, ToolDescription};
 use crate::provider::known::Place;
-
-/// What the user says where the API demands that the user says something: first, and at all.
-const OPENING: &str = "Continue.";
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let options = &request.options;
@@ -41,7 +38,8 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     marker.into_iter().for_each(|marker| mark(&mut messages, marker));
     body.insert("messages".into(), messages.into_iter().map(Turn::json).collect());
     // Forcing a tool is refused beside thinking: the model then chooses, of the one tool if it was to be that one.
-    let forced = options.tool_choice.as_ref().filter(|_| thinking.is_on());
+    let free = thinking.is_on() || !target.quirks.forced_tools;
+    let forced = options.tool_choice.as_ref().filter(|_| free);
     let offered = |tool: &&ToolDescription| !matches!(forced, Some(ToolChoice::Tool(name)) if *name != tool.name);
     let mut tools: Vec<Value> = request.tools.iter().filter(offered).map(tool).collect();
     if !tools.is_empty() {
@@ -50,7 +48,7 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
         }
         body.insert("tools".into(), tools.into());
         if let Some(choice) = &options.tool_choice {
-            body.insert("tool_choice".into(), tool_choice(choice, thinking.is_on()));
+            body.insert("tool_choice".into(), tool_choice(choice, free));
         }
     }
     if !options.stop_sequences.is_empty() {
@@ -65,10 +63,10 @@ pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Va
     body
 }
 
-fn tool_choice(choice: &ToolChoice, thinking: bool) -> Value {
+fn tool_choice(choice: &ToolChoice, free: bool) -> Value {
     match choice {
         ToolChoice::None => json!({ "type": "none" }),
-        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) if thinking => json!({ "type": "auto" }),
+        ToolChoice::Required | ToolChoice::Tool(_) if free => json!({ "type": "auto" }),
         ToolChoice::Auto => json!({ "type": "auto" }),
         ToolChoice::Required => json!({ "type": "any" }),
         ToolChoice::Tool(name) => json!({ "type": "tool", "name": name }),
@@ -133,8 +131,9 @@ fn messages(request: &ModelRequest, target: Target<'_>) -> Vec<Turn> {
         }
     }
     add("user", images);
+    // The API demands that the user speaks at all, and first.
     if turns.first().is_none_or(|first| first.role != "user") {
-        turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": OPENING })] });
+        turns.insert(0, Turn { role: "user", content: vec![json!({ "type": "text", "text": GO_ON })] });
     }
     turns
 }

@@ -273,6 +273,22 @@ fn a_tool_that_cannot_be_forced_beside_thinking_is_the_only_one_offered() {
     assert_eq!(body(json!("none")).0, json!({ "type": "none" }));
 }
 
+/// <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>
+#[test]
+fn no_tool_is_forced_on_models_that_refuse_it_while_nobody_asks_them_to_think() {
+    let choice = |model: &str| {
+        let body = with_options(json!(format!("anthropic/{model}")), ThinkingLevel::Off, json!({ "tool_choice": "required" }));
+        (body["tool_choice"]["type"].clone(), body["thinking"]["type"].clone())
+    };
+    for refuses in ["claude-opus-5-5", "claude-fable-5-1", "claude-opus-6"] {
+        assert_eq!(choice(refuses), (json!("auto"), json!(null)), "{refuses}");
+    }
+    for takes in ["claude-fable-5", "claude-opus-4-8", "claude-haiku-4-5-20251001"] {
+        assert_eq!(choice(takes), (json!("any"), json!(null)), "{takes}");
+    }
+    assert_eq!(choice("claude-opus-5"), (json!("any"), json!("disabled")), "thinks unless it is told not to");
+}
+
 #[test]
 fn results_of_a_turn_are_one_user_message_with_what_follows() {
     let sent = messages(json!([

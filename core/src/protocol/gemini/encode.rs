@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, schema};
+use super::super::{GO_ON, Target, schema};
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
@@ -11,9 +11,6 @@ use crate::provider::quirks::{CallIds, ThinkingStyle};
 /// What stands for a signature where the model demands one and there is none, for example after a change of models:
 /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
-/// What the user says where the API wants the user to speak and nobody did.
-const NOTHING: &str = ".";
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let mut body = Map::new();
@@ -67,9 +64,9 @@ fn generation_config(request: &ModelRequest, target: Target<'_>) -> Map<String, 
     match target.quirks.thinking {
         ThinkingStyle::None => return config,
         ThinkingStyle::Level => {
-            thinking.insert("thinkingLevel".into(), level(request.thinking_level, &target.spec.id).into());
+            thinking.insert("thinkingLevel".into(), level(request.thinking_level, target.spec.known_id()).into());
         }
-        _ => thinking.extend(budget(request, &target.spec.id).map(|tokens| ("thinkingBudget".to_owned(), tokens.into()))),
+        _ => thinking.extend(budget(request, target.spec.known_id()).map(|tokens| ("thinkingBudget".to_owned(), tokens.into()))),
     }
     if !thinking.is_empty() {
         config.insert("thinkingConfig".into(), Value::Object(thinking));
@@ -136,7 +133,7 @@ fn contents(request: &ModelRequest, target: Target<'_>) -> Vec<Value> {
         out.push(("user", images));
     }
     if out.first().is_none_or(|(role, _)| *role != "user") {
-        out.insert(0, ("user", vec![json!({ "text": NOTHING })]));
+        out.insert(0, ("user", vec![json!({ "text": GO_ON })]));
     }
     out.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
 }

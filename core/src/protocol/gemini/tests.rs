@@ -72,7 +72,7 @@ fn the_whole_request() {
 #[test]
 fn what_is_not_set_is_not_sent() {
     let plain = Trial::new(json!("google/gemma-3")).encode(&ModelRequest::default());
-    assert_eq!(plain, json!({ "contents": [user(".")] }), "nothing but a word of the user, which the API wants");
+    assert_eq!(plain, json!({ "contents": [user("Continue.")] }), "nothing but a word of the user, which the API wants");
     let options = ModelOptions { tool_choice: serde_json::from_value(json!("auto")).unwrap(), ..ModelOptions::default() };
     let body = Trial::of_protocol("gemini").body(json!([]), options, Vec::new());
     assert_eq!(body["toolConfig"], Value::Null, "no choice without tools");
@@ -281,10 +281,10 @@ fn each_request_of_a_long_run_extends_the_one_before() {
 
 #[test]
 fn contents_begin_with_the_user_and_alternate() {
-    assert_eq!(contents(old(), json!([])), json!([user(".")]));
+    assert_eq!(contents(old(), json!([])), json!([user("Continue.")]));
     let said = |text: &str| json!({ "role": "assistant", "content": text });
     let sent = contents(old(), json!([said("a"), said("b"), { "role": "user", "content": "c" }]));
-    assert_eq!(sent, json!([user("."), { "role": "model", "parts": [{ "text": "a" }, { "text": "b" }] }, user("c")]));
+    assert_eq!(sent, json!([user("Continue."), { "role": "model", "parts": [{ "text": "a" }, { "text": "b" }] }, user("c")]));
 }
 
 /// A chunk with these parts.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, cache, schema};
+use super::super::{GO_ON, Target, cache, schema};
 use super::reasoning;
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
@@ -138,9 +138,6 @@ fn messages(request: &ModelRequest, quirks: &Quirks) -> Vec<Value> {
     }
     out
 }
-
-/// What the user says where somebody has to and nobody did.
-const GO_ON: &str = "Continue.";
 
 fn follow(out: &mut Vec<Value>, images: Vec<Value>, quirks: &Quirks) {
     if !images.is_empty() {

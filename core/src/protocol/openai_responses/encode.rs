@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Target, cache, schema};
+use super::super::{GO_ON, Target, cache, schema};
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
@@ -19,9 +19,6 @@ const LEAST_OUTPUT: u64 = 16;
 
 /// The longest id of an item that is taken, in characters.
 const LONGEST_ID: usize = 64;
-
-/// What is asked when nobody has said anything: an empty input is refused.
-const NOTHING_SAID: &str = "Begin.";
 
 pub(super) fn body(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
     let quirks = target.quirks;
@@ -109,8 +106,9 @@ fn input(request: &ModelRequest, quirks: &Quirks) -> Vec<Value> {
     if !images.is_empty() {
         items.push(user_item(images));
     }
+    // An empty input is refused.
     if items.is_empty() {
-        items.push(user_item(vec![text_part(NOTHING_SAID)]));
+        items.push(user_item(vec![text_part(GO_ON)]));
     }
     let role = match quirks.system_role {
         SystemRole::System => "system",

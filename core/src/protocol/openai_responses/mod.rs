@@ -4,8 +4,8 @@
 //! Without the server's memory: `store` is false, nothing refers to an earlier response, and the whole conversation goes out
 //! each time, items of the model with their ids and reasoning encrypted.
 //!
-//! What the format has no place for is not sent: stop sequences (OpenAI refuses a field it does not know), and whether a tool's
-//! result is an error (its text says so).
+//! What the format has no place for is not sent: stop sequences (OpenAI refuses a field it does not know; a run is told), and
+//! whether a tool's result is an error (its text says so).
 
 mod decode;
 mod encode;

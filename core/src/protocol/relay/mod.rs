@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use super::{Decoder, Protocol, Target};
 use crate::model::ModelRequest;
-use crate::provider::quirks::Quirks;
+use crate::provider::quirks::{Quirks, ThinkingStyle};
 
 #[derive(Debug)]
 pub(super) struct Relay;
@@ -34,7 +34,8 @@ impl Protocol for Relay {
     }
 
     fn quirks(&self) -> Quirks {
-        Quirks::PLAIN
+        // The level is passed on as it is.
+        Quirks { thinking: ThinkingStyle::None, ..Quirks::PLAIN }
     }
 
     fn path(&self, _model: &str) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{AZURE, LOCATION, PROJECT, found};
+use super::{AZURE, LOCATION, PROJECT, error, found};
 use crate::provider::{ModelSpec, Served, catalogue, models};
 
 #[test]
@@ -58,6 +58,70 @@ fn at_another_address_the_limits_hold_and_the_prices_do_not() {
     let company = found(json!({ "provider": "company", "id": "gpt-5", "base_url": "https://api.openai.com" }), &[]).spec;
     assert!(company.cost.is_some());
     assert!(found(json!("azure-openai/gpt-5"), &[AZURE]).spec.cost.is_some());
+}
+
+#[test]
+fn a_deployment_of_any_name_is_the_model_that_it_is_based_on() {
+    let deployment =
+        |base: &str| found(json!({ "provider": "azure-openai", "id": "my-deployment", "base_model": base }), &[AZURE]);
+    let named = found(json!("azure-openai/gpt-5"), &[AZURE]);
+    let unknown = found(json!("azure-openai/my-deployment"), &[AZURE]);
+    assert_ne!(unknown.served.quirks, named.served.quirks, "or there is nothing to mend");
+    // In its own words, as a name, or by the vendor's name for it.
+    for base in ["gpt-5", "azure-openai/gpt-5", "openai/gpt-5", "gpt-5-2025-08-07"] {
+        let own = deployment(base);
+        assert_eq!(own.served.quirks, named.served.quirks, "{base}");
+        assert_eq!(own.url, unknown.url, "{base}");
+        assert!(own.spec.cost.is_some(), "{base}");
+        let as_named = ModelSpec { id: "gpt-5".into(), base_model: None, ..own.spec };
+        assert_eq!(as_named, named.spec, "{base}");
+    }
+    let own =
+        json!({ "provider": "azure-openai", "id": "d", "base_model": "gpt-5", "context_window": 7, "cost": { "input": 1.0 } });
+    let own = found(own, &[AZURE]).spec;
+    assert_eq!((own.context_window, own.cost.unwrap().output), (Some(7), 0.0), "what the user says wins");
+}
+
+#[test]
+fn behind_a_name_of_one_s_own_what_the_model_can_do_is_known_and_what_it_costs_is_not() {
+    let at = |provider: &str, protocol: &str, base: &str| {
+        let spec = json!({
+            "provider": provider, "id": "our-model", "protocol": protocol, "base_url": "https://llm.company.example", "base_model": base,
+        });
+        found(spec, &[])
+    };
+    let entry = catalogue::find("anthropic", "claude-opus-4-7").unwrap();
+    // In the vendor's own format, what is true of the model holds wherever it is spoken.
+    for provider in ["company", "anthropic", "openai-compatible"] {
+        let claude = at(provider, "anthropic", "anthropic/claude-opus-4-7");
+        assert_eq!(claude.spec.context_window, entry.context_window, "{provider}");
+        assert_eq!((claude.spec.cost, claude.spec.id.as_str()), (None, "our-model"), "{provider}");
+        assert_eq!((claude.quirk("thinking"), claude.quirk("temperature")), (json!("adaptive"), json!(false)), "{provider}");
+    }
+    // In a format that many speak, only what the model can do: how its own server is asked is not how this one is.
+    let kimi = at("company", "openai_chat", "moonshot/kimi-k3");
+    let plain = found(json!({ "provider": "company", "id": "m", "base_url": "http://h" }), &[]);
+    assert_eq!(kimi.served.quirks, plain.served.quirks);
+    assert!(kimi.spec.context_window.is_some() && kimi.spec.cost.is_none());
+    let no_thinker = at("vllm", "openai_chat", "openai/gpt-4o");
+    assert_eq!(no_thinker.quirk("thinking"), "none");
+    // What was tuned at its vendor has another price.
+    let tuned = found(json!({ "provider": "openai", "id": "ft:gpt-4.1:us::1", "base_model": "gpt-4.1" }), &[]);
+    assert!(tuned.spec.context_window.is_some() && tuned.spec.cost.is_none());
+    assert_eq!(tuned.quirk("long_cache"), true);
+}
+
+#[test]
+fn a_base_model_that_is_not_known_is_refused() {
+    for base in ["gpt-55", "openai/gpt-55", "opnai/gpt-5", "", "company/x"] {
+        assert_eq!(
+            error(json!({ "provider": "groq", "id": "m", "base_model": base })),
+            format!(
+                "model \"groq/m\": base_model {base:?}: the catalogue has no such model; give the name of one that it lists, for \
+                 example \"openai/gpt-5\""
+            )
+        );
+    }
 }
 
 #[test]

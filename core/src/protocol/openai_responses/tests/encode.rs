@@ -114,7 +114,7 @@ fn thinking_is_asked_for_by_effort() {
     assert_eq!(reasoning(json!({ "thinking_off": true }), ThinkingLevel::Off), Some(json!({ "effort": "none" })));
     let nested = reasoning(json!({ "thinking": "nested_effort" }), ThinkingLevel::Low);
     assert_eq!(nested, Some(json!({ "effort": "low", "summary": "auto" })), "OpenRouter's word for Chat is the same here");
-    assert_eq!(reasoning(json!({ "thinking": "template", "thinking_off": true }), ThinkingLevel::Low), None);
+    assert_eq!(reasoning(json!({ "thinking": "none", "thinking_off": true }), ThinkingLevel::Low), None);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn tool_choice_has_words_and_is_only_sent_with_tools() {
 
 #[test]
 fn an_empty_conversation_gets_a_user_message() {
-    let expected = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Begin." }] });
+    let expected = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Continue." }] });
     assert_eq!(input(json!([])), json!([expected]));
     let request = ModelRequest { system_prompt: "be kind".into(), ..ModelRequest::default() };
     assert_eq!(trial().encode(&request)["input"][1], expected, "instructions alone are no input");
@@ -314,7 +314,7 @@ fn what_servers_did_goes_back_and_calls_that_nobody_answered_do_not() {
     let shell = json!({ "type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": { "commands": ["ls"] } });
     let output = json!({ "type": "shell_call_output", "call_id": "call_1", "output": [] });
     assert_eq!(sent(&[shell.clone(), output.clone()]), json!([shell, output]));
-    let nothing = json!([{ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Begin." }] }]);
+    let nothing = json!([{ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Continue." }] }]);
     assert_eq!(sent(&[shell]), nothing, "the API refuses the request for it");
 }
 

@@ -1,0 +1,238 @@
+//! What is told of options, and that it is what the encoders do.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::trial::Trial;
+use crate::message::Message;
+use crate::model::{ModelRequest, ThinkingLevel, ToolDescription};
+
+fn tool(name: &str) -> ToolDescription {
+    ToolDescription { name: name.into(), description: "A tool.".into(), parameters: json!({ "type": "object" }) }
+}
+
+/// A request with a prompt and two tools, unless `options` has its `tools`; of `options`, `thinking_level` is its own.
+fn request(mut options: Value) -> ModelRequest {
+    let fields = options.as_object_mut().unwrap();
+    let level = fields.remove("thinking_level").unwrap_or(json!("off"));
+    let tools = match fields.remove("tools") {
+        Some(tools) => tools.as_array().unwrap().iter().map(|name| tool(name.as_str().unwrap())).collect(),
+        None => vec![tool("t"), tool("u")],
+    };
+    ModelRequest {
+        system_prompt: "Be brief.".into(),
+        messages: vec![Arc::new(Message::user("go", 0))],
+        tools: Arc::new(tools),
+        thinking_level: serde_json::from_value(level).unwrap(),
+        options: serde_json::from_value(options).unwrap(),
+        ..ModelRequest::default()
+    }
+}
+
+fn told(spec: Value, options: Value) -> Vec<(&'static str, String)> {
+    let ignored = Trial::new(spec).ignored(&request(options));
+    ignored.into_iter().map(|ignored| (ignored.option, ignored.why)).collect()
+}
+
+/// A model in a format, at an address of one's own.
+fn own(protocol: &str, quirks: Value) -> Value {
+    json!({ "provider": "p", "id": "m", "protocol": protocol, "base_url": "http://h", "quirks": quirks })
+}
+
+#[test]
+fn an_option_that_a_model_does_not_take_is_told_with_the_reason_and_what_to_do() {
+    let all = json!({
+        "temperature": 0, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "cache_retention": "long",
+        "thinking_level": "high",
+    });
+    let kept = "it cannot be asked to keep for longer what it has read; leave it \"short\"";
+    let expected = [
+        (
+            json!("anthropic/claude-haiku-4-5"),
+            vec![
+                ("temperature", "it takes none while it thinks; leave it out, or set thinking_level to \"off\""),
+                (
+                    "tool_choice",
+                    "no tool can be forced while it thinks, so it decides itself; leave it out, or set thinking_level to \"off\"",
+                ),
+            ],
+        ),
+        (
+            json!("anthropic/claude-opus-5-5"),
+            vec![
+                ("temperature", "it takes none; leave it out"),
+                ("tool_choice", "no tool can be forced, so it decides itself; leave it out"),
+            ],
+        ),
+        (
+            json!({ "provider": "anthropic", "id": "claude-haiku-4-5", "max_output_tokens": 1500 }),
+            vec![(
+                "thinking_level",
+                "the tokens it may write leave no room for thinking; raise the model's max_output_tokens, or leave it \"off\"",
+            )],
+        ),
+        (
+            json!("openai/gpt-5"),
+            vec![
+                ("temperature", "it takes none; leave it out"),
+                (
+                    "stop_sequences",
+                    "the wire format openai_responses has no field for it; leave it out, or choose another format with the \
+                     model's protocol",
+                ),
+            ],
+        ),
+        (json!({ "provider": "openai", "id": "gpt-4.1", "protocol": "openai_chat", "thinking": "effort" }), vec![]),
+        (
+            json!("google/gemma-4"),
+            vec![
+                ("cache_retention", kept),
+                (
+                    "thinking_level",
+                    "as far as is known it does not think, or not on demand; leave it \"off\", or say in the model's thinking how \
+                     to ask",
+                ),
+            ],
+        ),
+        (json!("groq/openai/gpt-oss-20b"), vec![("cache_retention", kept)]),
+        (json!({ "provider": "relay", "id": "anthropic/claude-opus-5-5", "base_url": "http://h" }), vec![]),
+    ];
+    for (spec, expected) in expected {
+        let expected: Vec<_> = expected.into_iter().map(|(option, why)| (option, why.to_owned())).collect();
+        assert_eq!(told(spec.clone(), all.clone()), expected, "{spec}");
+    }
+    let no_tools = told(json!("groq/openai/gpt-oss-20b"), json!({ "tool_choice": "required", "tools": [] }));
+    assert_eq!(no_tools, [("tool_choice", "there are no tools; leave it out".to_owned())]);
+}
+
+#[test]
+fn defaults_and_what_is_meant_softly_are_not_told() {
+    for spec in [json!("google/gemma-4"), json!("openai/gpt-4o"), json!("anthropic/claude-opus-5-5")] {
+        let soft = json!({
+            "thinking_level": "off", "cache_retention": "short", "session_id": "s", "max_tokens": 9, "tool_choice": "auto",
+            "thinking_budgets": { "low": 5000 }, "tools": [],
+        });
+        assert_eq!(told(spec.clone(), soft), [], "{spec}");
+        assert_eq!(told(spec.clone(), json!({ "cache_retention": "none", "tool_choice": "none" })), [], "{spec}");
+    }
+    // A level that the model has no word for is asked for with the nearest one.
+    assert_eq!(told(json!("groq/qwen/qwen3.6-27b"), json!({ "thinking_level": "xhigh" })), []);
+}
+
+/// The request as it would be without asking for this.
+fn without(option: &str, mut options: Value) -> ModelRequest {
+    let only = options.pointer("/tool_choice/tool").cloned();
+    let fields = options.as_object_mut().unwrap();
+    if option == "tool_choice" {
+        fields.insert("tool_choice".into(), json!("auto"));
+        fields.extend(only.map(|name| ("tools".to_owned(), json!([name]))));
+    } else {
+        fields.remove(option);
+    }
+    request(options)
+}
+
+#[test]
+fn what_is_told_is_what_changes_nothing_in_the_whole_request_and_nothing_else() {
+    let named = [
+        "anthropic/claude-3-5-haiku",
+        "anthropic/claude-haiku-4-5",
+        "anthropic/claude-opus-4-7",
+        "anthropic/claude-opus-5",
+        "anthropic/claude-fable-5-1",
+        "openai/gpt-4o",
+        "openai/gpt-4.1",
+        "openai/gpt-5",
+        "openai/gpt-5.6-sol",
+        "google/gemini-2.0-flash",
+        "google/gemini-2.5-pro",
+        "google/gemini-3.5-flash",
+        "openrouter/anthropic/claude-opus-5",
+        "openrouter/z-ai/glm-5",
+        "deepseek/deepseek-v4-pro",
+        "mistral/mistral-small-latest",
+        "mistral/magistral-small",
+        "xai/grok-4-fast",
+        "together/moonshotai/Kimi-K3",
+        "moonshot/kimi-k2.6",
+        "groq/qwen/qwen3.6-27b",
+        "ollama/qwen3",
+        "vllm/m",
+        "minimax/MiniMax-M3",
+    ]
+    .map(Value::from);
+    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"];
+    let quirks = [
+        json!({}),
+        json!({ "temperature": false, "thinking": "none", "forced_tools": false }),
+        json!({ "cache_markers": true, "long_cache": true, "thinking_off": true }),
+        json!({ "cache_key": true, "long_cache": true, "efforts": [] }),
+    ];
+    let own = protocols.iter().flat_map(|protocol| quirks.iter().map(|quirks| own(protocol, quirks.clone())));
+    let (mut ignored, mut sent) = (0, 0);
+    for spec in named.into_iter().chain(own) {
+        let trial = Trial::new(spec.clone());
+        for level in ["off", "low", "xhigh"] {
+            for choice in [json!("required"), json!({ "tool": "u" })] {
+                let options = json!({
+                    "temperature": 0.5, "stop_sequences": ["END"], "tool_choice": choice, "cache_retention": "long",
+                    "thinking_level": level,
+                });
+                let told = trial.ignored(&request(options.clone()));
+                for option in options.as_object().unwrap().keys() {
+                    let same = trial.encode(&request(options.clone())) == trial.encode(&without(option, options.clone()));
+                    // Nobody is told that what was not asked for is not done.
+                    let expected = same && (option != "thinking_level" || level != "off");
+                    assert_eq!(told.iter().any(|told| told.option == option), expected, "{spec}: {option} with {options}");
+                    *(if expected { &mut ignored } else { &mut sent }) += 1;
+                }
+            }
+        }
+    }
+    assert!(ignored > 100 && sent > 400, "{ignored} ignored, {sent} sent");
+}
+
+/// Of the styles that a format is said to take, each makes a difference.
+#[test]
+fn every_way_of_thinking_that_a_format_takes_is_one_in_which_it_asks() {
+    let styles = [
+        "budget",
+        "adaptive",
+        "level",
+        "effort",
+        "nested_effort",
+        "nested_switch",
+        "type",
+        "enable_thinking",
+        "template",
+        "prompt_mode",
+    ];
+    let mut taken = Vec::new();
+    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"] {
+        for style in styles {
+            let spec = own(protocol, json!({ "thinking": style }));
+            if let Some(trial) = Trial::try_new(spec) {
+                assert_eq!(trial.ignored(&request(json!({ "thinking_level": "high" }))), [], "{style} in {protocol}");
+                taken.push((protocol, style));
+            }
+        }
+    }
+    let of = |protocol: &str| taken.iter().filter(|(name, _)| *name == protocol).count();
+    assert_eq!(["anthropic", "openai_chat", "openai_responses", "gemini", "relay"].map(of), [2, 7, 2, 2, 0], "{taken:?}");
+}
+
+#[test]
+fn a_turn_that_goes_on_without_thinking_is_not_a_model_that_does_not_think() {
+    let mut request = request(json!({ "thinking_level": "high" }));
+    let begun = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": [{ "type": "tool_call", "id": "c", "name": "t", "arguments": {} }] },
+        { "role": "tool_result", "tool_call_id": "c", "tool_name": "t", "content": "1" },
+    ]);
+    request.messages = serde_json::from_value(begun).unwrap();
+    let trial = Trial::new(json!("anthropic/claude-haiku-4-5"));
+    assert_eq!(trial.encode(&request).get("thinking"), None);
+    assert_eq!(trial.ignored(&request), []);
+    assert_eq!(request.thinking_level, ThinkingLevel::High);
+}
