@@ -24,9 +24,10 @@ pub(super) enum Said<'a> {
 
 /// Reads such a chunk; `None` for every other, which is one with a `responseId`, too, while that is not known.
 pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
-    let (mut said, mut counts, mut parts) = (None, None, 0);
+    let (mut said, mut counts, mut candidates, mut parts) = (None, None, 0, 0);
     Scan::whole(chunk, |scan, name| match name {
         "candidates" => scan.list(|scan| {
+            candidates += 1;
             scan.object(|scan, name| match name {
                 "index" => (scan.natural()? == 0).then_some(()),
                 "content" => scan.object(|scan, name| match name {
@@ -49,7 +50,7 @@ pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
         "responseId" if !id_known => scan.null(),
         _ => scan.skip(),
     })?;
-    said.filter(|_| parts == 1).map(|said| Piece { said, counts })
+    said.filter(|_| candidates == 1 && parts == 1).map(|said| Piece { said, counts })
 }
 
 fn part<'a>(scan: &mut Scan<'a>) -> Option<Said<'a>> {

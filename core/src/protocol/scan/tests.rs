@@ -215,8 +215,6 @@ fn streams() -> impl Strategy<Value = (&'static str, Vec<String>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
-
     #[test]
     fn a_frame_says_the_same_read_quickly_and_in_general((protocol, frames) in streams()) {
         let trial = Trial::of_protocol(protocol);
