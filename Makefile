@@ -11,6 +11,9 @@ VENV = target/python-venv
 # Cargo's own name for the folder `dev` builds into is debug; ours have theirs.
 export PROFILE
 
+# What is built together shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
+WITH = -p agent-loop-unify
+
 # All tests but the stories, which are a suite of their own.
 NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations
 
@@ -37,14 +40,14 @@ demo: $(addprefix build-,$(FACES)) $(if $(MODEL),,mock)
 # ---- the faces --------------------------------------------------------------------------------------------------------------
 
 build-rust:
-	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-examples
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-examples $(WITH)
 
 mock:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock
 
 # The C library as it is installed, in a place of its own: the examples build against that, as a user's program does.
 stage:
-	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
 build-c: $(addprefix target/examples/c/,hello weather calculator abort steer)
@@ -76,7 +79,7 @@ install:
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop --doc" \
-	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi" \
+	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi $(WITH)" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
 	  "node=cd bindings/node && npm test" \

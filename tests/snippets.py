@@ -145,6 +145,8 @@ publish = false
 
 [dependencies]
 agent-loop = {{ path = "{core}" }}
+# Built once for this and for the tests.
+agent-loop-unify = {{ path = "{unify}" }}
 {dependencies}
 
 {profiles}
@@ -158,7 +160,9 @@ opt-level = 0
         workspace = (ROOT / "Cargo.toml").read_text()
         named = [re.search(rf"^{name} = .*$", workspace, re.M)[0] for name in ("serde_json", "tokio")]
         profiles = re.search(r"^\[profile\.ci\].*", workspace, re.M | re.S)[0]
-        manifest = self.MANIFEST.format(core=ROOT / "core", dependencies="\n".join(named), profiles=profiles)
+        manifest = self.MANIFEST.format(
+            core=ROOT / "core", unify=ROOT / "tests/unify", dependencies="\n".join(named), profiles=profiles
+        )
         (crate / "Cargo.toml").write_text(manifest)
         shutil.copy(ROOT / "Cargo.lock", crate)
         features = [feature for feature in features if "rust" in feature.snippets]
