@@ -11,8 +11,8 @@ VENV = target/python-venv
 # Cargo's own name for the folder `dev` builds into is debug; ours have theirs.
 export PROFILE
 
-# What is built together shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
-WITH = -p agent-loop-unify
+# What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
+WITH = -p agent-loop -p agent-loop-unify
 
 # All tests but the stories, which are a suite of their own.
 NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations
@@ -43,7 +43,7 @@ build-rust:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-examples $(WITH)
 
 mock:
-	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock $(WITH)
 
 # The C library as it is installed, in a place of its own: the examples build against that, as a user's program does.
 stage:
@@ -79,7 +79,7 @@ install:
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop --doc" \
-	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi $(WITH)" \
+	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
 	  "node=cd bindings/node && npm test" \

@@ -111,7 +111,9 @@ def mock_server():
 
 
 def build_mock():
-    command = ["cargo", "build", "--quiet", "--profile", "ci", "-p", "agent-mock", "--message-format", "json-render-diagnostics"]
+    # With the library: the same features of what both are built from, so that `make mock` built it already.
+    packages = ["-p", "agent-mock", "-p", "agent-loop"]
+    command = ["cargo", "build", "--quiet", "--profile", "ci", *packages, "--message-format", "json-render-diagnostics"]
     try:
         built = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     except FileNotFoundError:
