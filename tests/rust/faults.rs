@@ -229,18 +229,27 @@ async fn garbage_from_some_byte_on() {
     assert_eq!(played.await, 200);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_overload_inside_of_the_stream() {
-    let played = everywhere(|format, number| async move {
-        // Behind the closing event there is nothing to fail any more.
+/// Errors of the service at all points before the closing event: behind it there is nothing to fail any more.
+async fn an_error_inside_of_the_stream(failure: Failure, kind: ErrorKind) -> usize {
+    everywhere(|format, number| async move {
         let last =
             (1..=wire::count(format)).take_while(|n| reached(format, &first_frames(format, *n)) < Reached::End).last().unwrap();
         let frames = last * number / (POINTS - 1);
         let got = reached(format, &first_frames(format, frames));
-        let course = Course::new(format, turn().error_after(frames), got, json!({}));
-        ends_as_it_must(&course, format, got, ErrorKind::Overloaded, &format!("{format}: error after {frames} frames")).await;
-    });
-    assert_eq!(played.await, 200);
+        let course = Course::new(format, turn().error_after(frames).failure(failure), got, json!({}));
+        ends_as_it_must(&course, format, got, kind, &format!("{format}: {failure:?} after {frames} frames")).await;
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_overload_inside_of_the_stream() {
+    assert_eq!(an_error_inside_of_the_stream(Failure::Overloaded, ErrorKind::Overloaded).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_inside_of_the_stream() {
+    assert_eq!(an_error_inside_of_the_stream(Failure::RateLimited, ErrorKind::RateLimited).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -33,6 +33,8 @@ pub struct Answer {
     pub(crate) chunk: Option<Chunk>,
     pub(crate) encoding: Option<Encoding>,
     pub(crate) error_after: Option<usize>,
+    /// The error of `error_after`.
+    pub(crate) failure: Option<Failure>,
     pub(crate) garble_after: Option<usize>,
     pub(crate) cut_after: Option<usize>,
     pub(crate) delay_ms: u64,
@@ -174,6 +176,12 @@ impl Answer {
     /// Breaks a message off after so many events with the service's overload error, inside of the stream that began with 200.
     pub fn error_after(mut self, frames: usize) -> Answer {
         self.error_after = Some(frames);
+        self
+    }
+
+    /// Another error for [`error_after`](Answer::error_after) than the overload.
+    pub fn failure(mut self, failure: Failure) -> Answer {
+        self.failure = Some(failure);
         self
     }
 

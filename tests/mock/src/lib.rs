@@ -60,6 +60,7 @@
 //! | `chunk` | `"whole"`, `"frame"` (an HTTP chunk per SSE frame) or a number of bytes; a message goes by frames, all else whole |
 //! | `encoding` | `"gzip"`: compressed; what follows counts the compressed bytes |
 //! | `error_after` | after so many frames of a message the service's overload error, inside of the 200 stream |
+//! | `failure` | another error for `error_after`, say `rate_limited` |
 //! | `garble_after` | from so many bytes of the body on garbage in frames, neither JSON nor UTF-8 |
 //! | `cut_after` | after so many bytes of the body the connection is dropped |
 //! | `delay_ms`, `frame_delay_ms` | wait before the head; between two chunks |

@@ -17,6 +17,7 @@ use hyper::{Response, StatusCode};
 use tokio::time::Sleep;
 
 use crate::answer::Encoding;
+use crate::failure::Failure;
 use crate::speak::{self, Asked};
 use crate::wire::Flushes;
 use crate::{Answer, Body, Chunk};
@@ -112,6 +113,9 @@ struct Rendered {
 fn render(answer: &Answer, asked: &Asked) -> Result<Rendered, String> {
     const EVENTS: &str = "text/event-stream";
     const JSON: &str = "application/json";
+    if answer.failure.is_some() && answer.error_after.is_none() {
+        return Err("failure is the error of error_after, which is not set; for a refusal set the body to {\"error\": …}".into());
+    }
     if answer.error_after.is_some() && !matches!(answer.body, Body::Message(_)) {
         return Err("error_after counts the events of a message; this body is none".into());
     }
@@ -135,7 +139,11 @@ fn render(answer: &Answer, asked: &Asked) -> Result<Rendered, String> {
             (bytes, content_type)
         }
         Body::Message(speech) => {
-            let frames = speak::frames(speech, asked, answer.error_after)?;
+            let frames = speak::frames(
+                speech,
+                asked,
+                answer.error_after.map(|after| (after, answer.failure.unwrap_or(Failure::Overloaded))),
+            )?;
             (speak::bytes(&frames, format).into_bytes(), EVENTS)
         }
         Body::Error(failure) => {

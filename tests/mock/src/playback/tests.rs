@@ -52,6 +52,10 @@ fn a_mistake_is_named_with_its_remedy() {
         (Answer::text("x").chunk(Chunk::Bytes(0)), "chunk 0 would never send anything; use at least 1"),
         (Answer::text("four").cut_after(5), "cut_after 5: the body has only 4 bytes; use at most that"),
         (Answer::text("four").garble_after(5), "garble_after 5: the body has only 4 bytes; use at most that"),
+        (
+            Answer::text("x").failure(Failure::Server),
+            "failure is the error of error_after, which is not set; for a refusal set the body to {\"error\": …}",
+        ),
         (Answer::text("x").error_after(0), "error_after counts the events of a message; this body is none"),
         (Answer::error(Failure::Server).error_after(0), "error_after counts the events of a message; this body is none"),
         (

@@ -38,21 +38,21 @@ impl Asked {
 /// A made-up signature or encrypted reasoning: valid base64, of no meaning.
 const SIGNATURE: &str = "bW9jay1zaWduYXR1cmU=";
 
-/// The events of a message; with `error_after`, only so many of them and then the service's overload error.
-pub(crate) fn frames(speech: &Speech, asked: &Asked, error_after: Option<usize>) -> Result<Vec<Frame>, String> {
+/// The events of a message; with `error_after`, only so many of them and then this error of the service.
+pub(crate) fn frames(speech: &Speech, asked: &Asked, error_after: Option<(usize, Failure)>) -> Result<Vec<Frame>, String> {
     let mut frames = match asked.route.format {
         Format::Anthropic => anthropic::frames(speech, asked),
         Format::Chat => chat::frames(speech, asked),
         Format::Responses => responses::frames(speech, asked),
         Format::Gemini => gemini::frames(speech, asked),
     };
-    let Some(count) = error_after else { return Ok(frames) };
+    let Some((count, failure)) = error_after else { return Ok(frames) };
     if count > frames.len() {
         let (has, format) = (frames.len(), asked.route.format);
         return Err(format!("error_after {count}: the message has only {has} frames in the format {format}; use at most that"));
     }
     frames.truncate(count);
-    let complaint = Failure::Overloaded.complaint(&asked.route, &asked.model);
+    let complaint = failure.complaint(&asked.route, &asked.model);
     frames.extend(match asked.route.format {
         Format::Anthropic => anthropic::error(&complaint),
         Format::Chat => chat::error(&complaint),

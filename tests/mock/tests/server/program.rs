@@ -123,7 +123,7 @@ fn a_bad_script_says_where_and_what() {
             "unknown",
             "{\"answers\": [\n  {\"staus\": 200}\n]}",
             "not a script: unknown field `staus`, expected one of `name`, `when`, `times`, `status`, `headers`, `body`, \
-             `chunk`, `encoding`, `error_after`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall`, `strict` at line 2 column 10",
+             `chunk`, `encoding`, `error_after`, `failure`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall`, `strict` at line 2 column 10",
         ),
         (
             "last",
