@@ -70,8 +70,10 @@ fn play(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "{}", mock.url())?;
     out.flush()?;
     // Not even read: a job in the background would be stopped for that.
-    while options.forever {
-        std::thread::park();
+    if options.forever {
+        loop {
+            std::thread::park();
+        }
     }
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     // Who closes it after asking meant it. Before that, it was likely never open: `agent-mock … &` in a shell script.
