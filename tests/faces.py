@@ -216,8 +216,7 @@ def documents(tally: Tally) -> None:
     program = str(ROOT / "target" / PROFILE / "agent-mock")
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
-        (folder / "node_modules").mkdir()
-        (folder / "node_modules" / "agent-loop").symlink_to(ROOT / "bindings" / "node")
+        (folder / "node_modules").symlink_to(ROOT / "examples" / "node" / "node_modules")
         for number, script in enumerate(blocks(tests, "json"), 1):
             (folder / f"{number}.json").write_text(script)
             played = subprocess.run([program, f"{number}.json"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
