@@ -11,6 +11,7 @@ if [ $# -lt 1 ]; then
     exit 2
 fi
 prefix=${DESTDIR:-}$1
+place=$1
 target=${2:-$root/target/release}
 
 version=$(sed -n 's/^#define AGENT_VERSION "\(.*\)"$/\1/p' "$root/include/agent.h")
@@ -44,3 +45,26 @@ esac
 install -m 755 "$built" "$prefix/lib/$full"
 ln -sf "$full" "$prefix/lib/$soname"
 ln -sf "$soname" "$prefix/lib/$link"
+
+# Our own builds stage it in the tree, and know where.
+case $(cd "$prefix" && pwd) in "$root"/target/*) exit 0 ;; esac
+
+if [ -z "${DESTDIR:-}" ]; then
+    place=$(cd "$prefix" && pwd)
+fi
+echo "libagent $version is installed in ${DESTDIR:-}$place:"
+echo "  include/agent.h"
+echo "  lib/$full, with the links $soname and $link"
+echo "  lib/libagent.a"
+echo "  lib/pkgconfig/libagent.pc"
+echo "To build a program with it:"
+case $place in
+/usr | /usr/local)
+    echo "  cc program.c \$(pkg-config --cflags --libs libagent)"
+    echo "Where the loader does not find it, run ldconfig once, as root."
+    ;;
+*)
+    echo "  export PKG_CONFIG_PATH=$place/lib/pkgconfig"
+    echo "  cc program.c \$(pkg-config --cflags --libs libagent) -Wl,-rpath,$place/lib"
+    ;;
+esac

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROFILE = os.environ.get("PROFILE", "ci")
@@ -39,6 +40,8 @@ APIS = {
     "anthropic": ["anthropic/tiny"],
     "switch": ["anthropic/tiny", RESPONSES],
 }
+# What tests/llama/with_server.py says it has started.
+SERVERS = {"real": "llama.cpp's server", "recorded": "streams recorded from llama.cpp's server, which agent-mock plays"}
 TRANSCRIPT = """\
 User: What is 15 multiplied by 23?
 [turn 1]
@@ -80,13 +83,21 @@ def demo(faces: list[str], apis: list[str]) -> int:
     if not model and not server:
         print("faces.py: neither MODEL nor AGENT_LLAMA_URL is set; `make demo` starts a server and sets it", file=sys.stderr)
         return 2
-    worst = 0
+    good = []
     for face in faces:
         for api, target in [("", [model])] if model else [(api, at(server, api)) for api in apis]:
             print(f"==== {face}, {api + ': ' if api else ''}{' '.join(target)}", flush=True)
-            worst = max(worst, subprocess.run(program(face, "calculator", *target)).returncode)
+            command = program(face, "calculator", *target)
+            if model:  # which says what it likes, and may take its time
+                good.append(subprocess.run(command).returncode == 0)
+            else:
+                got = output(command)
+                good.append(got == TRANSCRIPT)
+                print(got, end="" if good[-1] else "[not as expected]\n")
             print(flush=True)
-    return worst
+    whom = model or SERVERS.get(os.environ.get("AGENT_LLAMA"), f"the server at {server}")
+    print(f"{sum(good)} of {len(good)} conversations {'went through' if model else 'as expected'}, with {whom}")
+    return 0 if all(good) else 1
 
 
 class Tally:
@@ -188,6 +199,41 @@ def examples(tally: Tally) -> None:
             tally.skip(f"the real {model}: {' and '.join(variables)} not set")
 
 
+def documents(tally: Tally) -> None:
+    """The README's programs are those of examples/, or run as they stand; so do the tests and scripts in the mock's README."""
+    readme = (ROOT / "README.md").read_text()
+    for name in ("python/weather.py", "node/weather.mjs"):
+        shown = (ROOT / "examples" / name).read_text().rstrip()
+        tally.equal(f"the README shows examples/{name}", shown if f"\n{shown}\n```" in readme else "", shown)
+    for name in ("rust/src/weather.rs", "c/weather.c", "zig/weather.zig"):
+        link = f"](examples/{name})" if (ROOT / "examples" / name).exists() else "the file"
+        tally.equal(f"the README links examples/{name}", link if link in readme else "", link)
+    python = PROGRAMS["python"][0]
+    [first, said] = [next(blocks(readme, kind)) for kind in ("python", "text")]
+    tally.equal("the README's first program prints what it says", output([python, "-c", first]), said)
+
+    tests = (ROOT / "tests" / "mock" / "README.md").read_text()
+    program = str(ROOT / "target" / PROFILE / "agent-mock")
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        (folder / "node_modules").symlink_to(ROOT / "examples" / "node" / "node_modules")
+        for number, script in enumerate(blocks(tests, "json"), 1):
+            (folder / f"{number}.json").write_text(script)
+            played = subprocess.run([program, f"{number}.json"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            tally.equal(f"the mock plays its README's script {number}", played.stderr if played.returncode else "", "")
+        (folder / "1.json").rename(folder / "talk.json")
+        for kind, command in [("python", [python, "-m", "pytest", "-q", "test_talk.py"]), ("js", ["node", "--test", "talk.test.mjs"])]:
+            (folder / command[-1]).write_text(next(blocks(tests, kind)))
+            environment = os.environ | {"AGENT_MOCK": program}
+            ran = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            tally.equal(f"the mock's README: {command[-1]} passes", ran.stdout if ran.returncode else "", "")
+
+
+def blocks(page: str, kind: str) -> Iterator[str]:
+    """The code of this kind on a page, in order."""
+    return (found[1] for found in re.finditer(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S))
+
+
 def test() -> int:
     tally = Tally()
     server = os.environ["AGENT_LLAMA_URL"]
@@ -198,6 +244,11 @@ def test() -> int:
                 tally.equal(f"{face} plays the conversation over {api} at {base.removeprefix(server) or '/'}", got, TRANSCRIPT)
     with mock("weather") as address:
         for face in PROGRAMS:
+            usage = output(program(face, "calculator", "--help")).partition("\n")[0]
+            tally.equal(f"{face} says how it is called", usage, "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]")
+            failed = subprocess.run(program(face, "weather", "nobody/tiny"), capture_output=True, text=True)
+            told = failed.stderr.removeprefix("invalid_argument: ").partition(";")[0]
+            tally.equal(f"{face} tells an error in one line", f"{failed.returncode} {told}", '1 model "nobody/tiny": unknown provider "nobody"')
             got = output(program(face, "weather", "openai/tiny", address))
             tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
         with relay("openai/tiny", address) as relayed:
@@ -205,10 +256,7 @@ def test() -> int:
             for face in PROGRAMS:
                 got = output(program(face, "weather", "relay/openai/tiny", relayed), environment)
                 tally.equal(f"{face} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
-    readme = (ROOT / "README.md").read_text()
-    for path in [ROOT / "examples" / "rust" / "src" / "weather.rs", *ROOT.glob("examples/[cpnz]*/weather.*")]:
-        shown = path.read_text().rstrip()
-        tally.equal(f"the README shows {path.relative_to(ROOT)}", shown if f"\n{shown}\n```" in readme else "", shown)
+    documents(tally)
     examples(tally)
     steer = (ROOT / "tests" / "c" / "steer.json").read_text()
     for face in PROGRAMS:

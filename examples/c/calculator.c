@@ -148,9 +148,10 @@ int main(int argc, char **argv)
     agent_error_t *error = NULL;
     bool ok = false;
 
-    if (!model) {
-        fputs("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n", stderr);
-        return 2;
+    if (!model || model[0] == '-') {
+        bool help = model && strcmp(model, "--help") == 0;
+        fputs("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n", help ? stdout : stderr);
+        return help ? 0 : 2;
     }
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
         || agent_new(runtime, model, AGENT_NTS, &agent, &error) < 0

@@ -65,6 +65,8 @@ function show(event) {
   }
 }
 
+const USAGE = 'usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]'
+
 const { asEvents, model, baseUrl, secondModel } = readArguments()
 try {
   const agent = new Agent({
@@ -83,7 +85,11 @@ try {
 
 function readArguments() {
   try {
-    const { values, positionals } = parseArgs({ options: { events: { type: 'boolean' } }, allowPositionals: true })
+    const { values, positionals } = parseArgs({ options: { events: { type: 'boolean' }, help: { type: 'boolean' } }, allowPositionals: true })
+    if (values.help) {
+      console.log(USAGE)
+      process.exit()
+    }
     const readModel = (model) => (model?.startsWith('{') ? JSON.parse(model) : model)
     const [model, baseUrl, secondModel, ...rest] = positionals
     if (model && rest.length === 0) {
@@ -92,6 +98,6 @@ function readArguments() {
   } catch {
     // An unknown option, or a model that is not JSON.
   }
-  console.error('usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]')
+  console.error(USAGE)
   process.exit(2)
 }

@@ -1,13 +1,20 @@
 // The smallest program: one prompt, the answer as it comes. `node hello.mjs provider/id [BASE_URL]`
 
-import { Agent } from 'agent-loop'
+import { Agent, AgentError } from 'agent-loop'
 
-const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
-const agent = new Agent({ model, baseUrl })
+async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
+  const agent = new Agent({ model, baseUrl })
 
-const run = agent.stream('Say hello.')
-for await (const event of run) {
-  if (event.type === 'text_delta') process.stdout.write(event.delta)
+  const run = agent.stream('Say hello.')
+  for await (const event of run) {
+    if (event.type === 'text_delta') process.stdout.write(event.delta)
+  }
+  console.log()
+  await run.result()
 }
-console.log()
-await run.result()
+
+await main(...process.argv.slice(2)).catch((error) => {
+  if (!(error instanceof AgentError)) throw error
+  console.error(`${error.kind}: ${error.message}`)
+  process.exitCode = 1
+})

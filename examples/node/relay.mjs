@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 
-import { resume, tool } from 'agent-loop'
+import { AgentError, resume, tool } from 'agent-loop'
 
 /** What clients may set. Keys, headers and addresses are not among it. */
 const OPTIONS = {
@@ -28,7 +28,11 @@ const { token, port, model, baseUrl } = readArguments()
 const name = typeof model === 'string' ? model : `${model.provider}/${model.id}`
 // One turn, as the loop is the client's; and no retries, as the client has its own.
 const settings = { model, baseUrl, maxTurns: 1, maxRetries: 0 }
-const maker = await findMaker()
+const maker = await findMaker().catch((error) => {
+  if (!(error instanceof AgentError)) throw error
+  console.error(`${error.kind}: ${error.message}`)
+  process.exit(1)
+})
 
 const server = createServer(async (request, response) => {
   try {

@@ -1,6 +1,6 @@
 // Changes your mind while the tools are at work. `node steer.mjs [MODEL [BASE_URL]]`
 
-import { Agent, tool } from 'agent-loop'
+import { Agent, AgentError, tool } from 'agent-loop'
 
 // A tool that takes its time. An abort would end its sleep.
 const weather = tool({
@@ -14,22 +14,29 @@ const weather = tool({
   },
 })
 
-const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
-const agent = new Agent({ model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl, tools: [weather] })
+async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
+  const agent = new Agent({ model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl, tools: [weather] })
 
-let steered = false
-agent.subscribe((event) => {
-  // As soon as the first tool runs, the user has seen enough.
-  if (event.type !== 'tool_execution_start' || steered) return
-  steered = true
-  agent.steer('Never mind the others.')
-})
+  let steered = false
+  agent.subscribe((event) => {
+    // As soon as the first tool runs, the user has seen enough.
+    if (event.type !== 'tool_execution_start' || steered) return
+    steered = true
+    agent.steer('Never mind the others.')
+  })
 
-const run = agent.stream('Rain in Oslo, Bergen, Tromso?')
-for await (const event of run) {
-  if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
-  if (event.type === 'text_delta') process.stdout.write(event.delta)
-  // Of those that were skipped, too.
-  if (event.type === 'tool_execution_end') console.log(`[${event.toolName} -> ${event.result.content[0].text}]`)
+  const run = agent.stream('Rain in Oslo, Bergen, Tromso?')
+  for await (const event of run) {
+    if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
+    if (event.type === 'text_delta') process.stdout.write(event.delta)
+    // Of those that were skipped, too.
+    if (event.type === 'tool_execution_end') console.log(`[${event.toolName} -> ${event.result.content[0].text}]`)
+  }
+  console.log(`\n[${(await run.result()).outcome}]`)
 }
-console.log(`\n[${(await run.result()).outcome}]`)
+
+await main(...process.argv.slice(2)).catch((error) => {
+  if (!(error instanceof AgentError)) throw error
+  console.error(`${error.kind}: ${error.message}`)
+  process.exitCode = 1
+})

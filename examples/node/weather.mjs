@@ -1,6 +1,6 @@
 // Your own tool. `node weather.mjs [MODEL [BASE_URL]]`
 
-import { Agent, tool } from 'agent-loop'
+import { Agent, AgentError, tool } from 'agent-loop'
 
 const weather = tool({
   name: 'weather',
@@ -9,13 +9,20 @@ const weather = tool({
   execute: async ({ city }) => ({ city, sky: 'rain', celsius: 7 }),
 })
 
-const [model = 'anthropic/claude-sonnet-4-5', baseUrl] = process.argv.slice(2)
-const agent = new Agent({ model, baseUrl, systemPrompt: 'Be brief.', tools: [weather] })
+async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
+  const agent = new Agent({ model, baseUrl, systemPrompt: 'Be brief.', tools: [weather] })
 
-const run = agent.stream('Rain in Oslo?')
-for await (const event of run) {
-  if (event.type === 'text_delta') process.stdout.write(event.delta)
-  if (event.type === 'tool_execution_start') console.log(`[${event.toolName}]`)
+  const run = agent.stream('Rain in Oslo?')
+  for await (const event of run) {
+    if (event.type === 'text_delta') process.stdout.write(event.delta)
+    if (event.type === 'tool_execution_start') console.log(`[${event.toolName}]`)
+  }
+  const { usage } = await run.result()
+  console.log(`\n${usage.total} tokens`)
 }
-const { usage } = await run.result()
-console.log(`\n${usage.total} tokens`)
+
+await main(...process.argv.slice(2)).catch((error) => {
+  if (!(error instanceof AgentError)) throw error
+  console.error(`${error.kind}: ${error.message}`)
+  process.exitCode = 1
+})

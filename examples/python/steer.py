@@ -4,7 +4,17 @@ import asyncio
 import json
 import sys
 
-from agent_loop import Agent, MessageStart, TextDelta, ToolContext, ToolExecutionEnd, ToolExecutionStart, UserMessage, tool
+from agent_loop import (
+    Agent,
+    AgentError,
+    MessageStart,
+    TextDelta,
+    ToolContext,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    UserMessage,
+    tool,
+)
 
 
 @tool(execution_mode="sequential")
@@ -38,4 +48,8 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
     print(f"\n[{(await run.result()).outcome}]")
 
 
-asyncio.run(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except AgentError as error:
+        sys.exit(f"{error.kind}: {error}")

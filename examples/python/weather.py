@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from agent_loop import Agent, TextDelta, ToolExecutionStart, tool
+from agent_loop import Agent, AgentError, TextDelta, ToolExecutionStart, tool
 
 
 @tool
@@ -25,4 +25,8 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
     print(f"\n{result.usage.total} tokens")
 
 
-asyncio.run(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except AgentError as error:
+        sys.exit(f"{error.kind}: {error}")

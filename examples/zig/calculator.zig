@@ -158,9 +158,11 @@ pub fn main(init: std.process.Init) !u8 {
     var args = (try init.minimal.args.toSlice(init.arena.allocator()))[1..];
     const as_events = args.len > 0 and std.mem.eql(u8, args[0], "--events");
     if (as_events) args = args[1..];
-    if (args.len == 0) {
-        std.debug.print("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n", .{});
-        return 2;
+    if (args.len == 0 or std.mem.startsWith(u8, args[0], "-")) {
+        const help = args.len > 0 and std.mem.eql(u8, args[0], "--help");
+        const out: std.Io.File = if (help) .stdout() else .stderr();
+        try out.writeStreamingAll(init.io, "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n");
+        return if (help) 0 else 2;
     }
 
     var buffer: [4096]u8 = undefined;

@@ -1,9 +1,10 @@
 //! Stops a run in the middle: the first ten pieces of text, then `abort`. `abort provider/id [BASE_URL]`
 
+use std::process::ExitCode;
+
 use agent_loop::{Agent, Error, EventData, MessageUpdate};
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn count() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let mut agent = Agent::new(&arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned()))?;
     if let Some(url) = arguments.next() {
@@ -24,4 +25,15 @@ async fn main() -> Result<(), Error> {
     let result = run.result().await?;
     println!("\n[{}] after {} characters", result.outcome.as_str(), result.text.chars().count());
     Ok(())
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match count().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

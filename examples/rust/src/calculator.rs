@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, ModelSpec, Tool};
 use serde_json::{Value, json};
 
+const USAGE: &str = "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]";
+
 /// The tool: arithmetic on two numbers.
 async fn calculate(arguments: Value) -> Result<Value, String> {
     let number = |name: &str| arguments[name].as_f64().ok_or(format!("{name} is not a number"));
@@ -104,9 +106,16 @@ async fn main() -> ExitCode {
     if as_events {
         arguments.remove(0);
     }
-    let [model, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]");
-        return ExitCode::from(2);
+    let (model, rest) = match arguments.as_slice() {
+        [help, ..] if help == "--help" => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [model, rest @ ..] if !model.starts_with('-') => (model, rest),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     match converse(as_events, model, rest).await {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,10 @@
 //! The smallest program: one prompt, the answer as it comes. `hello provider/id [BASE_URL]`
 
+use std::process::ExitCode;
+
 use agent_loop::{Agent, Error, EventData, MessageUpdate};
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn hello() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let mut agent = Agent::new(&arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned()))?;
     if let Some(url) = arguments.next() {
@@ -18,4 +19,15 @@ async fn main() -> Result<(), Error> {
     println!();
     run.result().await?;
     Ok(())
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match hello().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

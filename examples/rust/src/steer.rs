@@ -1,10 +1,11 @@
 //! Changes your mind while the tools are at work. `steer [MODEL [BASE_URL]]`
 
+use std::process::ExitCode;
+
 use agent_loop::{Agent, Error, EventData, ExecutionMode, FnTool, Message, MessageUpdate, ToolSpec};
 use serde_json::json;
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn ask() -> Result<(), Error> {
     // A tool that takes its time. An abort would end its sleep.
     let mut spec = ToolSpec::from_json(json!({
         "name": "weather", "description": "The weather in a city.",
@@ -46,4 +47,15 @@ async fn main() -> Result<(), Error> {
     }
     println!("\n[{}]", run.result().await?.outcome.as_str());
     Ok(())
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match ask().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Your own tool. `weather MODEL [BASE_URL]`
 
+use std::process::ExitCode;
+
 use agent_loop::{Agent, Error, EventData, FnTool, MessageUpdate};
 use serde_json::json;
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn ask() -> Result<(), Error> {
     let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
     let weather = FnTool::new("weather", "The weather in a city.", parameters, |arguments, _call| async move {
         let city = arguments["city"].as_str().ok_or("city is missing")?;
@@ -28,4 +29,15 @@ async fn main() -> Result<(), Error> {
     }
     println!("\n{} tokens", run.result().await?.usage.total);
     Ok(())
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match ask().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -80,7 +80,11 @@
 //! signatures, cache markers, options that exclude each other. A wrong one gets the status and the error body of the service, in
 //! its words as far as they are known; the answer stays for the next request. [`Strict`] has the variants, in a file
 //! `"strict": {"alternation": true, "empty_signatures": true, "no_call_ids": true, "flavour": "mistral", "key": "sk-1"}`, each of
-//! them optional; flavours are `openai`, `compatible`, `mistral`, `deepseek`. The same checks without a server are [`check`].
+//! them optional. The same checks without a server are [`check`].
+//!
+//! A path does not say whose server it is: Chat Completions and Responses are checked as **OpenAI's own** unless `flavour` says
+//! `compatible`, `mistral` or `deepseek`, and then fields of other services are unknown ones. What was refused, and as which
+//! flavour, stands in the log's `refused`, and the program says it on standard error.
 //!
 //! While a script runs, `GET /__requests` lists the requests so far and `DELETE /__requests` forgets them.
 

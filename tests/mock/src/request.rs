@@ -23,7 +23,7 @@ pub struct Request {
     pub body: Value,
     /// Which answer of the script it got, counted from 0. `None`: it was refused, or none fitted and it got a 500.
     pub answer: Option<usize>,
-    /// What the strict checks had against it.
+    /// What the strict checks had against it; for Chat Completions and Responses also the flavour they were made as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }

@@ -20,6 +20,9 @@ pub struct Script {
     /// Where it was read; begins the messages about it.
     #[serde(skip)]
     pub(crate) source: Option<PathBuf>,
+    /// Are refusals told on standard error?
+    #[serde(skip)]
+    pub(crate) tells: bool,
 }
 
 impl Script {
@@ -42,6 +45,12 @@ impl Script {
     /// Checks every request in one of the four formats in this way.
     pub fn strict_as(mut self, strict: Strict) -> Script {
         self.strict = Strictness(Some(strict));
+        self
+    }
+
+    /// Tells on standard error what is refused, each reason once. The program does.
+    pub fn tell_refusals(mut self) -> Script {
+        self.tells = true;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -172,7 +172,12 @@ impl Play {
             && let Err(refusal) = strict.check(route.format, &request.path, Some(&request.headers), &request.body)
         {
             // The answer stays: the script's author meant it for a right request.
-            request.refused = Some(refusal.message.clone());
+            let reason = strict.reason(route.format, &refusal);
+            // Each reason once: a client that repeats itself is told enough.
+            if self.script.tells && !state.requests.iter().any(|earlier| earlier.refused.as_ref() == Some(&reason)) {
+                let _ = writeln!(io::stderr(), "agent-mock: refused {} {}: {reason}", request.method, request.path);
+            }
+            request.refused = Some(reason);
             state.requests.push(request);
             return Err(Trouble::Refused(refusal));
         }

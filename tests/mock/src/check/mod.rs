@@ -64,6 +64,18 @@ pub enum Flavour {
     DeepSeek,
 }
 
+impl Flavour {
+    /// As a script names it.
+    fn name(self) -> &'static str {
+        match self {
+            Flavour::OpenAi => "openai",
+            Flavour::Compatible => "compatible",
+            Flavour::Mistral => "mistral",
+            Flavour::DeepSeek => "deepseek",
+        }
+    }
+}
+
 impl Strict {
     /// The formats' own services.
     pub fn new() -> Strict {
@@ -110,6 +122,19 @@ impl Strict {
     ) -> Result<(), Refusal> {
         let route = Route::of(path).filter(|route| route.format == format).unwrap_or_else(|| Route::own(format));
         self.complaint(&route, headers, body).map_err(|complaint| complaint.refusal(&route, self.flavour))
+    }
+
+    /// What the log says of a refusal: the service's words, and by whose habits it was, where these can be chosen.
+    pub(crate) fn reason(&self, format: Format, refusal: &Refusal) -> String {
+        match format {
+            Format::Chat | Format::Responses => format!(
+                "{} [checked as flavour \"{}\"; to check as another, write \"strict\": {{\"flavour\": …}} into the script: openai, \
+                 compatible, mistral or deepseek]",
+                refusal.message,
+                self.flavour.name()
+            ),
+            Format::Anthropic | Format::Gemini => refusal.message.clone(),
+        }
     }
 
     fn complaint(&self, route: &Route, headers: Option<&BTreeMap<String, String>>, body: &Value) -> Result<(), Complaint> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::client::{Ended, get, post};
+use crate::client::{Ended, connect, get, post, receive, send};
 
 /// A script in a folder of its own, under cargo's directory for test files. The number keeps apart what tests that run at the
 /// same time call by the same name.
@@ -90,6 +90,46 @@ fn with_strict_it_refuses_what_the_services_refuse() {
     let log = get(&url, "/__requests").json();
     assert_eq!(log[0]["refused"], "x-api-key header is required");
     drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_refusal_tells_its_flavour_beside_the_services_words_and_each_reason_once() {
+    let path = script("flavour", r#"{"strict": true, "answers": []}"#);
+    let (mut child, url) = start(program().arg(&path));
+    let body = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "thinking": {}});
+    for _ in 0..2 {
+        let mut stream = connect(&url);
+        send(&mut stream, "POST", "/v1/chat/completions", "authorization: Bearer key\r\n", &body.to_string());
+        assert_eq!(receive(&mut stream).json()["error"]["message"], "Unknown parameter: 'thinking'.");
+    }
+    let log = get(&url, "/__requests").json();
+    let reason = log[0]["refused"].as_str().expect("a reason");
+    assert!(reason.starts_with("Unknown parameter: 'thinking'. [checked as flavour \"openai\"; "), "{reason}");
+    assert!(reason.contains(r#""strict": {"flavour": …}"#), "{reason}");
+
+    drop(child.stdin.take());
+    let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert_eq!(said, format!("agent-mock: refused POST /v1/chat/completions: {reason}\n"));
+}
+
+#[test]
+fn without_standard_input_it_says_that_it_ends() {
+    let path = script("closed", r#"{"answers": []}"#);
+    let Output { status, stdout, stderr } = program().arg(&path).stdin(Stdio::null()).output().expect("the program starts");
+    assert!(status.success() && stdout.starts_with(b"http://127.0.0.1:"), "{status}");
+    let said = String::from_utf8(stderr).expect("text");
+    assert_eq!(said, "agent-mock: standard input closed before any request came, and so this ends; with --forever it goes on\n");
+}
+
+#[test]
+fn forever_is_without_standard_input_too() {
+    let path = script("forever", r#"{"answers": [{"times": 2, "body": "yes"}]}"#);
+    let (mut child, url) = start(program().arg(&path).arg("--forever").stdin(Stdio::null()));
+    assert_eq!(get(&url, "/").body(), "yes");
+    assert!(child.try_wait().expect("it can be asked").is_none(), "it runs");
+    assert_eq!(get(&url, "/").body(), "yes");
+    child.kill().expect("it is killed");
     child.wait().unwrap();
 }
 
