@@ -599,7 +599,8 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *     thinking_level       "off" (as without it), "minimal", "low", "medium", "high", "xhigh"
  *     thinking_budgets     tokens by level, {"low": 2048, ...}, where the provider counts them
  *     temperature          a number; 0 is sent as 0
- *     max_tokens           the most the model may write per message
+ *     max_tokens           the most the model may write per message, its thinking included; raised where
+ *                            a budget of thinking would leave no answer
  *     stop_sequences       texts that end the answer when the model writes them
  *     tool_choice          "auto", "none", "required" or {"tool": name}
  *     session_id           names the conversation to providers that keep caches or route by it

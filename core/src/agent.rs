@@ -54,10 +54,10 @@ struct Inner {
 static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
 
 impl Agent {
-    /// An agent for a model named `provider/id`.
+    /// An agent for a model named `provider/id`, or given as an object in JSON.
     ///
     /// # Errors
-    /// `invalid_argument` when the name has no slash.
+    /// As [`ModelSpec::parse`].
     pub fn new(model: &str) -> Result<Agent, Error> {
         Ok(Agent::with_source(Source::Spec(Box::new(ModelSpec::parse(model)?))))
     }

@@ -21,11 +21,6 @@ pub struct agent_t {
     pub(crate) agent: Agent,
 }
 
-/// A model by name, or as a JSON object.
-pub(crate) fn read_model(text: &str) -> Result<ModelSpec, Error> {
-    if text.trim_start().starts_with('{') { ModelSpec::from_json(text::parse(text, "model")?) } else { ModelSpec::parse(text) }
-}
-
 /// Makes an agent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_new(
@@ -39,7 +34,7 @@ pub unsafe extern "C" fn agent_new(
     unsafe {
         guard(error, || {
             let runtime = borrow(runtime, "runtime")?;
-            let spec = read_model(text::required(model, length, "model")?)?;
+            let spec = ModelSpec::parse(text::required(model, length, "model")?)?;
             let out = wanted(agent, "agent")?;
             hand_out(out, agent_t { agent: Agent::with_spec(spec).runtime(&runtime.runtime) });
             Ok(AGENT_OK)
@@ -58,7 +53,7 @@ pub unsafe extern "C" fn agent_set_model(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_model(read_model(text::required(model, length, "model")?)?);
+            borrow(agent, "agent")?.agent.set_model(ModelSpec::parse(text::required(model, length, "model")?)?);
             Ok(AGENT_OK)
         })
     }

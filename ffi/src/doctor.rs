@@ -4,9 +4,8 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use agent_loop::doctor::{self, Fit, Repair};
-use agent_loop::{Error, Message};
+use agent_loop::{Error, Message, ModelSpec};
 
-use crate::agent::read_model;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, hand_out, wanted};
@@ -25,7 +24,7 @@ unsafe fn read(
     // SAFETY: the caller's promise.
     unsafe {
         let transcript = borrow(messages, "messages")?.shared();
-        Ok((transcript, Fit::of(&read_model(text::required(model, length, "model")?)?)?))
+        Ok((transcript, Fit::of(&ModelSpec::parse(text::required(model, length, "model")?)?)?))
     }
 }
 

@@ -19,6 +19,22 @@ fn a_model_is_named_with_its_provider() {
 }
 
 #[test]
+fn a_model_s_text_is_its_name_or_an_object_in_json() {
+    let object = json!({ "provider": "company", "id": "org/tiny", "protocol": "openai_responses", "base_url": "http://h" });
+    let spec = ModelSpec::from_json(object.clone()).unwrap();
+    for text in [object.to_string(), format!(" \n{object:#}\n")] {
+        assert_eq!(text.parse::<ModelSpec>().unwrap(), spec);
+        assert_eq!(Agent::new(&text).unwrap().model_name(), "company/org/tiny");
+    }
+    let error = |text: &str| text.parse::<ModelSpec>().unwrap_err().message().to_owned();
+    assert_eq!(error("{\"provider\": \"p\""), "model is not JSON: EOF while parsing an object at line 1 column 16");
+    assert_eq!(error("{\"provider\": \"p\", \"ID\": \"m\"}"), "unknown model field \"ID\"; did you mean \"id\"?");
+    // Within JSON a text is a name.
+    let text = ModelSpec::from_json(json!(object.to_string())).unwrap();
+    assert!(text.provider.starts_with('{'), "{text:?}");
+}
+
+#[test]
 fn what_is_wrong_with_a_model_is_said() {
     for (value, text) in [
         (json!({ "provider": "p", "id": "x", "base_ur": "" }), "unknown model field \"base_ur\"; did you mean \"base_url\"?"),

@@ -1,7 +1,7 @@
 //! Access tokens that are fetched where no key is given: Google's.
 
 use agent_loop::{ErrorKind, Network, Spelling};
-use agent_mock::{Answer, Frame, Mock, Script};
+use agent_mock::{Answer, Frame, Mock, Script, Speech};
 
 use super::network::ask_in_a_child;
 use super::*;
@@ -51,6 +51,20 @@ async fn what_a_child_with_credentials_asks() {
     let headers = json!({ "headers": { "Authorization": "Bearer ya29.own" } });
     agent.set_options(headers.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     refused().await;
+}
+
+#[tokio::test]
+async fn any_text_as_a_key_is_a_token_for_a_mock_of_vertex() {
+    let answer = || Answer::message(Speech::text("Hello."));
+    let mock = Mock::start(Script::new().strict().answer(answer()).answer(answer()));
+    for id in ["gemini-3.5-flash", "claude-opus-4-6"] {
+        let spec = json!({ "provider": "google-vertex", "id": id, "project": "any", "location": "any", "base_url": mock.url() });
+        let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap()).api_key("any");
+        assert_eq!(agent.prompt("go").await.unwrap().text, "Hello.", "{id}");
+        let request = mock.requests().pop().unwrap();
+        assert_eq!(request.headers["authorization"], "Bearer any");
+        assert!(request.path.starts_with("/v1/projects/any/locations/any/publishers/"), "{}", request.path);
+    }
 }
 
 #[tokio::test]

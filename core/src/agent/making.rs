@@ -67,7 +67,8 @@ impl Agent {
         self.with(|state| state.settings.model.temperature = Some(temperature))
     }
 
-    /// The most tokens the model may write per message.
+    /// The most tokens the model may write per message, of thinking and answer together. Raised where a budget of thinking would
+    /// leave no answer, which a `diagnostic` tells.
     #[must_use]
     pub fn max_tokens(self, tokens: u64) -> Agent {
         self.with(|state| state.settings.model.max_tokens = Some(tokens))

@@ -104,7 +104,7 @@ pub struct ModelOptions {
     /// 0 is a value and is sent; `None` is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The most tokens to write.
+    /// The most tokens to write, of thinking and answer together. Raised where a budget of thinking would leave no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Texts that end the answer when the model writes them. `openai_responses` has no field for them.

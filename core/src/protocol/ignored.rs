@@ -1,7 +1,7 @@
-//! Options that do not reach a model, because it or its wire format does not take them.
+//! Options that do not reach a model, because it or its wire format does not take them, or not as they were given.
 //!
 //! They are found by writing the request with and without them and comparing, so that what is told cannot differ from what an
-//! encoder does. Only what somebody asked for is looked at, and only what is meant to be done: not `session_id` and
+//! encoder does; of the limit of what is written, by reading it from the request. Only what somebody asked for is looked at, and only what is meant to be done: not `session_id` and
 //! `thinking_budgets`, which are for those servers that can use them.
 
 #[cfg(test)]
@@ -9,15 +9,23 @@ mod tests;
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::{Protocol, Target};
 use crate::model::{CacheRetention, IgnoredOption, ModelOptions, ModelRequest, ThinkingLevel, ToolChoice, ToolDescription};
 use crate::provider::quirks::ThinkingStyle;
 
-/// The options of a request that make no difference to what is sent.
+/// The options of a request that make no difference to what is sent, or are sent otherwise than they were given.
 pub(crate) fn ignored(protocol: &dyn Protocol, request: &ModelRequest, target: Target<'_>) -> Vec<IgnoredOption> {
     let asked = bare(request);
     let same = |a: &ModelRequest, b: &ModelRequest| protocol.encode(a, target) == protocol.encode(b, target);
     let mut found = Vec::new();
+    if let Some(given) = asked.options.max_tokens {
+        let sent = limit(protocol.encode(&asked, target));
+        if sent != Some(given) {
+            found.push(IgnoredOption { option: "max_tokens", why: why_limited(sent, protocol, target) });
+        }
+    }
     for (option, less) in weakened(&asked) {
         if same(&asked, &less) {
             let thinks = asked.thinking_level != ThinkingLevel::Off && !same(&unthinking(&asked), &unthinking(&less));
@@ -29,11 +37,8 @@ pub(crate) fn ignored(protocol: &dyn Protocol, request: &ModelRequest, target: T
 
 /// The request without what is long and says nothing of its options.
 fn bare(request: &ModelRequest) -> ModelRequest {
-    let tool = |tool: &ToolDescription| ToolDescription {
-        name: tool.name.clone(),
-        description: String::new(),
-        parameters: serde_json::Value::Null,
-    };
+    let tool =
+        |tool: &ToolDescription| ToolDescription { name: tool.name.clone(), description: String::new(), parameters: Value::Null };
     ModelRequest {
         tools: Arc::new(request.tools.iter().map(tool).collect()),
         thinking_level: request.thinking_level,
@@ -77,6 +82,32 @@ fn weakened(asked: &ModelRequest) -> Vec<(&'static str, ModelRequest)> {
     all
 }
 
+/// Where the formats have the limit of what is written.
+const LIMITS: &[&str] =
+    &["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens", "/options/max_tokens"];
+
+fn limit(body: Map<String, Value>) -> Option<u64> {
+    let body = Value::Object(body);
+    LIMITS.iter().find_map(|field| body.pointer(field)?.as_u64())
+}
+
+/// Why another limit goes out than was given, and what to do.
+fn why_limited(sent: Option<u64>, protocol: &dyn Protocol, target: Target<'_>) -> String {
+    match sent {
+        Some(sent) if target.quirks.thinking == ThinkingStyle::Budget => format!(
+            "it may write {sent} tokens, so that there is room for an answer beside the thinking, which counts as written; give as \
+             many, or lower thinking_level or its thinking_budgets"
+        ),
+        Some(sent) => format!("it may write {sent} tokens, as few as it can be told; give as many"),
+        None => no_field(protocol),
+    }
+}
+
+fn no_field(protocol: &dyn Protocol) -> String {
+    let format = protocol.name();
+    format!("the wire format {format} has no field for it; leave it out, or choose another format with the model's protocol")
+}
+
 /// Why an option is ignored, and what to do. `thinks`: only because the model is asked to think.
 fn why(option: &str, thinks: bool, asked: &ModelRequest, protocol: &dyn Protocol, target: Target<'_>) -> String {
     let why = match option {
@@ -94,12 +125,7 @@ fn why(option: &str, thinks: bool, asked: &ModelRequest, protocol: &dyn Protocol
         "thinking_level" => {
             "as far as is known it does not think, or not on demand; leave it \"off\", or say in the model's thinking how to ask"
         }
-        _ => {
-            let format = protocol.name();
-            return format!(
-                "the wire format {format} has no field for it; leave it out, or choose another format with the model's protocol"
-            );
-        }
+        _ => return no_field(protocol),
     };
     why.to_owned()
 }

@@ -9,6 +9,7 @@ mod openai_responses;
 #[cfg(test)]
 mod recorded;
 mod relay;
+mod room;
 mod scan;
 mod schema;
 #[cfg(test)]

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use self::known::{Place, Provider};
 use self::quirks::{Quirks, ThinkingStyle};
 use crate::error::Error;
+use crate::lone::read_json;
 use crate::model::Model;
 use crate::model::http::{Connections, HttpModel};
 use crate::model::scripted::ScriptedModel;
@@ -107,11 +108,29 @@ const FIELDS: &[&str] = &[
 const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write"];
 
 impl ModelSpec {
-    /// Reads `provider/id`.
+    /// Reads a text: `provider/id`, or an object in JSON, as it comes from a command line or an environment variable.
+    ///
+    /// ```
+    /// use agent_loop::ModelSpec;
+    ///
+    /// let model: ModelSpec = "ollama/qwen3".parse().unwrap();
+    /// let same: ModelSpec = r#"{"provider": "ollama", "id": "qwen3"}"#.parse().unwrap();
+    /// assert_eq!(model, same);
+    /// ```
     ///
     /// # Errors
-    /// `invalid_argument` when there is no slash or a part is empty.
-    pub fn parse(name: &str) -> Result<ModelSpec, Error> {
+    /// `invalid_argument` when there is no slash or a part is empty; of an object, when it is not JSON, or as
+    /// [`ModelSpec::from_json`].
+    pub fn parse(text: &str) -> Result<ModelSpec, Error> {
+        if !text.trim_start().starts_with('{') {
+            return ModelSpec::named(text);
+        }
+        let object = read_json(text).map_err(|error| Error::invalid_argument(format!("model is {}", error.message())))?;
+        ModelSpec::from_json(object)
+    }
+
+    /// Reads `provider/id`.
+    fn named(name: &str) -> Result<ModelSpec, Error> {
         match name.split_once('/') {
             Some((provider, id)) if !provider.is_empty() && !id.is_empty() => Ok(ModelSpec {
                 provider: provider.to_owned(),
@@ -152,7 +171,7 @@ impl ModelSpec {
     /// As [`ModelSpec::from_json`].
     pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<ModelSpec, Error> {
         match value {
-            Value::String(name) => ModelSpec::parse(&name),
+            Value::String(name) => ModelSpec::named(&name),
             Value::Object(map) => {
                 let mut map = canonical_names("model field", map, FIELDS, spelling)?;
                 if let Some(Value::Object(cost)) = map.get_mut("cost") {
@@ -200,8 +219,9 @@ impl std::fmt::Debug for ModelSpec {
 impl std::str::FromStr for ModelSpec {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<ModelSpec, Error> {
-        ModelSpec::parse(name)
+    /// As [`ModelSpec::parse`].
+    fn from_str(text: &str) -> Result<ModelSpec, Error> {
+        ModelSpec::parse(text)
     }
 }
 
@@ -339,13 +359,13 @@ impl Server {
             // Named so, it is that format, though its host may be known for another: many vendors speak two.
             (None, Some(_)) if spec.provider == "openai-compatible" => protocol::by_name("openai_chat")?,
             // Responses is what a few vendors speak; gateways to them, and all others, speak Chat.
-            (None, Some(known)) if is_elsewhere(known, own_address) => protocol::by_name("openai_chat")?,
+            (None, Some(known)) if is_elsewhere(known, own_address, spec) => protocol::by_name("openai_chat")?,
             (None, Some(_)) if place == Place::Vertex && spec.id.starts_with("claude") => protocol::by_name("anthropic")?,
             (None, Some(known)) => protocol::by_name(known.protocol)?,
             (None, None) => protocol::by_name("openai_chat")?,
         };
         // What is true of OpenAI's own servers is not of others that are reached by its name.
-        let row = known.filter(|known| !is_elsewhere(known, own_address) && known.name != "openai-compatible");
+        let row = known.filter(|known| !is_elsewhere(known, own_address, spec) && known.name != "openai-compatible");
         let row = row.or_else(|| known::provider(spec.base()?.0).filter(|vendor| is_of_models(vendor, protocol)));
         Ok(Server { known, row, base_url: address, own_address, place, protocol })
     }
@@ -429,9 +449,12 @@ impl Served {
     }
 }
 
-/// Whether a vendor that speaks Responses is only the name under which some other server is reached.
-fn is_elsewhere(known: &Provider, own_address: bool) -> bool {
-    !own_address && known.place == Place::Plain && known.protocol == "openai_responses"
+/// Whether a vendor that speaks Responses is only the name under which some other server is reached: at another address, unless
+/// `protocol` says that Responses is spoken there, too. Chat is spoken by servers of all kinds, of which some refuse what is
+/// OpenAI's own.
+fn is_elsewhere(known: &Provider, own_address: bool, spec: &ModelSpec) -> bool {
+    let said = spec.protocol.as_deref() == Some(known.protocol);
+    !own_address && !said && known.place == Place::Plain && known.protocol == "openai_responses"
 }
 
 /// Whether a vendor speaks a format that it made for its own models, so that what is said of them holds wherever it is spoken.

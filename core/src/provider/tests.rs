@@ -329,6 +329,30 @@ fn a_vendor_s_name_with_another_address_is_a_server_that_speaks_chat() {
 }
 
 #[test]
+fn a_vendor_s_name_with_its_own_format_at_another_address_is_the_vendor_behind_a_gateway() {
+    let at = |provider: &str, id: &str, protocol: Option<&str>| {
+        let base_url = "https://llm.company.example";
+        found(json!({ "provider": provider, "id": id, "base_url": base_url, "protocol": protocol }), &[])
+    };
+    for (provider, id) in [("openai", "gpt-5"), ("openai", "gpt-4.1"), ("xai", "grok-4.6")] {
+        let gateway = at(provider, id, Some("openai_responses"));
+        let own = found(json!(format!("{provider}/{id}")), &[]);
+        assert_eq!(gateway.served.quirks, own.served.quirks, "{provider}/{id}");
+        assert_eq!(gateway.url.as_str(), "https://llm.company.example/v1/responses");
+        assert!(!gateway.served.own_address, "a key is optional");
+        assert_eq!((gateway.spec.cost, own.spec.cost.is_some()), (None, true), "what a gateway charges is not known");
+    }
+    let gpt = at("openai", "gpt-5", Some("openai_responses"));
+    let quirks = ["system_role", "cache_key", "long_cache", "temperature"].map(|quirk| gpt.quirk(quirk));
+    assert_eq!(quirks, [json!("developer"), json!(true), json!(true), json!(false)]);
+    // Servers of all kinds speak Chat, and of Anthropic's format OpenAI's row says nothing.
+    for protocol in [None, Some("openai_chat"), Some("anthropic")] {
+        let plain = at("openai", "gpt-5", protocol);
+        assert_eq!((plain.quirk("cache_key"), plain.quirk("system_role")), (json!(false), json!("system")), "{protocol:?}");
+    }
+}
+
+#[test]
 fn protocol_overrides_the_provider_s_own_and_thinking_is_asked_for_in_its_words() {
     let of = |spec: Value| {
         let found = found(spec, &[AZURE]);
@@ -482,6 +506,10 @@ fn a_base_url_may_or_may_not_have_the_version_or_the_whole_path() {
         ("https://host/gateway?tenant=7", chat, "https://host/gateway/v1/chat/completions?tenant=7"),
         (" http://host ", chat, "http://host/v1/chat/completions"),
         ("https://g", "/v1beta/models/m:stream?alt=sse", "https://g/v1beta/models/m:stream?alt=sse"),
+        ("https://g/v1/", "/v1beta/models/m:stream?alt=sse", "https://g/v1beta/models/m:stream?alt=sse"),
+        ("https://g/v1/gemini", "/v1beta/models/m:stream?alt=sse", "https://g/v1/gemini/v1beta/models/m:stream?alt=sse"),
+        ("https://g/v1alpha", "/v1beta/models/m:stream?alt=sse", "https://g/v1alpha/models/m:stream?alt=sse"),
+        ("https://g/v1/models/m:stream", "/v1beta/models/m:stream?alt=sse", "https://g/v1/models/m:stream?alt=sse"),
         ("https://g/v1beta?key=k", "/v1beta/models/m:stream?alt=sse", "https://g/v1beta/models/m:stream?key=k&alt=sse"),
     ] {
         assert_eq!(endpoint(base, path).unwrap().as_str(), whole, "{base}");

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, ModelSpec, Tool};
+use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, Tool};
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]";
@@ -74,22 +74,14 @@ async fn ask(agent: &Agent, prompt: &str, as_events: bool) -> Result<(), Error> 
     run.result().await.map(drop)
 }
 
-fn read_model(model: &str) -> Result<ModelSpec, Error> {
-    if !model.starts_with('{') {
-        return model.parse();
-    }
-    let json = serde_json::from_str(model).map_err(|e| Error::invalid_argument(format!("MODEL is not JSON: {e}")))?;
-    ModelSpec::from_json(json)
-}
-
 async fn converse(as_events: bool, model: &str, rest: &[String]) -> Result<(), Error> {
-    let mut agent = Agent::with_spec(read_model(model)?).tool(calculator()?)?;
+    let mut agent = Agent::new(model)?.tool(calculator()?)?;
     if let Some(url) = rest.first() {
         agent = agent.base_url(url).temperature(0.0);
     }
     ask(&agent, "What is 15 multiplied by 23?", as_events).await?;
     if let Some(model) = rest.get(1) {
-        agent.set_model(read_model(model)?);
+        agent.set_model(model.parse()?);
     }
     ask(&agent, "Now divide that by 5", as_events).await?;
     if !as_events {

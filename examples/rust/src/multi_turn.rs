@@ -1,7 +1,7 @@
 //! A conversation over several prompts: `multi_turn MODEL [BASE_URL [MODEL]...]`
 //!
 //! Each prompt builds on the one before. With more models, each next prompt goes to the next of them: the conversation goes on with
-//! whatever it has.
+//! whatever it has. A MODEL is `provider/id`, or a JSON object; with an empty BASE_URL each is asked at its own address.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ const PROMPTS: [&str; 3] = ["My name is Ada. Remember it.", "What is my name?", 
 
 async fn converse(model: &str, base_url: Option<&String>, more_models: &[String]) -> Result<(), Error> {
     let mut agent = Agent::new(model)?.system_prompt("Be brief.");
-    if let Some(url) = base_url {
+    if let Some(url) = base_url.filter(|url| !url.is_empty()) {
         agent = agent.base_url(url);
     }
     let mut more_models = more_models.iter();

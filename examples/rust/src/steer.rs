@@ -19,10 +19,7 @@ async fn ask() -> Result<(), Error> {
 
     let mut arguments = std::env::args().skip(1);
     let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
-    let agent = match model.starts_with('{') {
-        true => Agent::with_spec(agent_loop::ModelSpec::from_json(serde_json::from_str(&model).expect("the model's JSON"))?),
-        false => Agent::new(&model)?,
-    };
+    let agent = Agent::new(&model)?;
     agent.set_base_url(arguments.next().as_deref());
     let agent = agent.tool(weather)?;
 

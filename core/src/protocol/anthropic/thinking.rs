@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Target;
+use super::super::room::Room;
 use crate::model::{ModelRequest, ThinkingLevel};
 use crate::provider::quirks::ThinkingStyle;
 
@@ -12,9 +13,6 @@ const DEFAULT_MAX_TOKENS: u64 = 8192;
 
 /// The most that is asked for unless the caller says so, whatever a model could write.
 const MOST_BY_DEFAULT: u64 = 32_000;
-
-/// What is left for the answer at least, in tokens.
-const ANSWER_TOKENS: u64 = 1024;
 
 /// The smallest budget that is taken, in tokens.
 const LEAST_BUDGET: u64 = 1024;
@@ -48,12 +46,11 @@ impl Thinking {
         let style = target.quirks.thinking;
         let (mut level, mut budget, mut max_tokens) = (level, 0, asked);
         if level != ThinkingLevel::Off && style == ThinkingStyle::Budget {
-            // The budget is part of max_tokens, which is raised as far as the model goes; then the budget gives way.
-            budget = request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET);
-            max_tokens = asked.max(budget + ANSWER_TOKENS).min(most.unwrap_or(u64::MAX));
-            budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS));
-            if budget < LEAST_BUDGET {
-                (level, max_tokens) = (ThinkingLevel::Off, asked);
+            let room = Room::of(request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET), asked, most);
+            if room.budget < LEAST_BUDGET {
+                level = ThinkingLevel::Off;
+            } else {
+                (budget, max_tokens) = (room.budget, room.limit);
             }
         }
         if !matches!(style, ThinkingStyle::Budget | ThinkingStyle::Adaptive) {

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::super::{GO_ON, Target, schema};
+use super::thinking::Thinking;
 use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
-use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
-use crate::provider::quirks::{CallIds, ThinkingStyle};
+use crate::model::{ModelRequest, ToolChoice};
+use crate::provider::quirks::CallIds;
 
 /// What stands for a signature where the model demands one and there is none, for example after a change of models:
 /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
@@ -47,65 +48,21 @@ fn tool_choice(choice: &ToolChoice) -> Value {
 }
 
 fn generation_config(request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
+    let thinking = Thinking::of(request, target);
     let mut config = Map::new();
     if let (Some(temperature), true) = (request.options.temperature, target.quirks.temperature) {
         config.insert("temperature".into(), temperature.into());
     }
-    if let Some(max_tokens) = request.options.max_tokens {
+    if let Some(max_tokens) = thinking.max_tokens {
         config.insert("maxOutputTokens".into(), max_tokens.into());
     }
     if !request.options.stop_sequences.is_empty() {
         config.insert("stopSequences".into(), request.options.stop_sequences.clone().into());
     }
-    let mut thinking = Map::new();
-    if request.thinking_level != ThinkingLevel::Off {
-        thinking.insert("includeThoughts".into(), true.into());
-    }
-    match target.quirks.thinking {
-        ThinkingStyle::None => return config,
-        ThinkingStyle::Level => {
-            thinking.insert("thinkingLevel".into(), level(request.thinking_level, target.spec.known_id()).into());
-        }
-        _ => thinking.extend(budget(request, target.spec.known_id()).map(|tokens| ("thinkingBudget".to_owned(), tokens.into()))),
-    }
-    if !thinking.is_empty() {
-        config.insert("thinkingConfig".into(), Value::Object(thinking));
+    if !thinking.config.is_empty() {
+        config.insert("thinkingConfig".into(), Value::Object(thinking.config));
     }
     config
-}
-
-/// How many tokens the model may think: <https://ai.google.dev/gemini-api/docs/thinking#set-budget>. These models think unless
-/// told not to, and 2.5 Pro cannot be kept from it: off is its least. Of a model that is not known, off is not said. Thoughts may
-/// not be asked for beside a budget of none.
-fn budget(request: &ModelRequest, model: &str) -> Option<u64> {
-    let tokens = request.options.thinking_budgets.tokens(request.thinking_level);
-    let (none, range) = if model.contains("2.5-pro") {
-        (Some(128), 128..=32_768)
-    } else if model.contains("2.5-flash-lite") {
-        (Some(0), 512..=24_576)
-    } else if model.contains("2.5-flash") {
-        (Some(0), 1..=24_576)
-    } else {
-        (None, 1..=u64::MAX)
-    };
-    match request.thinking_level {
-        ThinkingLevel::Off => none,
-        _ => Some(tokens.clamp(*range.start(), *range.end())),
-    }
-}
-
-/// The level as the model takes it: <https://ai.google.dev/gemini-api/docs/thinking#thinking-levels>. Off is the lowest there is:
-/// these models always think.
-fn level(level: ThinkingLevel, model: &str) -> &'static str {
-    let pro = model.contains("pro");
-    match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal if !pro => "MINIMAL",
-        ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "LOW",
-        // The first Pro has nothing between low and high.
-        ThinkingLevel::Medium if model.contains("gemini-3-pro") => "HIGH",
-        ThinkingLevel::Medium => "MEDIUM",
-        ThinkingLevel::High | ThinkingLevel::Xhigh => "HIGH",
-    }
 }
 
 /// Neighbours of one role are one content; the first is the user's, so that calls follow what the user or a tool said. All

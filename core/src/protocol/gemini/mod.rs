@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 #[cfg(test)]
 mod tests;
+mod thinking;
 mod wire;
 
 use serde_json::{Map, Value};

@@ -44,7 +44,7 @@ fn the_address_asks_for_events_and_the_key_is_a_header() {
 fn the_whole_request() {
     let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "properties": {} }) };
     let options = json!({
-        "temperature": 0, "max_tokens": 9, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "session_id": "s",
+        "temperature": 0, "max_tokens": 4000, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "session_id": "s",
     });
     let request = ModelRequest {
         system_prompt: "Be brief.".into(),
@@ -62,7 +62,7 @@ fn the_whole_request() {
         ] }],
         "toolConfig": { "functionCallingConfig": { "mode": "ANY", "allowedFunctionNames": ["t"] } },
         "generationConfig": {
-            "temperature": 0.0, "maxOutputTokens": 9, "stopSequences": ["END"],
+            "temperature": 0.0, "maxOutputTokens": 4000, "stopSequences": ["END"],
             "thinkingConfig": { "includeThoughts": true, "thinkingBudget": 2048 },
         },
     });
@@ -143,6 +143,34 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
     assert_eq!(tokens("google/gemini-2.5-flash", 0), on(budget(1)), "thoughts are not asked for beside none");
     // Of a model that nobody knows, off is not said: it may be refused.
     assert_eq!(Trial::of_protocol("gemini").encode(&ModelRequest::default()).get("generationConfig"), None);
+}
+
+#[test]
+fn a_budget_of_thinking_leaves_room_for_the_answer() {
+    let config = |spec: Value, level: ThinkingLevel, limit: Option<u64>| {
+        let options = serde_json::from_value(json!({ "max_tokens": limit })).unwrap();
+        let request = ModelRequest { thinking_level: level, options, ..ModelRequest::default() };
+        let config = &Trial::new(spec).encode(&request)["generationConfig"];
+        (config["maxOutputTokens"].as_u64(), config["thinkingConfig"].clone())
+    };
+    let on = |tokens: u64| json!({ "thinkingBudget": tokens, "includeThoughts": true });
+    let off = |tokens: u64| json!({ "thinkingBudget": tokens });
+    let flash = || json!("google/gemini-2.5-flash");
+    assert_eq!(config(flash(), ThinkingLevel::High, Some(100)), (Some(17_408), on(16_384)), "raised");
+    assert_eq!(config(flash(), ThinkingLevel::High, Some(20_000)), (Some(20_000), on(16_384)));
+    assert_eq!(config(flash(), ThinkingLevel::High, None), (None, on(16_384)), "what was not set is not sent");
+    assert_eq!(config(flash(), ThinkingLevel::Off, Some(100)), (Some(100), off(0)));
+    assert_eq!(
+        config(json!("google/gemini-2.5-pro"), ThinkingLevel::Off, Some(100)),
+        (Some(1152), off(128)),
+        "it thinks all the same"
+    );
+    let small = |most: u64| json!({ "provider": "google", "id": "gemini-2.5-flash-lite", "max_output_tokens": most });
+    assert_eq!(config(small(4096), ThinkingLevel::High, Some(100)), (Some(4096), on(3072)), "the model's most");
+    assert_eq!(config(small(4096), ThinkingLevel::High, None), (None, on(3072)));
+    assert_eq!(config(small(1500), ThinkingLevel::High, Some(100)), (Some(100), off(0)), "no room for the least budget");
+    let level = config(json!("google/gemini-3.5-flash"), ThinkingLevel::High, Some(100));
+    assert_eq!(level.0, Some(100), "nobody knows how many tokens a level is");
 }
 
 #[test]

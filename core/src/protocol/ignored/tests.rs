@@ -107,10 +107,43 @@ fn an_option_that_a_model_does_not_take_is_told_with_the_reason_and_what_to_do()
 }
 
 #[test]
+fn another_limit_of_what_is_written_than_was_given_is_told_with_the_number_that_goes_out() {
+    let limit = |spec: &Value, level: &str, limit: u64| {
+        let ignored = Trial::new(spec.clone()).ignored(&request(json!({ "thinking_level": level, "max_tokens": limit })));
+        let told: Vec<_> =
+            ignored.into_iter().filter(|ignored| ignored.option == "max_tokens").map(|ignored| ignored.why).collect();
+        assert!(told.len() <= 1, "{spec}: {told:?}");
+        told.into_iter().next()
+    };
+    let raised = "it may write 17408 tokens, so that there is room for an answer beside the thinking, which counts as written; give as \
+                  many, or lower thinking_level or its thinking_budgets";
+    for spec in ["anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "google-vertex/gemini-2.5-pro"].map(Value::from) {
+        assert_eq!(limit(&spec, "high", 100).as_deref(), Some(raised), "{spec}");
+        assert_eq!(limit(&spec, "high", 16_384).as_deref(), Some(raised), "{spec}: as many as the budget");
+        assert_eq!(limit(&spec, "high", 17_408), None, "{spec}");
+    }
+    assert_eq!(
+        limit(&json!("openai/gpt-5"), "off", 5).unwrap(),
+        "it may write 16 tokens, as few as it can be told; give as many"
+    );
+    // No other format changes it, and each has a field for it.
+    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"];
+    let quirks = [json!({}), json!({ "thinking": "none", "max_tokens_field": "max_completion_tokens" })];
+    for (protocol, quirks) in protocols.iter().flat_map(|protocol| quirks.iter().map(move |quirks| (protocol, quirks))) {
+        assert_eq!(limit(&own(protocol, quirks.clone()), "off", 100), None, "{protocol} {quirks}");
+        assert_eq!(limit(&own(protocol, quirks.clone()), "low", 3072), None, "{protocol} {quirks}");
+    }
+    for spec in ["anthropic/claude-opus-5", "google/gemini-3.5-flash", "openai/gpt-5", "groq/openai/gpt-oss-20b"].map(Value::from)
+    {
+        assert_eq!(limit(&spec, "high", 100), None, "{spec} is not told how many tokens to think");
+    }
+}
+
+#[test]
 fn defaults_and_what_is_meant_softly_are_not_told() {
     for spec in [json!("google/gemma-4"), json!("openai/gpt-4o"), json!("anthropic/claude-opus-5-5")] {
         let soft = json!({
-            "thinking_level": "off", "cache_retention": "short", "session_id": "s", "max_tokens": 9, "tool_choice": "auto",
+            "thinking_level": "off", "cache_retention": "short", "session_id": "s", "max_tokens": 16, "tool_choice": "auto",
             "thinking_budgets": { "low": 5000 }, "tools": [],
         });
         assert_eq!(told(spec.clone(), soft), [], "{spec}");

@@ -1,8 +1,8 @@
 //! Words of effort, and what the page for people says of rows and quirks.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::found;
+use super::{AZURE, LOCATION, PROJECT, found};
 use crate::model::ThinkingLevel;
 use crate::provider::known::PROVIDERS;
 use crate::provider::quirks::{Effort, Efforts, NAMES, Quirks, SessionHeader};
@@ -80,4 +80,32 @@ fn docs_providers_md_says_of_each_provider_and_quirk_what_is_so() {
     }
     let date = include_str!("../catalogue.jsonl").split_once("\"date\":\"").and_then(|(_, rest)| rest.get(..10)).unwrap();
     assert!(page.contains(date), "the page names another date than the catalogue's {date}");
+}
+
+#[test]
+fn every_json_block_of_docs_providers_md_is_a_model_that_there_is() {
+    let page = include_str!("../../../../docs/providers.md");
+    let blocks: Vec<&str> = page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() > 8, "{}", blocks.len());
+    for block in blocks {
+        let specs = match serde_json::from_str(block).unwrap_or_else(|error| panic!("{error}: {block}")) {
+            Value::Array(specs) => specs,
+            spec => vec![spec],
+        };
+        for spec in specs {
+            found(spec, &[AZURE, PROJECT, LOCATION]);
+        }
+    }
+}
+
+#[test]
+fn the_quirks_that_docs_providers_md_gives_a_gateway_in_chat_are_openai_s_own() {
+    let page = include_str!("../../../../docs/providers.md");
+    let block = page.split("```json\n").find(|block| block.contains("\"max_tokens_field\": \"max_completion_tokens\"")).unwrap();
+    let gateway = found(serde_json::from_str(block.split("```").next().unwrap()).unwrap(), &[]);
+    let own = found(json!({ "provider": "openai", "id": "gpt-5", "protocol": "openai_chat" }), &[]);
+    assert_eq!(gateway.served.protocol.name(), "openai_chat");
+    for quirk in ["max_tokens_field", "system_role", "temperature", "cache_key", "long_cache", "thinking"] {
+        assert_eq!(gateway.quirk(quirk), own.quirk(quirk), "{quirk}");
+    }
 }
