@@ -98,8 +98,8 @@ async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
             _ => None,
         })
         .collect();
-    let temperature = "openai/gpt-5 is asked without temperature: it takes none; leave it out";
-    let stops = "openai/gpt-5 is asked without stop_sequences: the wire format openai_responses has no field for it; leave it out, or \
+    let temperature = "openai/gpt-5 does not get temperature as it was given: it takes none; leave it out";
+    let stops = "openai/gpt-5 does not get stop_sequences as it was given: the wire format openai_responses has no field for it; leave it out, or \
                    choose another format with the model's protocol";
     assert_eq!(
         told,

@@ -87,7 +87,7 @@ pub struct ModelInfo<'a> {
     pub prices: Option<Prices>,
 }
 
-/// An option that a model is asked without.
+/// An option that does not reach a model as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoredOption {
     /// Its canonical name, for example `stop_sequences`.

@@ -1,8 +1,8 @@
 //! Options that do not reach a model, because it or its wire format does not take them, or not as they were given.
 //!
 //! They are found by writing the request with and without them and comparing, so that what is told cannot differ from what an
-//! encoder does; of the limit of what is written, by reading it from the request. Only what somebody asked for is looked at, and only what is meant to be done: not `session_id` and
-//! `thinking_budgets`, which are for those servers that can use them.
+//! encoder does; of the limit of what is written, by reading it from the request. Only what somebody asked for is looked at, and only
+//! what is meant to be done: not `session_id` and `thinking_budgets`, which are for those servers that can use them.
 
 #[cfg(test)]
 mod tests;

@@ -90,7 +90,7 @@ impl Driver {
         self.emit(EventData::Diagnostic { code: "transcript_repaired".into(), message, data }).await;
     }
 
-    /// Tells which options a model is asked without, each once in a run.
+    /// Tells which options do not reach the model as they were given, each once in a run.
     async fn tell_ignored(&mut self, ignored: Vec<IgnoredOption>, model: &str) {
         for IgnoredOption { option, why } in ignored {
             let told = (model.to_owned(), option);
@@ -98,7 +98,7 @@ impl Driver {
                 continue;
             }
             self.ignored.push(told);
-            let message = format!("{model} is asked without {option}: {why}");
+            let message = format!("{model} does not get {option} as it was given: {why}");
             let data = Box::new(json!({ "option": option }));
             self.emit(EventData::Diagnostic { code: "option_ignored".into(), message, data }).await;
         }
