@@ -34,9 +34,9 @@ use serde::Serialize;
 use self::blocks::Blocks;
 use self::ids::Ids;
 use self::results::Results;
-pub(crate) use self::results::result_text;
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
+use crate::protocol::OwnThinking;
 use crate::provider::quirks::CallIds;
 use crate::provider::{self, ModelSpec, Served};
 
@@ -54,19 +54,6 @@ pub struct Fit {
     pub(crate) image_types: Option<&'static [&'static str]>,
     /// The most bytes of a result's text that go to the model whole.
     pub(crate) max_result_bytes: usize,
-}
-
-/// What happens to a model's own thinking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OwnThinking {
-    /// It goes back.
-    Kept,
-    /// It goes back with its signature; without one it is text.
-    SignedOrText,
-    /// It goes back with its signature; without one it is dropped.
-    SignedOrDropped,
-    /// It does not go back.
-    Dropped,
 }
 
 impl Fit {

@@ -172,6 +172,21 @@ pub struct ToolResultMessage {
     pub timestamp: u64,
 }
 
+impl ToolResultMessage {
+    /// Its text for the model: all text, or a word where there is nothing (a model imagines an image otherwise).
+    pub(crate) fn model_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        if texts.is_empty() && !self.content.iter().any(|block| matches!(block, ContentBlock::Image { .. })) {
+            return "no output".to_owned();
+        }
+        texts.join("\n")
+    }
+}
+
 /// A part of a message. Canonical JSON tells them apart by `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -1,8 +1,9 @@
 //! The blocks of a message, each kept, replaced or dropped.
 
 use super::ids::{self, Ids};
-use super::{Fit, Log, OwnThinking, is_blank};
+use super::{Fit, Log, is_blank};
 use crate::message::{ContentBlock, ToolCall};
+use crate::protocol::OwnThinking;
 
 /// What becomes of a block.
 enum Fate {

@@ -80,7 +80,7 @@ pub(super) fn shortened(message: Arc<Message>, most: usize) -> Arc<Message> {
     let Message::ToolResult(result) = &*message else {
         return message;
     };
-    let text = result_text(result);
+    let text = result.model_text();
     if text.len() <= most {
         return message;
     }
@@ -93,20 +93,4 @@ pub(super) fn shortened(message: Arc<Message>, most: usize) -> Arc<Message> {
     let mut content = vec![ContentBlock::text(format!("{first}\n[… {left_out} bytes left out …]\n{last}"))];
     content.extend(result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).cloned());
     Arc::new(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
-}
-
-/// A tool result's text for the model: all text, or a word where there is nothing (a model imagines an image otherwise).
-pub(crate) fn result_text(result: &ToolResultMessage) -> String {
-    let texts: Vec<&str> = result
-        .content
-        .iter()
-        .filter_map(|block| match block {
-            ContentBlock::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    if texts.is_empty() && !result.content.iter().any(|block| matches!(block, ContentBlock::Image { .. })) {
-        return "no output".to_owned();
-    }
-    texts.join("\n")
 }

@@ -19,7 +19,7 @@ fn prepared(messages: Value) -> Value {
         .iter()
         .map(|message| match &**message {
             Message::ToolResult(result) => {
-                json!([result.tool_call_id, result_text(result), result.is_error])
+                json!([result.tool_call_id, result.model_text(), result.is_error])
             }
             other => json!([other.role(), other.text()]),
         })

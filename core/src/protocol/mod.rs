@@ -23,7 +23,6 @@ pub(crate) use ignored::ignored;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::doctor::OwnThinking;
 use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::model::{Delta, ModelRequest};
@@ -39,6 +38,19 @@ pub(crate) struct Target<'a> {
     pub(crate) spec: &'a ModelSpec,
     pub(crate) quirks: &'a Quirks,
     pub(crate) place: Place,
+}
+
+/// What happens to a model's own thinking when it is sent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnThinking {
+    /// It goes back.
+    Kept,
+    /// It goes back with its signature; without one it is text.
+    SignedOrText,
+    /// It goes back with its signature; without one it is dropped.
+    SignedOrDropped,
+    /// It does not go back.
+    Dropped,
 }
 
 /// One wire format.

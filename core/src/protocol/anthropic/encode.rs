@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::super::{GO_ON, Target, cache, schema};
 use super::thinking::Thinking;
-use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
 use crate::model::{ModelRequest, ToolChoice, ToolDescription};
 use crate::provider::known::Place;
@@ -238,7 +237,7 @@ fn pictures(result: &ToolResultMessage) -> Vec<Value> {
 }
 
 fn result_block(result: &ToolResultMessage, images: Vec<Value>) -> Value {
-    let text = result_text(result);
+    let text = result.model_text();
     // The API wants text beside images, and none that is white space.
     let text = match (text.trim().is_empty(), images.is_empty()) {
         (false, _) => text,

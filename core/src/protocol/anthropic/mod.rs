@@ -11,8 +11,7 @@ mod wire;
 use serde_json::{Map, Value};
 
 use self::thinking::Thinking;
-use super::{Decoder, Protocol, Target, USUAL_IMAGES};
-use crate::doctor::OwnThinking;
+use super::{Decoder, OwnThinking, Protocol, Target, USUAL_IMAGES};
 use crate::model::ModelRequest;
 use crate::provider::known::Place;
 use crate::provider::quirks::{CallIds, Quirks, ThinkingStyle};

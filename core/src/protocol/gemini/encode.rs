@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::super::{GO_ON, Target, schema};
 use super::thinking::Thinking;
-use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ToolChoice};
 use crate::provider::quirks::CallIds;
@@ -158,7 +157,7 @@ fn result_part(result: &ToolResultMessage, target: Target<'_>, images: &mut Vec<
     let pictures = result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).filter_map(user_part);
     let pictures: Vec<Value> = pictures.collect();
     let nested = target.quirks.result_images;
-    let text = match result_text(result) {
+    let text = match result.model_text() {
         text if !text.is_empty() => text,
         _ if nested => "see the image".to_owned(),
         _ => "the image follows".to_owned(),

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::super::{GO_ON, Target, cache, schema};
 use super::reasoning;
-use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice, ToolDescription};
 use crate::provider::quirks::{MaxTokensField, Quirks, SystemRole, ThinkingStyle};
@@ -192,7 +191,7 @@ fn part(block: &ContentBlock) -> Option<Value> {
 
 fn result_message(result: &ToolResultMessage, images: &mut Vec<Value>, quirks: &Quirks) -> Value {
     let own: Vec<Value> = result.content.iter().filter(|b| matches!(b, ContentBlock::Image { .. })).filter_map(part).collect();
-    let text = result_text(result);
+    let text = result.model_text();
     let content = if quirks.result_images && !own.is_empty() {
         result.content.iter().filter_map(part).collect()
     } else {

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::{GO_ON, Target, cache, schema};
-use crate::doctor::result_text;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::model::{ModelRequest, ThinkingLevel, ToolChoice};
 use crate::provider::quirks::{Quirks, SystemRole, ThinkingStyle};
@@ -140,7 +139,7 @@ fn part(block: &ContentBlock) -> Option<Value> {
 
 /// A result is text, or a list of parts when it has images; where results may hold none, these wait in `images`.
 fn output_item(result: &ToolResultMessage, quirks: &Quirks, images: &mut Vec<Value>) -> Value {
-    let text = result_text(result);
+    let text = result.model_text();
     let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image { .. });
     let mut parts: Vec<Value> = result.content.iter().filter(is_image).filter_map(part).collect();
     let output: Value = if parts.is_empty() {

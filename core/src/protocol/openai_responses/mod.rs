@@ -17,8 +17,7 @@ mod wire;
 
 use serde_json::{Map, Value};
 
-use super::{Decoder, Protocol, Target, USUAL_IMAGES};
-use crate::doctor::OwnThinking;
+use super::{Decoder, OwnThinking, Protocol, Target, USUAL_IMAGES};
 use crate::model::ModelRequest;
 use crate::provider::quirks::{CallIds, Quirks};
 
