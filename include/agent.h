@@ -592,7 +592,8 @@ agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length
  *     model, system_prompt, base_url, api_key     as above
  *     fallbacks            an array of models (names or objects), asked in this order when the model
  *                            fails before it said anything and no retry is left; one of the same provider
- *                            at the agent's address and with its key, another at its own and with its own
+ *                            at the agent's address and with its key, another at its own and with its own;
+ *                            one that cannot be used is refused by the next prompt, as a model is
  *     messages             the conversation so far; AGENT_BUSY during a run
  *
  *   for the model

@@ -95,8 +95,8 @@ impl Agent {
     /// Runs until the model is done and gives the result. Dropping the future aborts the run.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an unusable model; `invalid_state` inside a callback of this agent,
-    /// without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is `error`.
+    /// `busy` while a run is active; `invalid_argument` for an unusable model or fallback; `invalid_state` inside a callback of
+    /// this agent, without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is `error`.
     pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<RunResult, Error> {
         self.start(Some(prompt.into()), false, false)?.result().await
     }
@@ -163,9 +163,7 @@ impl Agent {
         }
         let runtime = state.runtime_here()?;
         runtime.check()?;
-        let model = state.resolve()?;
-        let clock = model.clock();
-        state.resolved = Some(model);
+        let clock = state.resolve_all()?.clock();
         let queued = match prompt {
             Some(_) => Vec::new(),
             None => state.resumed(self.0.is_loop)?,

@@ -159,13 +159,17 @@ pub fn repair(transcript: &[Arc<Message>], fit: &Fit) -> Repaired {
                 out.push(Arc::clone(&fitted));
                 // Results are looked for by the ids as they were, and stand under those they have now.
                 let now = fitted.as_assistant().into_iter().flat_map(AssistantMessage::tool_calls);
-                for (call, ToolCall { id, name, .. }) in assistant.tool_calls().zip(now) {
+                let called = assistant.content.iter().enumerate().filter_map(|(block, content)| match content {
+                    ContentBlock::ToolCall(call) => Some((block, call)),
+                    _ => None,
+                });
+                for ((block, call), ToolCall { id, name, .. }) in called.zip(now) {
                     let result = match results.take(at, &call.id) {
                         Some((place, result)) => fitted_result(result, place, id, name, fit, &mut log),
                         None => {
                             let text =
                                 || format!("the call {:?} of {} has no result; an error result says so", call.id, call.name);
-                            log.note("missing_result", at, None, text);
+                            log.note("missing_result", at, Some(block), text);
                             Arc::new(Message::ToolResult(results::missing(id, name, assistant.timestamp)))
                         }
                     };

@@ -119,13 +119,13 @@ impl fmt::Display for ErrorKind {
 
 /// What went wrong. Canonical JSON: `{kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}`.
 ///
-/// Cheap to clone. API keys are never part of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Cheap to clone. API keys are never part of it. `Debug` is one line, too: what `main` prints of an error that it returns.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Error(Box<Fields>);
 
 /// Behind a pointer: errors are rare, and what may fail should not be larger for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Given")]
 struct Fields {
     kind: ErrorKind,
@@ -267,6 +267,18 @@ impl Error {
         self
     }
 
+    /// The error with more to say: a part of the same sentence, or one of its own where the message ends with a sentence's end.
+    #[must_use]
+    pub(crate) fn and(self, more: &str) -> Error {
+        let message = self.message().trim_end();
+        let mut rest = more.chars();
+        let message = match rest.next() {
+            Some(first) if message.ends_with(['.', '?', '!']) => format!("{message} {}{}", first.to_uppercase(), rest.as_str()),
+            _ => format!("{message}; {more}"),
+        };
+        self.with_message(&message)
+    }
+
     /// Attaches what the run had come to.
     #[must_use]
     pub fn with_result(mut self, result: RunResult) -> Error {
@@ -281,6 +293,21 @@ impl fmt::Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    /// As `Display`, with what the message does not say itself. Not the run's result, which is a whole conversation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let status = self.http_status().map(|status| status.to_string());
+        let fields = [("provider", self.provider()), ("http_status", status.as_deref()), ("request_id", self.request_id())];
+        let told = |value: &str| self.message().contains(value);
+        let more: Vec<String> = fields
+            .into_iter()
+            .filter_map(|(name, value)| value.filter(|value| !told(value)).map(|value| format!("{name} {value}")))
+            .collect();
+        if more.is_empty() { Ok(()) } else { write!(f, " ({})", more.join(", ")) }
+    }
+}
+
 impl std::error::Error for Error {}
 
 /// The text of a caught panic.
@@ -291,5 +318,30 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
         text.clone()
     } else {
         "a panic without a message".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_one_short_line_of_what_is_known() {
+        let error = Error::new(ErrorKind::Authentication, "acme answered 401: who are you?")
+            .with_provider("acme")
+            .with_http_status(401)
+            .with_request_id("req_7");
+        assert_eq!(format!("{error:?}"), "authentication: acme answered 401: who are you? (request_id req_7)");
+        assert_eq!(format!("{:?}", Error::invalid_argument("n: wrong")), "invalid_argument: n: wrong");
+        let error = Error::new(ErrorKind::Quota, "pay first").with_provider("scripted").with_http_status(402);
+        assert_eq!(format!("{error:#?}"), "quota: pay first (provider scripted, http_status 402)");
+    }
+
+    #[test]
+    fn more_is_a_part_of_the_sentence_or_one_of_its_own() {
+        let and = |message: &str| Error::invalid_argument(message).and("ask again").message().to_owned();
+        assert_eq!(and("not here"), "not here; ask again");
+        assert_eq!(and("Not here. "), "Not here. Ask again");
+        assert_eq!(and("did you mean \"x\"?"), "did you mean \"x\"? Ask again");
     }
 }

@@ -33,12 +33,17 @@ static void a_model_that_cannot_be_used_is_told_by_the_prompt(void)
 
     CHECK_OK(agent_new(runtime, "opnai/x", AGENT_NTS, &agent, &error));
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
-                "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"?; for another server give base_url");
+                "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
     CHECK_OK(agent_set_model(agent, "openai/x", AGENT_NTS, &error));
     CHECK_OK(agent_set_base_url(agent, "localhost", AGENT_NTS, &error));
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
                 "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"");
     CHECK_OK(agent_set_base_url(agent, NULL, 0, &error));
+    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": [\"opnai/x\"]}", AGENT_NTS, &error));
+    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
+                "option \"fallbacks\": [0]: model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another "
+                "server give base_url");
+    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": null}", AGENT_NTS, &error));
     CHECK_OK(agent_set_model(agent, SCRIPTED("[{\"dleta\": \"x\"}]"), AGENT_NTS, &error));
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
                 "model \"scripted/test\": script[0][0]: unknown step \"dleta\"; did you mean \"delta\"?");

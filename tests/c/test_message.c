@@ -133,7 +133,7 @@ static void a_transcript_is_made_to_fit_a_model(void)
                "\"text\":\"the result answers no call \\\"f\\\" that is still open; it was left out\"},"
                "{\"code\":\"call_id\",\"message_index\":3,\"content_index\":0,"
                "\"text\":\"the call id \\\"a b\\\" became \\\"a_b\\\"\"},"
-               "{\"code\":\"missing_result\",\"message_index\":3,"
+               "{\"code\":\"missing_result\",\"message_index\":3,\"content_index\":0,"
                "\"text\":\"the call \\\"a b\\\" of t has no result; an error result says so\"}]");
 
     /* a check says the same; what was repaired needs nothing more; and nobody has to want the list */
@@ -159,7 +159,7 @@ static void what_the_doctor_does_not_know_is_refused(void)
     CHECK_FAILS(agent_messages_repair(messages, "gpt", AGENT_NTS, &repaired, &repairs, &error), AGENT_INVALID_ARGUMENT,
                 "model \"gpt\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_FAILS(agent_messages_check(messages, "antropic/x", AGENT_NTS, &repairs, &error), AGENT_INVALID_ARGUMENT,
-                "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"?; for another server give base_url");
+                "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url");
     CHECK(repaired == NULL && repairs == NULL);
     CHECK_NULL(agent_messages_repair(NULL, "groq/m", AGENT_NTS, &repaired, &repairs, &error), "messages");
     CHECK_NULL(agent_messages_repair(messages, NULL, 0, &repaired, &repairs, &error), "model");

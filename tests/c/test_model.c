@@ -57,6 +57,15 @@ static void both_formats_answer(void)
         CHECK_TEXT(agent_error_message(agent_run_error(run), NULL), (text)); \
     } while (0)
 
+/* What the mock is called in errors, and what it says there. */
+static const char *answered(const char *provider, const char *said)
+{
+    static char text[300];
+
+    snprintf(text, sizeof text, "%s at %s answered %s", provider, strstr(getenv("AGENT_MOCK_URL"), "://") + 3, said);
+    return text;
+}
+
 static void a_missing_key_is_named(void)
 {
     agent_t *agent = scripted("anthropic/claude-sonnet-4-5");
@@ -97,15 +106,18 @@ static void a_401_keeps_the_providers_words(void)
 
     CHECK_OK(agent_set_api_key(agent, "sk-secret", AGENT_NTS, &error));
     run = play(agent);
-    CHECK_FAILED(run, AGENT_AUTHENTICATION, "anthropic answered 401: invalid x-api-key");
+    CHECK_FAILED(run, AGENT_AUTHENTICATION, answered("anthropic", "401: invalid x-api-key"));
     CHECK_CONTAINS(agent_error_json(agent_run_error(run), NULL), "\"provider\":\"anthropic\",\"http_status\":401,\"request_id\":\"req_1\"");
     CHECK(!strstr(agent_run_json(run, NULL), "sk-secret"));
     agent_run_free(run);
     agent_free(agent);
 
+    unsetenv("OPENAI_API_KEY");
     agent = at("openai/tiny", "refused");
     run = play(agent);
-    CHECK_FAILED(run, AGENT_AUTHENTICATION, "openai answered 401: Incorrect API key provided: sk-12*45.");
+    CHECK_FAILED(run, AGENT_AUTHENTICATION,
+                 answered("openai", "401: Incorrect API key provided: sk-12*45. No key was sent: set the environment variable "
+                                    "OPENAI_API_KEY, or give api_key"));
     agent_run_free(run);
     agent_free(agent);
 }

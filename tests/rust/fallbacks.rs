@@ -1,6 +1,6 @@
 //! The chain of models for a turn whose model fails, over HTTP: who is asked, with which key, in which format.
 
-use agent_loop::{Agent, ErrorKind, Message, ModelSpec};
+use agent_loop::{Agent, Context, ErrorKind, Message, ModelSpec};
 use agent_mock::{Answer, Failure, Mock, Script, Speech};
 use serde_json::json;
 
@@ -65,11 +65,47 @@ async fn each_turn_begins_with_the_agents_own_model() {
 }
 
 #[tokio::test]
-async fn the_last_failure_is_the_runs() {
+async fn the_last_failure_is_the_runs_and_says_what_the_first_one_was() {
+    let refused = |status, said: &str| Answer::json(json!({ "error": { "message": said } })).status(status);
+    let long = "x".repeat(300);
+    let mock = Mock::start(Script::new().answer(refused(400, &long)).answer(refused(404, "gone")).answer(refused(402, "Pay.")));
+    let agent = Agent::new("openai/m").unwrap().base_url(&mock.url()).api_key("k");
+    let agent = agent.fallbacks(vec![spec("openai", "n", None), spec("openai", "o", None)]);
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!((error.kind(), error.http_status()), (ErrorKind::Quota, Some(402)));
+    let server = format!("openai at {}", mock.url().replace("http://", ""));
+    let start = format!("{server} answered 402: Pay. Before that, openai/m failed: {server} answered 400: xxx");
+    assert!(error.message().starts_with(&start) && error.message().ends_with("xxx…"), "{error}");
+    assert!(error.message().len() < start.len() + 200, "{error}");
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_used_is_refused_before_the_first_request() {
+    let mock = answers();
+    let agent = Agent::new("openai/m").unwrap().base_url(&mock.url()).api_key("k");
+    let agent = agent.fallbacks(vec![spec("openai", "n", None), spec("opnai", "gpt-5", None)]);
+    let text = "option \"fallbacks\": [1]: model \"opnai/gpt-5\": unknown provider \"opnai\"; did you mean \"openai\"? For another server \
+                give base_url";
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
+    let error = agent_loop::run(&Context::default(), "go", &agent).err().unwrap();
+    assert_eq!(error.message(), text);
+    assert!(mock.requests().is_empty());
+
+    agent.set_fallbacks(vec![spec("opnai", "gpt-5", Some(&mock.url()))]);
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.", "at an address of one's own any name is good");
+}
+
+#[tokio::test]
+async fn a_model_that_became_unusable_during_a_run_is_passed_over() {
     let first = fails();
     let agent = Agent::new("openai/m").unwrap().base_url(&first.url()).api_key("k");
-    let agent = agent.fallbacks(vec![spec("nobody", "x", None), spec("openai", "n", None)]);
+    let late = agent.clone();
+    let agent = agent.before_run(move |_, _| {
+        late.set_fallbacks(vec![spec("nobody", "x", None), spec("openai", "n", None)]);
+        async { Ok::<_, &str>(()) }
+    });
     let error = agent.prompt("go").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Quota, "an unusable model in the chain is passed over: {error}");
+    assert_eq!(error.kind(), ErrorKind::Quota, "{error}");
     assert_eq!(first.requests().len(), 2);
 }

@@ -39,6 +39,10 @@ fn what_is_wrong_with_a_model_is_said() {
     for (value, text) in [
         (json!({ "provider": "p", "id": "x", "base_ur": "" }), "unknown model field \"base_ur\"; did you mean \"base_url\"?"),
         (json!({ "provider": "p" }), "model: missing field `id`"),
+        (
+            json!({ "provider": "p", "id": "x", "input": "text" }),
+            "model: input: invalid type: string \"text\", expected a sequence",
+        ),
         (json!({ "provider": "", "id": "x" }), "model: provider and id may not be empty"),
         (json!(7), "model: expected \"provider/id\" or an object, got 7"),
         (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers: a: expected text"),
@@ -48,7 +52,7 @@ fn what_is_wrong_with_a_model_is_said() {
     let check = |value: Value| Agent::with_spec(ModelSpec::from_json(value).unwrap()).check().unwrap_err().message().to_owned();
     assert_eq!(
         check(json!("antropic/x")),
-        "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"?; for another server give base_url"
+        "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url"
     );
     let error = check(json!("nobody/x"));
     assert!(error.starts_with("model \"nobody/x\": unknown provider \"nobody\"; known are anthropic, openai, "), "{error}");
@@ -83,6 +87,10 @@ fn what_is_wrong_with_a_script_is_said_with_its_place() {
 async fn a_script_that_is_used_up_says_so() {
     let error = scripted(json!([])).prompt("go").await.unwrap_err();
     assert_eq!(error.to_string(), "provider: the script has 0 answers, and this is model call 1");
+    let agent = scripted(json!([[{ "delta": "x" }, { "end": { "stop_reason": "stop" } }]]));
+    agent.prompt("go").await.unwrap();
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "provider: the script has 1 answer, and this is model call 2");
 }
 
 #[test]

@@ -309,5 +309,22 @@ async fn a_coding_that_is_not_known_is_an_error_that_names_it() {
 async fn a_compressed_error_keeps_its_text() {
     let server = Server::start(None, Body::refusal("{\"error\":{\"message\":\"no such model\"}}")).await;
     let (kind, message) = failure(&format!("http://127.0.0.1:{}", server.port), Value::Null).await;
-    assert_eq!((kind, message.as_str()), (ErrorKind::NotFound, "company answered 404: no such model"));
+    let text = format!("company at 127.0.0.1:{} answered 404: no such model", server.port);
+    assert_eq!((kind, message), (ErrorKind::NotFound, text));
+}
+
+#[tokio::test]
+async fn https_to_a_server_that_speaks_http_asks_whether_it_does() {
+    let mock = Mock::start(Script::new());
+    let (kind, message) = failure(&mock.url().replace("http:", "https:"), json!({ "proxy": false })).await;
+    assert_eq!(kind, ErrorKind::Tls);
+    assert!(message.ends_with("; does the server speak plain http?"), "{message}");
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_knows_asks_about_its_name() {
+    let (kind, message) = failure("http://model.invalid", json!({ "proxy": false })).await;
+    assert_eq!(kind, ErrorKind::Connection);
+    assert!(message.starts_with("cannot connect to http://model.invalid/v1/chat/completions: "), "{message}");
+    assert!(message.ends_with("; is the host's name right, or is it only reached through a proxy (network.proxy)?"), "{message}");
 }

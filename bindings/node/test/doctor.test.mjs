@@ -25,7 +25,7 @@ test('a failed message, an orphan and a foreign id are put right, and told', () 
     ['failed_message', 1, undefined],
     ['stray_result', 2, undefined],
     ['call_id', 4, 0],
-    ['missing_result', 4, undefined],
+    ['missing_result', 4, 0],
   ])
   assert.equal(repairs[2].text, 'the call id "a b" became "a_b"')
   assert.equal(JSON.stringify(repairs[2]), '{"code":"call_id","message_index":4,"content_index":0,"text":"the call id \\"a b\\" became \\"a_b\\""}')

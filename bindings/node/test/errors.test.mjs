@@ -37,7 +37,7 @@ test("a refused key keeps the provider's own message, and not the key", async (t
   const url = await mock(t, [{ status: 401, body: { json: body } }])
   const error = await failure(url, 'anthropic/tiny')
   assert.ok(error instanceof all.AuthenticationError)
-  assert.equal(error.message, 'anthropic answered 401: invalid x-api-key: [key]')
+  assert.equal(error.message, `anthropic at ${new URL(url).host} answered 401: invalid x-api-key: [key]`)
   const { kind, code, httpStatus, requestId, provider, retryable, retryAfterMs, result } = error
   assert.deepEqual(
     { kind, code, httpStatus, requestId, provider, retryable, retryAfterMs },

@@ -112,11 +112,11 @@ test('who may not come in is told why', async (t) => {
   const base = await relay(t, await mock(t, []))
   await assert.rejects(client(base, { apiKey: 'another-token' }).prompt('go'), {
     name: 'AuthenticationError',
-    message: 'relay answered 401: the token is wrong; it is the AGENT_RELAY_TOKEN of the relay',
+    message: `relay at ${new URL(base).host} answered 401: the token is wrong; it is the AGENT_RELAY_TOKEN of the relay`,
   })
   await assert.rejects(client(base, { model: 'relay/openai/gpt-5' }).prompt('go'), {
     name: 'NotFoundError',
-    message: `relay answered 404: there is no model openai/gpt-5 here, only ${MODEL}`,
+    message: `relay at ${new URL(base).host} answered 404: there is no model openai/gpt-5 here, only ${MODEL}`,
   })
   const model = { provider: 'anthropic', id: 'claude-sonnet-4-5' }
   const messages = [{ role: 'user', content: 'hi' }]

@@ -29,7 +29,7 @@ def test_a_failed_message_an_orphan_and_a_foreign_id_are_put_right_and_told():
         ("failed_message", 1, None),
         ("stray_result", 2, None),
         ("call_id", 4, 0),
-        ("missing_result", 4, None),
+        ("missing_result", 4, 0),
     ]
     text = 'the call id "a b" became "a_b"'
     assert repaired.repairs[2].to_dict() == {"code": "call_id", "message_index": 4, "content_index": 0, "text": text}

@@ -62,8 +62,7 @@ impl Agent {
         let mut state = self.state();
         let runtime = state.runtime_here()?;
         // Made once for all runs: they share its connections, and a script goes on.
-        let model = state.resolve()?;
-        state.resolved = Some(Arc::clone(&model));
+        let model = state.resolve_all()?;
         let mut settings = state.settings.clone();
         context.system_prompt.clone_into(&mut settings.system_prompt);
         let alone = State {

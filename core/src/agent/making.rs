@@ -22,6 +22,7 @@ impl Agent {
         self.with(|state| {
             state.runtime = Some(runtime.clone());
             state.resolved = None;
+            state.forget_fallbacks();
         })
     }
 

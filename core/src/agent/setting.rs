@@ -78,6 +78,7 @@ impl Agent {
             if matches!(state.model, Source::Spec(_)) {
                 state.resolved = None;
             }
+            state.forget_fallbacks();
             std::mem::replace(&mut state.provider, provider)
         };
         drop(before);
@@ -162,7 +163,8 @@ impl Agent {
 
     /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One of
     /// the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks of a
-    /// request run again. The next turn begins with the agent's own model.
+    /// request run again. The next turn begins with the agent's own model. One that cannot be used is an error when a run is started,
+    /// as with the model itself.
     pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) {
         self.state().fallbacks = Fallback::all(specs);
     }
@@ -228,22 +230,13 @@ impl Agent {
         Ok(())
     }
 
-    /// Finds out now whether the model and the fallbacks can be used: provider, protocol, address, script. Runs do this by
-    /// themselves.
+    /// Finds out now whether the model and the fallbacks can be used: provider, protocol, address, script. Starting a run does
+    /// this by itself.
     ///
     /// # Errors
     /// `invalid_argument`: says what is wrong.
     pub fn check(&self) -> Result<(), Error> {
-        let mut state = self.state();
-        let resolved = state.resolve()?;
-        for (i, Fallback { spec, .. }) in state.fallbacks.iter().enumerate() {
-            let named = |e: Error| Error::invalid_argument(format!("option \"fallbacks\": [{i}]: {}", e.message()));
-            state.resolve_spec(spec, state.address_for(spec)).map_err(named)?;
-        }
-        if state.runtime.is_some() {
-            state.resolved = Some(resolved);
-        }
-        Ok(())
+        self.state().resolve_all().map(drop)
     }
 }
 

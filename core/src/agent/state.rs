@@ -29,6 +29,8 @@ pub(crate) struct Offered {
     pub(crate) descriptions: Arc<Vec<ToolDescription>>,
     pub(crate) settings: Settings,
     pub(crate) api_key: Option<String>,
+    /// The provider that the key was given for.
+    pub(crate) keys_for: String,
     /// Whether the model is served where the agent's own is; else neither its key nor what looks like one goes there.
     pub(crate) at_home: bool,
     pub(crate) hooks: Arc<Hooks>,
@@ -46,7 +48,7 @@ pub(super) struct State {
     pub(super) keys_for: String,
     /// The model behind `model` and `base_url`, made at the first run after either changed.
     pub(super) resolved: Option<Arc<dyn Model>>,
-    /// Models tried in this order when the model fails before it said anything; made when first needed.
+    /// Models tried in this order when the model fails before it said anything; made at the first run after a change.
     pub(super) fallbacks: Vec<Fallback>,
     pub(super) settings: Settings,
     pub(super) tools: ToolSet,
@@ -189,6 +191,7 @@ impl Agent {
             descriptions,
             settings: state.settings.clone(),
             api_key: state.api_key.clone(),
+            keys_for: state.keys_for.clone(),
             at_home: state.keys_are_for_model(),
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
@@ -317,6 +320,25 @@ impl State {
         }
     }
 
+    /// The model; it and the fallbacks are kept, once there is a runtime whose connections they share.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which of them cannot be used, and why.
+    pub(super) fn resolve_all(&mut self) -> Result<Arc<dyn Model>, Error> {
+        let model = self.resolve()?;
+        let made = |(i, Fallback { spec, resolved }): (usize, &Fallback)| {
+            let named = |e: Error| Error::invalid_argument(format!("option \"fallbacks\": [{i}]: {}", e.message()));
+            let make = || self.resolve_spec(spec, self.address_for(spec)).map_err(named);
+            resolved.as_ref().map_or_else(make, |model| Ok(Arc::clone(model)))
+        };
+        let fallbacks: Vec<_> = self.fallbacks.iter().enumerate().map(made).collect::<Result<_, _>>()?;
+        if self.runtime.is_some() {
+            self.resolved = Some(Arc::clone(&model));
+            self.fallbacks.iter_mut().zip(fallbacks).for_each(|(fallback, made)| fallback.resolved = Some(made));
+        }
+        Ok(model)
+    }
+
     /// Replaces the model. What was made for the one before is made anew.
     pub(super) fn take_model(&mut self, spec: ModelSpec) {
         self.model = Source::Spec(Box::new(spec));
@@ -334,7 +356,7 @@ impl State {
         self.base_url.is_some() || self.keys_for == self.model.provider()
     }
 
-    fn forget_fallbacks(&mut self) {
+    pub(super) fn forget_fallbacks(&mut self) {
         self.fallbacks.iter_mut().for_each(|fallback| fallback.resolved = None);
     }
 

@@ -129,7 +129,7 @@ fn each_repair_is_told_with_its_place() {
         "stray_result 2",
         "call_id 3.1",
         "call_id 3.2",
-        "missing_result 3",
+        "missing_result 3.2",
         "stray_result 6",
         "stray_result 7",
         "empty_block 8.0",

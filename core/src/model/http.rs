@@ -43,6 +43,8 @@ pub(crate) struct Connections {
 #[derive(Default)]
 struct Credential {
     key: Option<String>,
+    /// Where the key is from, for errors.
+    source: String,
     /// Whether the key is an access token that we fetched: another may take its place.
     is_fetched: bool,
     /// Whose limits count, where the token does not say.
@@ -50,25 +52,61 @@ struct Credential {
 }
 
 impl HttpModel {
+    /// The environment variables of the provider's key.
+    fn key_variables(&self) -> &'static [&'static str] {
+        self.served.known.map_or(&[], |known| known.key_variables)
+    }
+
     /// The configured key, else one of the provider's environment variables.
-    fn key(&self, request: &ModelRequest) -> Result<Option<String>, Error> {
-        let variables = self.served.known.map_or(&[][..], |known| known.key_variables);
-        let from_environment = || variables.iter().filter_map(|name| std::env::var(name).ok()).find(|key| !key.is_empty());
-        let configured = request.api_key.clone().filter(|key| !key.is_empty());
-        let key = configured.or_else(from_environment);
-        let of_vendor = self.is_of_vendor();
+    fn key(&self, request: &ModelRequest) -> Result<Credential, Error> {
+        // White space around a key is not a part of it: a line break that came with it from a file or a command.
+        let given = |key: &str, source: String| {
+            let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
+            key.map(|key| Credential { key: Some(key), source, ..Credential::default() })
+        };
+        let of_variable = |name: &&str| given(&std::env::var(name).ok()?, format!("the environment variable {name}"));
+        let configured = request.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
+        let found = configured.or_else(|| self.key_variables().iter().find_map(of_variable));
         let by_header = self.given_headers(request).any(|(name, _)| is_credential(name));
-        let needed = of_vendor && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
-        match variables {
-            [first, ..] if key.is_none() && needed => {
+        let needed = self.is_of_vendor() && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
+        match found {
+            None if needed && !self.key_variables().is_empty() => {
                 let provider = &self.spec.provider;
-                Err(Error::new(
-                    ErrorKind::Authentication,
-                    format!("no API key for {provider}: set the environment variable {first}, or give api_key"),
-                )
-                .with_provider(provider))
+                let text = format!("no API key for {provider}: {}", self.key_advice(request));
+                Err(Error::new(ErrorKind::Authentication, text).with_provider(provider))
             }
-            _ => Ok(key),
+            found => Ok(found.unwrap_or_default()),
+        }
+    }
+
+    /// What gives a key where there is none, and why the agent's own is not for this server.
+    fn key_advice(&self, request: &ModelRequest) -> String {
+        let (why, or) = match &request.withheld_key {
+            // Of a fallback there is no `api_key`.
+            Some(whose) => (format!("the agent's api_key is for {whose}; "), "let get_api_key give one"),
+            None => (String::new(), "give api_key"),
+        };
+        match self.key_variables().first() {
+            Some(variable) => format!("{why}set the environment variable {variable}, or {or}"),
+            None => format!("{why}{or}"),
+        }
+    }
+
+    /// Whether a request has anything that could authenticate it.
+    fn is_keyed(&self, credential: &Credential, request: &ModelRequest) -> bool {
+        let in_address = !self.url.username().is_empty() || self.url.password().is_some();
+        let in_query = self.url.query_pairs().any(|(name, _)| is_credential(&name));
+        let by_header = self.given_headers(request).any(|(name, _)| is_credential(name));
+        credential.key.is_some() || in_address || in_query || by_header
+    }
+
+    /// Who answers, for errors: the provider, and where it is when that is not the provider's own place.
+    fn server(&self) -> String {
+        let provider = &self.spec.provider;
+        match (self.is_of_vendor(), self.url.host_str(), self.url.port()) {
+            (false, Some(host), Some(port)) => format!("{provider} at {host}:{port}"),
+            (false, Some(host), None) => format!("{provider} at {host}"),
+            _ => provider.clone(),
         }
     }
 
@@ -80,15 +118,16 @@ impl HttpModel {
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
-        let key = self.key(request)?;
+        let credential = self.key(request)?;
         let by_header = self.given_headers(request).any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        if key.is_some() || by_header || self.served.place != Place::Vertex {
-            return Ok(Credential { key, ..Credential::default() });
+        if credential.key.is_some() || by_header || self.served.place != Place::Vertex {
+            return Ok(credential);
         }
         let Connections { client, tokens } = &*self.connections;
         match tokens.google(client, &request.network, request.connect_timeout_ms).await {
             Ok(GoogleToken { token, quota_project }) => {
-                Ok(Credential { key: Some(token.to_string()), is_fetched: true, quota_project })
+                let source = "Google's credentials".to_owned();
+                Ok(Credential { key: Some(token.to_string()), source, is_fetched: true, quota_project })
             }
             // A gateway may have credentials of its own.
             Err(_) if !self.is_of_vendor() => Ok(Credential::default()),
@@ -119,6 +158,12 @@ impl HttpModel {
         let session = session.map(|(header, id)| (header.name(), id));
         let own = self.served.protocol.headers(request, self.target());
         let key = credential.key.as_deref().map(|key| self.key_header(key));
+        if key.as_ref().is_some_and(|(_, value)| HeaderValue::from_str(value).is_err()) {
+            let (provider, source) = (&self.spec.provider, &credential.source);
+            return Err(Error::invalid_argument(format!(
+                "the API key for {provider}, from {source}, has a line break or another character that HTTP does not allow"
+            )));
+        }
         let quota = credential.quota_project.clone().map(|project| ("x-goog-user-project", project));
         for (name, value) in own.into_iter().chain(key).chain(quota).chain(session).chain(given) {
             let wrong = |what: &str| {
@@ -204,7 +249,13 @@ impl HttpModel {
             sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
         }
         if response.status() != 200 {
-            return Err(self.refusal(&mut response, redacted).await);
+            let error = self.refusal(&mut response, redacted).await;
+            return Err(match response.status() {
+                401 | 403 if !self.is_keyed(credential, request) => {
+                    error.and(&format!("no key was sent: {}", self.key_advice(request)))
+                }
+                _ => error,
+            });
         }
         let mut splitter = Splitter::default();
         let mut reading = Reading::new(self.served.protocol.decoder(self.target()), provider, request.raw_events);
@@ -266,7 +317,8 @@ impl HttpModel {
             Some(_) => "does a gateway in between not stream?",
             None => "is base_url right?",
         };
-        let text = format!("{provider} answered with {kind} instead of an event stream ({hint}): {start}");
+        let server = self.server();
+        let text = format!("{server} answered with {kind} instead of an event stream ({hint}): {start}");
         Error::new(ErrorKind::Protocol, text).with_provider(provider)
     }
 
@@ -286,7 +338,7 @@ impl HttpModel {
         } else {
             // Redacted here too: a key must not lose its end where a long body is shortened.
             let body = redacted(&response.text(MAX_ERROR_BODY).await);
-            failure::from_http(&self.spec.provider, status, &body)
+            failure::from_http(&self.spec.provider, &self.server(), status, &body)
         };
         if let Some(id) = request_id {
             error = error.with_request_id(&id);

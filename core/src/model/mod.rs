@@ -274,6 +274,8 @@ pub struct ModelRequest {
     pub options: ModelOptions,
     /// The configured key.
     pub api_key: Option<String>,
+    /// Whom the agent's own key is for, where there is one and this model does not get it: a provider, for errors.
+    pub withheld_key: Option<String>,
     /// Whether each frame is wanted as it came ([`Delta::Raw`]).
     pub raw_events: bool,
     /// Whether the head of an HTTP answer is wanted ([`Delta::Response`]).

@@ -79,7 +79,8 @@ impl ScriptedModel {
         answers.given += 1;
         let given = answers.given;
         answers.left.pop_front().ok_or_else(|| {
-            let text = format!("the script has {} answers, and this is model call {given}", given - 1);
+            let answers = if given == 2 { "1 answer".to_owned() } else { format!("{} answers", given - 1) };
+            let text = format!("the script has {answers}, and this is model call {given}");
             Error::new(ErrorKind::Provider, text).with_provider("scripted")
         })
     }

@@ -13,8 +13,11 @@ use crate::error::{Error, ErrorKind};
 use crate::lone;
 use crate::transport::retry::demand;
 
-/// The error of an HTTP answer that is not 200.
-pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
+/// The most characters that are quoted of what is not a provider's message.
+const MOST_SAID: usize = 500;
+
+/// The error of an HTTP answer that is not 200. `server` is what the message calls who answered.
+pub(crate) fn from_http(provider: &str, server: &str, status: u16, body: &str) -> Error {
     let value: Option<Value> = lone::read(body, |body| serde_json::from_str(body)).ok();
     let value = value.as_ref().map(first);
     let said = value.and_then(message).unwrap_or_else(|| page(body));
@@ -24,7 +27,7 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
         400 if body.trim().is_empty() => ErrorKind::ContextOverflow,
         _ => kind(value, &said, Some(status)).unwrap_or(ErrorKind::from_http_status(status)),
     };
-    let error = Error::new(kind, format!("{provider} answered {status}: {said}"))
+    let error = Error::new(kind, format!("{server} answered {status}: {said}"))
         .with_provider(provider)
         .with_http_status(status)
         .with_retryable(may_be_retried(kind, status));
@@ -38,7 +41,7 @@ pub(crate) fn from_http(provider: &str, status: u16, body: &str) -> Error {
 /// The error of an error frame inside a 200 stream.
 pub(crate) fn from_stream(provider: &str, value: &Value) -> Error {
     let value = first(value);
-    let said = message(value).unwrap_or_else(|| shortened(&value.to_string()));
+    let said = message(value).unwrap_or_else(|| shortened(&value.to_string(), MOST_SAID));
     // A number in the error is the HTTP status that came too late (Google, OpenRouter).
     let code = value.pointer("/error/code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     let status = code.filter(|code| (400..=599).contains(code));
@@ -119,7 +122,9 @@ fn message(value: &Value) -> Option<String> {
         _ => said,
     };
     let hidden = error.and_then(|error| error.pointer("/metadata/raw")).and_then(|raw| match raw {
-        Value::String(raw) => Some(serde_json::from_str(raw).ok().as_ref().and_then(message).unwrap_or_else(|| shortened(raw))),
+        Value::String(raw) => {
+            Some(serde_json::from_str(raw).ok().as_ref().and_then(message).unwrap_or_else(|| shortened(raw, MOST_SAID)))
+        }
         other => message(other),
     });
     Some(match hidden {
@@ -182,14 +187,15 @@ pub(crate) fn page(body: &str) -> String {
         let lower = text.to_ascii_lowercase();
         let title = lower.find("<title>").zip(lower.find("</title>")).and_then(|(from, to)| text.get(from + 7..to));
         if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
-            return format!("a page titled {:?}", shortened(title));
+            return format!("a page titled {:?}", shortened(title, MOST_SAID));
         }
     }
-    shortened(text)
+    shortened(text, MOST_SAID)
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(500) {
+/// The text, or its beginning of so many characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

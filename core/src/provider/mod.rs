@@ -181,8 +181,16 @@ impl ModelSpec {
                     *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;
                 }
                 check_headers("model: headers", map.get("headers"))?;
-                let spec: ModelSpec =
-                    serde_json::from_value(Value::Object(map)).map_err(|e| Error::invalid_argument(format!("model: {e}")))?;
+                let read = |map: &Map<String, Value>| ModelSpec::deserialize(map);
+                let spec = read(&map).map_err(|e| {
+                    // serde does not name the field of a wrong value: it is the one that is also wrong alone.
+                    let least = ["provider", "id"].map(|name| (name.to_owned(), Value::from(name)));
+                    let alone =
+                        |(name, value): (&String, &Value)| least.iter().cloned().chain([(name.clone(), value.clone())]).collect();
+                    let wrong = map.iter().find(|field| read(&alone(*field)).is_err());
+                    let field = wrong.map(|(name, _)| format!("{}: ", spelling.spell(name))).unwrap_or_default();
+                    Error::invalid_argument(format!("model: {field}{e}"))
+                })?;
                 if spec.provider.is_empty() || spec.id.is_empty() {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }
@@ -342,11 +350,8 @@ impl Server {
             (None, None) => {
                 let names = known::PROVIDERS.iter().map(|p| p.name).chain(["scripted"]);
                 let error = unknown_name("provider", &spec.provider, names, Spelling::Snake);
-                return Err(Error::invalid_argument(format!(
-                    "model {:?}: {}; for another server give base_url",
-                    spec.name(),
-                    error.message()
-                )));
+                let error = Error::invalid_argument(format!("model {:?}: {}", spec.name(), error.message()));
+                return Err(error.and("for another server give base_url"));
             }
         };
         // A server is known by its host, too: a company's own name for it changes nothing of what it understands.

@@ -439,7 +439,7 @@ fn vertex_takes_a_project_and_a_location_and_serves_claude_too() {
 #[test]
 fn a_wrong_provider_protocol_or_quirk_is_named_with_the_nearest_right_one() {
     let unknown =
-        "model \"antropic/m\": unknown provider \"antropic\"; did you mean \"anthropic\"?; for another server give base_url";
+        "model \"antropic/m\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url";
     assert_eq!(error(json!("antropic/m")), unknown);
     assert!(error(json!("company/m")).contains("known are anthropic, openai, azure-openai"));
     assert_eq!(

@@ -17,6 +17,7 @@ use crate::hook::{HookKind, ResponseHead};
 use crate::listener::ListenerKind;
 use crate::message::{AssistantMessage, Message};
 use crate::model::{Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
+use crate::provider::failure::shortened;
 use crate::tool::catch_panic;
 use crate::transport::retry::Jitter;
 use crate::usage::{Prices, StopReason, Usage};
@@ -76,10 +77,12 @@ impl Driver {
     /// Asks the model; gives its message, which may have failed.
     pub(super) async fn call_model(&mut self) -> Arc<Message> {
         let (mut answer, mut failure) = self.ask_model().await;
-        let mut fallbacks = 0;
+        let (mut fallbacks, mut before) = (0, None);
         while let Some(error) = &failure
-            && Box::pin(self.fall_back(error, &answer, &mut fallbacks)).await
+            && let Some(failed) = Box::pin(self.fall_back(error, &answer, &mut fallbacks)).await
         {
+            // The first one, which was meant to answer.
+            before.get_or_insert_with(|| format!("before that, {failed} failed: {}", shortened(error.message(), 200)));
             (answer, failure) = self.ask_model().await;
         }
         if failure.is_none() {
@@ -93,7 +96,7 @@ impl Driver {
         self.show_start(&mut answer).await;
         let failure = match (self.run.interruption(), failure) {
             (Some(Interruption { stop_reason, error, .. }), _) => Some((stop_reason, error)),
-            (None, Some(error)) => Some((StopReason::Error, error)),
+            (None, Some(error)) => Some((StopReason::Error, before.iter().fold(error, |error, before| error.and(before)))),
             (None, None) => None,
         };
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
@@ -122,13 +125,11 @@ impl Driver {
         (answer, failure)
     }
 
-    /// Takes the next model for the rest of the turn, if there is one that may help.
-    async fn fall_back(&mut self, error: &Error, answer: &Answer, tried: &mut usize) -> bool {
+    /// Takes the next model for the rest of the turn, if there is one that may help; gives the name of the one that failed.
+    async fn fall_back(&mut self, error: &Error, answer: &Answer, tried: &mut usize) -> Option<String> {
         // What a hook of the host has failed with, every model would.
         let hopeless = error.kind() == ErrorKind::Callback || self.is_aborted() || answer.builder.has_blocks();
-        let Some((to, model)) = self.agent.fallback(*tried).filter(|_| !hopeless) else {
-            return false;
-        };
+        let (to, model) = self.agent.fallback(*tried).filter(|_| !hopeless)?;
         *tried += 1;
         let failed = self.offered.model.as_ref().map(|model| format!("{}/{}", model.info().provider, model.info().id));
         let from = failed.unwrap_or_else(|_| self.offered.model_name.clone());
@@ -139,7 +140,7 @@ impl Driver {
             Ok(other) => self.offered.take_model(&other),
             Err(error) => self.offered.model = Err(error),
         }
-        true
+        Some(from)
     }
 
     fn new_answer(&self) -> Answer {

@@ -35,10 +35,17 @@ impl Driver {
         let provider = model.info().provider.to_owned();
         // The agent's key, and headers that may hold one, are for the server of its own model.
         let at_home = self.offered.at_home;
-        let mut api_key = self.offered.api_key.clone().filter(|_| at_home);
+        let (own_key, keys_for) = (self.offered.api_key.clone(), &self.offered.keys_for);
+        let withheld_key = own_key.as_ref().filter(|_| !at_home).map(|_| match *keys_for == provider {
+            true => format!("{keys_for} at another address"),
+            false => keys_for.clone(),
+        });
+        let mut api_key = own_key.filter(|_| at_home);
         if let Some(hook) = &hooks.get_api_key {
             api_key = self.ask(HookKind::GetApiKey, hook, provider.clone()).await?.or(api_key);
         }
+        // A key that was read from a file ends with a line break.
+        let api_key = api_key.map(|key| key.trim().to_owned());
         let settings = &self.offered.settings;
         let mut options = settings.model.clone();
         options.headers.retain(|name, _| at_home || !is_credential(name));
@@ -50,6 +57,7 @@ impl Driver {
             thinking_level: settings.thinking_level,
             options,
             api_key,
+            withheld_key,
             raw_events: settings.raw_events,
             wants_response: hooks.on_response.is_some(),
             connect_timeout_ms: settings.limits.connect_timeout_ms,

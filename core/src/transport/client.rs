@@ -141,8 +141,11 @@ impl Way {
     fn failure(&self, url: &Url, error: &reqwest::Error, connect_timeout_ms: u64) -> Error {
         let place = place(url);
         let why = chain(error).trim_start_matches("tunnel error: ").to_owned();
-        if sources(error).any(|source| source.is::<rustls::Error>()) {
-            return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}"));
+        if let Some(error) = sources(error).find_map(|source| source.downcast_ref::<rustls::Error>()) {
+            // What came is no TLS at all.
+            let plain = matches!(error, rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType));
+            let advice = if plain { "; does the server speak plain http?" } else { "" };
+            return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}{advice}"));
         }
         if error.is_timeout() {
             let text = format!("{place}: no connection within connect_timeout_ms ({connect_timeout_ms})");
@@ -151,7 +154,13 @@ impl Way {
         match (error.is_connect(), self.route(url)) {
             (true, Some(_)) => self.not_through(url, &why),
             (true, None) => {
-                Error::new(ErrorKind::Connection, format!("cannot connect to {place}: {why}; is the server running there?"))
+                // hyper-util's word for a name that could not be resolved; its type has no name.
+                let unknown = sources(error).any(|source| source.to_string().starts_with("dns error"));
+                let advice = match unknown {
+                    true => "is the host's name right, or is it only reached through a proxy (network.proxy)?",
+                    false => "is the server running there?",
+                };
+                Error::new(ErrorKind::Connection, format!("cannot connect to {place}: {why}; {advice}"))
             }
             (false, _) => Error::new(ErrorKind::Connection, format!("the request to {place} failed: {why}")),
         }

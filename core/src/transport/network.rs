@@ -59,8 +59,7 @@ pub enum Proxy {
 }
 
 /// The certificate authorities that are trusted. JSON: the words in small letters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Roots {
     /// Those of the operating system; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` are respected. Where it has none, as in a bare
     /// container, the bundled ones.
@@ -195,6 +194,18 @@ impl<'de> Deserialize<'de> for Proxy {
     }
 }
 
+impl<'de> Deserialize<'de> for Roots {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Roots, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value.as_str() {
+            Some("system") => Ok(Roots::System),
+            Some("bundled") => Ok(Roots::Bundled),
+            Some("both") => Ok(Roots::Both),
+            _ => Err(serde::de::Error::custom(format!("roots: expected \"system\", \"bundled\" or \"both\", got {value}"))),
+        }
+    }
+}
+
 fn list_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     let wrong = || serde::de::Error::custom("no_proxy: expected a list of hosts, or a text with commas between them");
     let text = |value: &Value| value.as_str().map(|host| host.trim().to_owned()).ok_or_else(wrong);
@@ -313,7 +324,7 @@ mod tests {
             (json!({ "no_proxy": 1 }), "network: no_proxy: expected a list of hosts, or a text with commas between them"),
             (json!({ "ca_file": ["secret"] }), "network: ca_file: expected the path of a PEM file"),
             (json!({ "client_key": "k" }), "network: client_key: there is no client_certificate that it belongs to"),
-            (json!({ "roots": "own" }), "network: unknown variant `own`, expected one of `system`, `bundled`, `both`"),
+            (json!({ "roots": "sys" }), "network: roots: expected \"system\", \"bundled\" or \"both\", got \"sys\""),
             (
                 json!({ "resolve": { "a": "b" } }),
                 "network: resolve: \"a\": expected an IP address such as \"10.0.0.7\" or \"10.0.0.7:8443\"",

@@ -1,8 +1,10 @@
 //! A script: the answers in order, and reading one from a file.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::check::{Strict, Strictness};
 use crate::{Answer, Body, Error};
@@ -16,6 +18,7 @@ pub struct Script {
     _about: String,
     #[serde(default)]
     pub(crate) strict: Strictness,
+    #[serde(deserialize_with = "numbered")]
     pub(crate) answers: Vec<Answer>,
     /// Where it was read; begins the messages about it.
     #[serde(skip)]
@@ -23,6 +26,33 @@ pub struct Script {
     /// Are refusals told on standard error?
     #[serde(skip)]
     pub(crate) tells: bool,
+}
+
+/// Answers, one by one: a mistake in one is told with its number, from 1. serde_json finds its line and column at the end of the text.
+fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Answer>, D::Error> {
+    struct Answers;
+
+    impl<'de> Visitor<'de> for Answers {
+        type Value = Vec<Answer>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of answers")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Answer>, A::Error> {
+            let mut answers = Vec::new();
+            loop {
+                let number = answers.len() + 1;
+                match list.next_element() {
+                    Ok(Some(answer)) => answers.push(answer),
+                    Ok(None) => return Ok(answers),
+                    Err(error) => return Err(A::Error::custom(format!("answer {number}: {error}"))),
+                }
+            }
+        }
+    }
+
+    deserializer.deserialize_seq(Answers)
 }
 
 impl Script {

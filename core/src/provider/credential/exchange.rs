@@ -133,7 +133,7 @@ fn no_token(source: &Source) -> String {
 }
 
 fn refused(source: &Source, why: &str) -> Error {
-    Error::new(ErrorKind::Authentication, format!("{}: {why}; {ADVICE}", no_token(source)))
+    Error::new(ErrorKind::Authentication, format!("{}: {why}", no_token(source))).and(ADVICE)
 }
 
 /// The error of credentials with which nobody can be asked.

@@ -229,7 +229,7 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     let error = fetch(&source).await.err().unwrap();
     assert_eq!((error.kind(), error.http_status(), error.retryable()), (ErrorKind::Authentication, Some(400), false));
     assert!(
-        error.message().contains(": answered 400: invalid_grant: Token [key] has been expired or revoked.; run `gcloud"),
+        error.message().contains(": answered 400: invalid_grant: Token [key] has been expired or revoked. Run `gcloud"),
         "{error}"
     );
     let error = fetch(&source).await.err().unwrap();

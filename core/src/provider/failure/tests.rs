@@ -66,7 +66,7 @@ fn recorded_errors_of_real_servers() {
             let meta: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
             let status = u16::try_from(meta["http_status"].as_u64().unwrap()).unwrap();
             let body = std::fs::read_to_string(path.with_file_name(format!("{name}.response.json"))).unwrap();
-            let error = from_http("p", status, &body);
+            let error = from_http("p", "p", status, &body);
             played += 1;
             assert_eq!(error.http_status(), Some(status), "{name}");
             assert!(error.message().starts_with(&format!("p answered {status}: ")), "{name}: {error}");
@@ -116,18 +116,18 @@ fn each_wording_of_an_overflow_is_one() {
         "Request exceeds the maximum size",
     ] {
         for status in [400, 500] {
-            let error = from_http("p", status, &json!({ "error": { "message": said } }).to_string());
+            let error = from_http("p", "p", status, &json!({ "error": { "message": said } }).to_string());
             assert_eq!(verdict(&error), (ErrorKind::ContextOverflow, false, None), "{said}");
         }
         let error = from_stream("p", &json!({ "error": { "type": "invalid_request_error", "message": said.to_uppercase() } }));
         assert_eq!(error.kind(), ErrorKind::ContextOverflow, "{said}, in a stream and in capitals");
     }
     for status in [400, 413] {
-        let error = from_http("p", status, " ");
+        let error = from_http("p", "p", status, " ");
         assert_eq!(verdict(&error), (ErrorKind::ContextOverflow, false, None));
         assert_eq!(error.message(), format!("p answered {status}: an empty body"));
     }
-    assert_eq!(from_http("p", 422, "").kind(), ErrorKind::InvalidRequest);
+    assert_eq!(from_http("p", "p", 422, "").kind(), ErrorKind::InvalidRequest);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn throttling_and_limits_of_other_things_are_no_overflow() {
         (400, "the number of images exceeds the limit of 8", InvalidRequest),
         (400, "this exceeds the limit of reason", InvalidRequest),
     ] {
-        let error = from_http("p", status, &json!({ "message": said }).to_string());
+        let error = from_http("p", "p", status, &json!({ "message": said }).to_string());
         assert_eq!(error.kind(), kind, "{said}");
     }
 }
@@ -157,7 +157,7 @@ fn too_many_or_too_large_images_are_no_overflow() {
         "Too many images and documents: 101 + 0 > 100",
     ] {
         let body = json!({ "error": { "type": "invalid_request_error", "message": said } });
-        assert_eq!(verdict(&from_http("p", 400, &body.to_string())), (ErrorKind::InvalidRequest, false, None), "{said}");
+        assert_eq!(verdict(&from_http("p", "p", 400, &body.to_string())), (ErrorKind::InvalidRequest, false, None), "{said}");
     }
 }
 
@@ -182,7 +182,7 @@ fn statuses_without_a_better_word() {
         (524, Timeout, true),
         (529, Overloaded, true),
     ] {
-        assert_eq!(verdict(&from_http("p", status, "nothing to read")), (kind, retryable, None), "{status}");
+        assert_eq!(verdict(&from_http("p", "p", status, "nothing to read")), (kind, retryable, None), "{status}");
     }
 }
 
@@ -239,7 +239,7 @@ fn a_body_says_better_than_its_status() {
         (401, json!({ "detail": "Please try again with a key." }), Authentication, false),
         (404, json!({ "detail": "please retry" }), NotFound, false),
     ] {
-        assert_eq!(verdict(&from_http("p", status, &body.to_string())), (kind, retryable, None), "{status} {body}");
+        assert_eq!(verdict(&from_http("p", "p", status, &body.to_string())), (kind, retryable, None), "{status} {body}");
     }
 }
 
@@ -250,22 +250,22 @@ fn a_limit_of_a_day_is_a_quota_and_one_of_a_minute_is_not() {
             "details": [{ "violations": [{ "quotaId": quota }] }, { "retryDelay": "17s" }] } })
         .to_string()
     };
-    let minute = from_http("google", 429, &body("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"));
+    let minute = from_http("google", "google", 429, &body("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"));
     assert_eq!(verdict(&minute), (ErrorKind::RateLimited, true, Some(17_000)));
-    let day = from_http("google", 429, &body("GenerateRequestsPerDayPerProjectPerModel-FreeTier"));
+    let day = from_http("google", "google", 429, &body("GenerateRequestsPerDayPerProjectPerModel-FreeTier"));
     assert_eq!(verdict(&day), (ErrorKind::Quota, false, None), "its pause is no help");
-    let listed = from_http("google", 429, &format!("[{}]", body("GenerateRequestsPerMinute")));
+    let listed = from_http("google", "google", 429, &format!("[{}]", body("GenerateRequestsPerMinute")));
     assert_eq!(verdict(&listed), (ErrorKind::RateLimited, true, Some(17_000)), "in a list, as without alt=sse");
 }
 
 #[test]
 fn a_pause_that_the_sentence_asks_for_is_demanded() {
-    let error = from_http("p", 429, r#"{"error":{"message":"Rate limit reached. Please try again in 1m2.5s."}}"#);
+    let error = from_http("p", "p", 429, r#"{"error":{"message":"Rate limit reached. Please try again in 1m2.5s."}}"#);
     assert_eq!(verdict(&error), (ErrorKind::RateLimited, true, Some(62_500)));
     let error =
         from_stream("p", &json!({ "error": { "type": "rate_limit_error", "message": "Please retry after 26 seconds." } }));
     assert_eq!(verdict(&error), (ErrorKind::RateLimited, true, Some(26_000)));
-    let error = from_http("p", 401, r#"{"error":{"message":"no key; try again in 5s"}}"#);
+    let error = from_http("p", "p", 401, r#"{"error":{"message":"no key; try again in 5s"}}"#);
     assert_eq!(verdict(&error), (ErrorKind::Authentication, false, None), "not where a retry does not help");
 }
 
@@ -297,7 +297,7 @@ fn errors_inside_a_stream() {
 
 #[test]
 fn the_message_is_found_wherever_it_is() {
-    let said = |body: Value| from_http("p", 400, &body.to_string()).message().replace("p answered 400: ", "");
+    let said = |body: Value| from_http("p", "p", 400, &body.to_string()).message().replace("p answered 400: ", "");
     assert_eq!(said(json!({ "error": { "message": "m" } })), "m");
     assert_eq!(said(json!({ "error": "m" })), "m");
     assert_eq!(said(json!({ "message": "m" })), "m");
@@ -309,12 +309,12 @@ fn the_message_is_found_wherever_it_is() {
     assert_eq!(said(json!({ "object": "error", "message": { "detail": fault } })), "body.messages.0: Field required");
     let hidden = json!({ "error": { "message": "Provider returned error", "metadata": { "raw": "{\"error\":{\"message\":\"prompt is too long\"}}" } } });
     assert_eq!(said(hidden.clone()), "Provider returned error (prompt is too long)");
-    assert_eq!(from_http("p", 400, &hidden.to_string()).kind(), ErrorKind::ContextOverflow, "and read");
+    assert_eq!(from_http("p", "p", 400, &hidden.to_string()).kind(), ErrorKind::ContextOverflow, "and read");
     assert_eq!(said(json!({ "what": 1 })), "{\"what\":1}", "else the body");
-    let page = from_http("p", 502, "<html><head><TITLE> 502 Bad Gateway </TITLE></head><body>…</body></html>");
+    let page = from_http("p", "p", 502, "<html><head><TITLE> 502 Bad Gateway </TITLE></head><body>…</body></html>");
     assert_eq!(page.message(), "p answered 502: a page titled \"502 Bad Gateway\"");
-    assert_eq!(from_http("p", 500, "plain words").message(), "p answered 500: plain words");
-    assert_eq!(from_http("p", 400, r#"{"error":"half \ud83d"}"#).message(), "p answered 400: half \u{fffd}");
+    assert_eq!(from_http("p", "p", 500, "plain words").message(), "p answered 500: plain words");
+    assert_eq!(from_http("p", "p", 400, r#"{"error":"half \ud83d"}"#).message(), "p answered 400: half \u{fffd}");
 }
 
 #[test]
