@@ -161,7 +161,7 @@ fn a_bad_script_says_where_and_what() {
         (
             "second",
             r#"{"answers": [{"name": "first", "body": "a"}, {"body": {"txt": "a"}}]}"#,
-            "not a script: answer 2: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 59",
+            "not a script: answer 2: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 60",
         ),
         ("no_answers", "{}", "not a script: missing field `answers` at line 1 column 2"),
         (
