@@ -94,6 +94,7 @@ test: build-rust build-c build-zig build-python build-node mock
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	sh tests/unify/check.sh
 
 bench:
 	sh benches/build.sh

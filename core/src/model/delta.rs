@@ -282,6 +282,7 @@ impl MessageBuilder {
                 (Kind::Thinking, BlockKind::Thinking { redacted }, Some(MessageUpdate::ThinkingStart { content_index }))
             }
             BlockStart::ToolCall { id: given, name } => {
+                self.grow(given.len() + name.len())?;
                 let mut id = given.clone();
                 if id.is_empty() || self.ids.contains(&id) {
                     id = format!("call_{}_{content_index}", self.turn);

@@ -119,7 +119,8 @@ impl HttpModel {
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
         let credential = self.key(request)?;
-        let by_header = self.given_headers(request).any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let own = ["authorization", "x-goog-api-key"];
+        let by_header = self.given_headers(request).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
         if credential.key.is_some() || by_header || self.served.place != Place::Vertex {
             return Ok(credential);
         }
@@ -185,14 +186,28 @@ impl HttpModel {
     /// A text of the server's without what authenticates. Servers echo keys, whole or in parts of their texts: none of them goes
     /// further.
     fn redacted(&self, text: &str, credential: &Credential, request: &ModelRequest) -> String {
-        let in_query: Vec<_> = self.url.query_pairs().filter(|(name, _)| is_credential(name)).map(|(_, value)| value).collect();
-        let mut secrets: Vec<&str> = in_query.iter().map(|value| &**value).collect();
-        secrets.extend(self.url.password().into_iter().chain(credential.key.as_deref()));
+        let in_address = self.in_address();
+        let mut secrets: Vec<&str> = in_address.iter().map(String::as_str).chain(credential.key.as_deref()).collect();
         for value in self.given_headers(request).filter(|(name, _)| is_credential(name)).filter_map(|(_, value)| value.as_str()) {
             // With the scheme before it (`Bearer`, `Basic`) and without.
             secrets.extend([value].into_iter().chain(value.split(' ').next_back()));
         }
         failure::redacted(text, &secrets)
+    }
+
+    /// What of the address authenticates, as it stands there and as a server reads it.
+    fn in_address(&self) -> Vec<String> {
+        let query = self.url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        let in_query = query.filter(|(name, _)| is_credential(name)).map(|(_, value)| value);
+        // A user without a password is a token.
+        let user = Some(self.url.username()).filter(|user| !user.is_empty() && self.url.password().is_none());
+        let written: Vec<&str> = in_query.chain(user).chain(self.url.password()).collect();
+        let mut read = self.url.clone();
+        read.query_pairs_mut().clear();
+        // As a query's value it is decoded; there a plus would be a space.
+        read.set_query(Some(&written.iter().map(|text| format!("={}", text.replace('+', "%2B"))).collect::<Vec<_>>().join("&")));
+        let decoded: Vec<String> = read.query_pairs().map(|(_, value)| value.into_owned()).collect();
+        written.into_iter().map(str::to_owned).chain(decoded).collect()
     }
 
     fn target(&self) -> Target<'_> {
@@ -209,9 +224,11 @@ impl HttpModel {
         // A token may be taken back before its end. Not a retry of a failed request: with the right token it was not made yet.
         if let (Ok(401), Some(token), true) = (sent.as_ref().map(Response::status), &credential.key, credential.is_fetched) {
             self.connections.tokens.forget(token);
-            let next = self.credential(request).await?;
-            // A metadata server gives out the same one until shortly before its end.
-            if next.is_fetched && next.key != credential.key {
+            // Without a new one the refusal stands. A metadata server gives out the same one until shortly before its end.
+            if let Ok(next) = self.credential(request).await
+                && next.is_fetched
+                && next.key != credential.key
+            {
                 sent = self.send(request, &next).await;
                 credential = next;
             }

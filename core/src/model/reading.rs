@@ -51,7 +51,7 @@ impl<'a> Reading<'a> {
         let before = out.len();
         let more = self.decoder.frame(frame, out)?;
         let new = out.get(before..).unwrap_or_default();
-        if new.is_empty() {
+        if new.iter().all(|delta| matches!(delta, Delta::Usage(_) | Delta::Diagnostic { .. })) {
             self.silent_bytes += frame.data.len();
             if self.silent_bytes > MAX_SILENT_BYTES {
                 let limit = MAX_SILENT_BYTES >> 20;

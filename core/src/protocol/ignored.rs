@@ -9,25 +9,32 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Protocol, Target};
+use crate::message::{ContentBlock, Message, ToolResultMessage, UserMessage};
 use crate::model::{CacheRetention, IgnoredOption, ModelOptions, ModelRequest, ThinkingLevel, ToolChoice, ToolDescription};
 use crate::provider::quirks::ThinkingStyle;
 
 /// The options of a request that make no difference to what is sent, or are sent otherwise than they were given.
 pub(crate) fn ignored(protocol: &dyn Protocol, request: &ModelRequest, target: Target<'_>) -> Vec<IgnoredOption> {
-    let asked = bare(request);
+    let bare = bare(request);
+    // Whether it thinks now may hang on how the turn began, and on that what goes beside thinking; the level was asked for all turns.
+    let asked = ModelRequest { messages: since_the_user_spoke(request), ..bare.clone() };
     let same = |a: &ModelRequest, b: &ModelRequest| protocol.encode(a, target) == protocol.encode(b, target);
     let mut found = Vec::new();
     if let Some(given) = asked.options.max_tokens {
-        let sent = limit(protocol.encode(&asked, target));
+        let sent = Value::Object(protocol.encode(&asked, target)).pointer(protocol.limit(target.quirks)).and_then(Value::as_u64);
         if sent != Some(given) {
             found.push(IgnoredOption { option: "max_tokens", why: why_limited(sent, protocol, target) });
         }
     }
     for (option, less) in weakened(&asked) {
-        if same(&asked, &less) {
+        let makes_none = match option {
+            "thinking_level" => same(&bare, &unthinking(&bare)),
+            _ => same(&asked, &less),
+        };
+        if makes_none {
             let thinks = asked.thinking_level != ThinkingLevel::Off && !same(&unthinking(&asked), &unthinking(&less));
             found.push(IgnoredOption { option, why: why(option, thinks, &asked, protocol, target) });
         }
@@ -45,6 +52,17 @@ fn bare(request: &ModelRequest) -> ModelRequest {
         options: ModelOptions { headers: serde_json::Map::new(), ..request.options.clone() },
         ..ModelRequest::default()
     }
+}
+
+/// The messages from the user's last on, without what is long in them.
+fn since_the_user_spoke(request: &ModelRequest) -> Vec<Arc<Message>> {
+    let from = request.messages.iter().rposition(|message| matches!(**message, Message::User(_))).unwrap_or_default();
+    let short = |message: &Arc<Message>| match &**message {
+        Message::User(user) => Arc::new(Message::User(UserMessage { content: vec![ContentBlock::text(".")], ..user.clone() })),
+        Message::ToolResult(result) => Arc::new(Message::ToolResult(ToolResultMessage { content: Vec::new(), ..result.clone() })),
+        Message::Assistant(_) | Message::Custom(_) => Arc::clone(message),
+    };
+    request.messages.iter().skip(from).map(short).collect()
 }
 
 fn unthinking(request: &ModelRequest) -> ModelRequest {
@@ -80,15 +98,6 @@ fn weakened(asked: &ModelRequest) -> Vec<(&'static str, ModelRequest)> {
         all.push(("thinking_level", unthinking(asked)));
     }
     all
-}
-
-/// Where the formats have the limit of what is written.
-const LIMITS: &[&str] =
-    &["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens", "/options/max_tokens"];
-
-fn limit(body: Map<String, Value>) -> Option<u64> {
-    let body = Value::Object(body);
-    LIMITS.iter().find_map(|field| body.pointer(field)?.as_u64())
 }
 
 /// Why another limit goes out than was given, and what to do.

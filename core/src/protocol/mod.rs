@@ -84,6 +84,12 @@ pub(crate) trait Protocol: Debug + Send + Sync {
     /// The request's body.
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value>;
 
+    /// Where in the body the limit of what is written stands, as a JSON pointer.
+    fn limit(&self, quirks: &Quirks) -> &'static str {
+        let _ = quirks;
+        "/max_tokens"
+    }
+
     /// Reads one answer.
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
 }

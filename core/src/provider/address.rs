@@ -129,11 +129,11 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
 
 /// An address as it was given, without what may authenticate: user and password before the host, and the query.
 pub(super) fn shown(address: &str) -> String {
-    let (address, query) = address.split_once('?').map_or((address, ""), |(address, _)| (address, "?…"));
     let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
-    // The last one: a password with such a sign in it is why it cannot be read.
-    match rest.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}…@{host}{query}"),
-        None => format!("{address}{query}"),
+    // The last one: a password with a sign in it that ends it is why the address cannot be read.
+    let (before, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("…@", rest));
+    match rest.split_once('?') {
+        Some((rest, _)) => format!("{scheme}{before}{rest}?…"),
+        None => format!("{scheme}{before}{rest}"),
     }
 }

@@ -384,8 +384,10 @@ impl Server {
         let Some(base) = &spec.base_model else {
             return Ok(here(&spec.id).map(|entry| (entry, true)));
         };
-        let of_server = here(base).or_else(|| here(spec.base()?.1)).map(|entry| (entry, true));
-        let found = of_server.or_else(|| spec.base().and_then(|(provider, id)| Some((catalogue::find(provider, id)?, false))));
+        let named = spec.base().and_then(|(provider, id)| Some((catalogue::find(provider, id)?, id)));
+        // The server's own entry of the same model is nearer: it has the server's limits.
+        let own = here(base).or_else(|| here(named.as_ref().map(|(_, id)| *id)?)).map(|entry| (entry, true));
+        let found = own.or(named.map(|(entry, _)| (entry, false)));
         match found {
             Some(found) => Ok(Some(found)),
             None => {

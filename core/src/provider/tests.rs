@@ -523,5 +523,6 @@ fn an_unusable_address_says_why() {
     assert_eq!(error("nonsense"), format!("base_url \"nonsense\": relative URL without a base{advice}"));
     assert_eq!(error("ftp://h"), format!("base_url \"ftp://h\": ftp is not http or https{advice}"));
     assert_eq!(error("http://u:a/b@h?key=k"), format!("base_url \"http://…@h?…\": invalid port number{advice}"));
+    assert_eq!(error("https://user:pa?ss@host"), format!("base_url \"https://…@host\": invalid port number{advice}"));
     assert_eq!(error("u:secret@h"), format!("base_url \"…@h\": u is not http or https{advice}"));
 }

@@ -8,7 +8,7 @@ mod tls;
 
 use crate::error::{Error, ErrorKind};
 
-/// Does what waits for files on a thread where nobody else waits for it: all runs share one thread.
+/// Does what waits for files on a thread where nobody else waits for it: many runs share one.
 ///
 /// # Errors
 /// Those of the work; `invalid_state` when the runtime ends before it has begun.

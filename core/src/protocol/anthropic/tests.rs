@@ -668,3 +668,12 @@ fn nothing_is_read_after_the_last_event() {
     assert!(end.is_ok());
     assert_eq!(deltas, [Delta::Stop { reason: StopReason::Stop, raw: Some("end_turn".into()) }]);
 }
+
+#[test]
+fn pieces_of_text_thinking_and_input_are_read_quickly() {
+    for (kind, field) in [("text_delta", "text"), ("thinking_delta", "thinking"), ("input_json_delta", "partial_json")] {
+        let frame = json!({ "type": "content_block_delta", "index": 3, "delta": { "type": kind, field: "a" } }).to_string();
+        let piece = super::wire::piece(&frame).unwrap();
+        assert_eq!((piece.index, &*piece.kind, &*piece.text), (3, kind, "a"));
+    }
+}

@@ -18,7 +18,7 @@ pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
         match name {
             "type" => is_delta = scan.string()? == "content_block_delta",
             "index" => index = u32::try_from(scan.natural()?).ok()?,
-            "delta" => scan.object(|scan, name| {
+            "delta" if kind.is_none() => scan.object(|scan, name| {
                 match name {
                     "type" => kind = Some(scan.string()?),
                     "text" | "thinking" | "partial_json" if text.is_none() => text = Some((name, scan.string()?)),
@@ -26,6 +26,7 @@ pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
                 }
                 Some(())
             })?,
+            "delta" => return None,
             _ => scan.skip()?,
         }
         Some(())

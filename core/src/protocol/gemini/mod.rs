@@ -51,6 +51,10 @@ impl Protocol for Gemini {
         encode::body(request, target)
     }
 
+    fn limit(&self, _quirks: &Quirks) -> &'static str {
+        "/generationConfig/maxOutputTokens"
+    }
+
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
         Box::new(decode::Reader::new(&target.spec.provider))
     }

@@ -257,7 +257,7 @@ fn every_way_of_thinking_that_a_format_takes_is_one_in_which_it_asks() {
 
 #[test]
 fn a_turn_that_goes_on_without_thinking_is_not_a_model_that_does_not_think() {
-    let mut request = request(json!({ "thinking_level": "high" }));
+    let mut request = request(json!({ "thinking_level": "high", "temperature": 0.5, "max_tokens": 100 }));
     let begun = json!([
         { "role": "user", "content": "go" },
         { "role": "assistant", "content": [{ "type": "tool_call", "id": "c", "name": "t", "arguments": {} }] },
@@ -265,7 +265,8 @@ fn a_turn_that_goes_on_without_thinking_is_not_a_model_that_does_not_think() {
     ]);
     request.messages = serde_json::from_value(begun).unwrap();
     let trial = Trial::new(json!("anthropic/claude-haiku-4-5"));
-    assert_eq!(trial.encode(&request).get("thinking"), None);
+    let body = trial.encode(&request);
+    assert_eq!((body.get("thinking"), &body["temperature"], &body["max_tokens"]), (None, &json!(0.5), &json!(100)));
     assert_eq!(trial.ignored(&request), []);
     assert_eq!(request.thinking_level, ThinkingLevel::High);
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{Decoder, OwnThinking, Protocol, Target, USUAL_IMAGES};
 use crate::model::ModelRequest;
-use crate::provider::quirks::Quirks;
+use crate::provider::quirks::{MaxTokensField, Quirks};
 
 #[derive(Debug)]
 pub(super) struct OpenaiChat;
@@ -50,6 +50,13 @@ impl Protocol for OpenaiChat {
 
     fn encode(&self, request: &ModelRequest, target: Target<'_>) -> Map<String, Value> {
         encode::body(request, target)
+    }
+
+    fn limit(&self, quirks: &Quirks) -> &'static str {
+        match quirks.max_tokens_field {
+            MaxTokensField::MaxTokens => "/max_tokens",
+            MaxTokensField::MaxCompletionTokens => "/max_completion_tokens",
+        }
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

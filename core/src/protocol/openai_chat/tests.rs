@@ -697,3 +697,20 @@ fn how_a_stream_may_fail() {
     assert_eq!(decoded(&[flat]).1.unwrap_err().kind(), ErrorKind::ContextOverflow);
     assert_eq!(decoded(&[json!("{")]).1.unwrap_err().kind(), ErrorKind::Protocol);
 }
+
+#[test]
+fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
+    use super::wire::{Piece, piece};
+    let chunk = |piece: Value| {
+        let choice = json!({ "index": 0, "delta": piece, "logprobs": null, "finish_reason": null });
+        json!({ "id": "r", "object": "chat.completion.chunk", "choices": [choice], "usage": null }).to_string()
+    };
+    assert!(matches!(piece(&chunk(json!({ "content": "a" })), true), Some(Piece::Text(text)) if text == "a"));
+    for field in ["reasoning_content", "reasoning", "reasoning_text"] {
+        let chunk = chunk(json!({ "content": null, field: "a" }));
+        assert!(matches!(piece(&chunk, true), Some(Piece::Thinking(named, text)) if (named, &*text) == (field, "a")));
+    }
+    let call = json!({ "tool_calls": [{ "index": 2, "function": { "arguments": "a" } }] });
+    assert!(matches!(piece(&chunk(call), true), Some(Piece::Arguments(2, text)) if text == "a"));
+    assert!(piece(&chunk(json!({ "content": "a" })), false).is_none(), "its id is still to be told");
+}

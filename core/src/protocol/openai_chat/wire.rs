@@ -100,6 +100,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
+/// Any chunk. Whatever counts here stops [`piece`], too, and stands in the property of `scan/tests.rs`.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]

@@ -65,6 +65,10 @@ impl Protocol for OpenaiResponses {
         encode::body(request, target)
     }
 
+    fn limit(&self, _quirks: &Quirks) -> &'static str {
+        "/max_output_tokens"
+    }
+
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
         Box::new(decode::Reader::new(&target.spec.provider))
     }

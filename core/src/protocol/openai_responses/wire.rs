@@ -18,7 +18,7 @@ pub(super) fn piece(event: &str) -> Option<Piece<'_>> {
     let (mut kind, mut output_index, mut delta) = (None, None, None);
     Scan::whole(event, |scan, name| {
         match name {
-            "type" => kind = Some(scan.string()?),
+            "type" => kind = Some(scan.string().filter(|kind| kind.ends_with(".delta"))?),
             "output_index" => output_index = i64::try_from(scan.natural()?).ok(),
             "delta" => delta = Some(scan.string()?),
             _ => scan.skip()?,

@@ -54,6 +54,10 @@ impl Protocol for Relay {
         encode::body(request, target)
     }
 
+    fn limit(&self, _quirks: &Quirks) -> &'static str {
+        "/options/max_tokens"
+    }
+
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
         Box::new(decode::Reader::new(&target.spec.provider))
     }

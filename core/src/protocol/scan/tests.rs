@@ -126,12 +126,19 @@ fn chat() -> BoxedStrategy<String> {
         field("id", &["\"a\"", "\"b\"", "null", "\"\""]),
         field("type", &["\"function\""]),
         nested("function", function),
+        prop_oneof![3 => Just(None), 1 => field("extra_content", &["null", "{\"google\": {}}"])].boxed(),
     ]);
     let delta = object(vec![
         field("role", &["\"assistant\""]),
         field("content", TEXTS),
         field("reasoning_content", TEXTS),
         field("reasoning", TEXTS),
+        prop_oneof![3 => Just(None), 1 => field("reasoning_text", TEXTS)].boxed(),
+        prop_oneof![
+            3 => Just(None),
+            1 => field("reasoning_details", &["null", "[]", "[{\"type\": \"reasoning.text\", \"text\": \"a\"}]"]),
+        ]
+        .boxed(),
         field("refusal", &["null", "null", "\"no\""]),
         prop_oneof![Just(None), nested("tool_calls", list(call)), field("tool_calls", &["null"])].boxed(),
     ]);
@@ -140,6 +147,8 @@ fn chat() -> BoxedStrategy<String> {
         nested("delta", delta),
         field("finish_reason", &["null", "null", "null", "\"stop\""]),
         field("logprobs", &["null", "{\"content\": [{\"token\": \"a\"}]}"]),
+        prop_oneof![3 => Just(None), 1 => field("usage", &["null", "{\"prompt_tokens\": 9}"])].boxed(),
+        prop_oneof![3 => Just(None), 1 => field("error", &["null", "{\"message\": \"no\"}"])].boxed(),
     ]);
     object(vec![
         field("id", &["\"r\"", "\"s\"", "null", "\"\"", "5"]),
@@ -161,12 +170,15 @@ fn responses() -> BoxedStrategy<String> {
                 "\"response.reasoning_text.delta\"",
                 "\"response.function_call_arguments.delta\"",
                 "\"response.new.delta\"",
+                "\"response.output_text.done\"",
+                "\"error\"",
             ],
         ),
         field("sequence_number", &["12"]),
         field("item_id", &["\"a\"", "\"b\""]),
         field("output_index", &["0", "1", "-1", "null"]),
         field("delta", TEXTS),
+        field("message", &["\"no\""]),
     ])
 }
 
@@ -201,6 +213,7 @@ fn gemini() -> BoxedStrategy<String> {
         field("promptFeedback", &["null", "{}"]),
         field("responseId", &["\"r\"", "\"s\"", "null"]),
         field("modelVersion", &["\"m\""]),
+        prop_oneof![7 => Just(None), 1 => field("error", &["null", "{\"code\": 500}"])].boxed(),
     ])
 }
 

@@ -329,3 +329,16 @@ fn half_a_surrogate_pair_is_a_replacement_character() {
         json!(r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[{"text":"\ude00"}]}}"#);
     assert_eq!(text_of(&[half, pair, item, completed(json!([]))], is_text), "a\u{FFFD}\u{1F600}\u{FFFD}");
 }
+
+#[test]
+fn pieces_are_read_quickly_and_nothing_else() {
+    let read = |kind: &str| {
+        let event =
+            json!({ "type": kind, "sequence_number": 9, "item_id": "i", "output_index": 2, "delta": "a", "logprobs": [] });
+        super::super::wire::piece(&event.to_string()).map(|piece| (piece.output_index, piece.delta.into_owned()))
+    };
+    for kind in ["output_text", "refusal", "reasoning_summary_text", "reasoning_text", "function_call_arguments"] {
+        assert_eq!(read(&format!("response.{kind}.delta")), Some((2, "a".to_owned())));
+    }
+    assert_eq!(read("error"), None);
+}
