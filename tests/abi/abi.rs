@@ -100,7 +100,9 @@ fn library() -> PathBuf {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
-    run(Command::new(env!("CARGO")).current_dir(root()).args(["build", "--quiet", "-p", "agent-loop-ffi", "--profile", name]));
+    // As the Makefile does: what is built of the tree serves here, too.
+    let packages = ["-p", "agent-loop-ffi", "-p", "agent-loop", "-p", "agent-loop-unify"];
+    run(Command::new(env!("CARGO")).current_dir(root()).args(["build", "--quiet", "--profile", name]).args(packages));
     profile.join("libagent.so")
 }
 
