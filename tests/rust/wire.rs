@@ -310,6 +310,21 @@ async fn a_key_in_the_address_is_shown_by_no_error() {
 }
 
 #[tokio::test]
+async fn a_key_in_the_address_is_taken_out_of_what_is_echoed_as_written_and_as_read() {
+    for (user, query, echo) in [
+        ("", "?key=ab%2Bcd%2Fef", "as written ab%2Bcd%2Fef, as read ab+cd/ef"),
+        ("u:pa%2Bss%21word@", "", "as written pa%2Bss%21word, as read pa+ss!word"),
+        ("tok%2Ben-1@", "", "as written tok%2Ben-1, as read tok+en-1"),
+    ] {
+        let mock = Mock::start(Script::new().answer(Answer::json(json!({ "error": { "message": echo } })).status(401)));
+        let base_url = format!("{}/v1{query}", mock.url().replace("http://", &format!("http://{user}")));
+        let error = Agent::new("company/tiny").unwrap().base_url(&base_url).prompt("go").await.unwrap_err();
+        let text = format!("company at {} answered 401: as written [key], as read [key]", host(&mock));
+        assert_eq!(error.message(), text, "{base_url}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_that_is_cut_off_between_the_frames_is_not_shown() {
     let frame = json!({ "choices": [{ "index": 0, "delta": { "content": "x" } }] });
     let mock = Mock::start(Script::new().answer(Answer::text(format!("data: {frame}\n\n{}sk-secret", "x".repeat(193)))));

@@ -202,10 +202,10 @@ impl HttpModel {
         // A user without a password is a token.
         let user = Some(self.url.username()).filter(|user| !user.is_empty() && self.url.password().is_none());
         let written: Vec<&str> = in_query.chain(user).chain(self.url.password()).collect();
+        // Decoded as a query's values, where a plus would be a space.
+        let values: Vec<String> = written.iter().map(|text| format!("={}", text.replace('+', "%2B"))).collect();
         let mut read = self.url.clone();
-        read.query_pairs_mut().clear();
-        // As a query's value it is decoded; there a plus would be a space.
-        read.set_query(Some(&written.iter().map(|text| format!("={}", text.replace('+', "%2B"))).collect::<Vec<_>>().join("&")));
+        read.set_query(Some(&values.join("&")));
         let decoded: Vec<String> = read.query_pairs().map(|(_, value)| value.into_owned()).collect();
         written.into_iter().map(str::to_owned).chain(decoded).collect()
     }

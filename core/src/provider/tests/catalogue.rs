@@ -113,6 +113,8 @@ fn behind_a_name_of_one_s_own_what_the_model_can_do_is_known_and_what_it_costs_i
 
 #[test]
 fn a_base_model_that_is_not_known_is_refused() {
+    let elsewhere = json!({ "provider": "azure-openai", "id": "m", "base_url": "http://h", "base_model": "opnai/gpt-5" });
+    assert!(error(elsewhere).contains("base_model \"opnai/gpt-5\": the catalogue has no such model"), "its server has a gpt-5");
     for base in ["gpt-55", "openai/gpt-55", "opnai/gpt-5", "", "company/x"] {
         assert_eq!(
             error(json!({ "provider": "groq", "id": "m", "base_model": base })),
