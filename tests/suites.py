@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Runs test suites and counts: `suites.py NAME=COMMAND …`. The closing line is the sum, `N passed, N failed, N skipped`.
 
-Each suite's output is shown as it comes. Its counts are read from the closing lines of its runner (cargo, pytest, node:test, or a
-plain `N passed, N failed, N skipped`). A suite that fails without a count is one failure; one that counts nothing at all fails too:
-a suite that ran no test has not passed.
+Each suite's output goes to `target/test-logs/NAME.log`; what is shown of it is what it counted, skipped and played, or all of it
+as it comes with `VERBOSE=1`. What a suite that failed has to say stands at the end, directly before the totals, where nobody has to
+look for it. The counts are read from the closing lines of each runner (cargo, pytest, node:test, or a plain
+`N passed, N failed, N skipped`). A suite that fails without a count is one failure; one that counts nothing at all fails too: a
+suite that ran no test has not passed.
 """
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 COUNTS = [
     # cargo test: one line per test binary
@@ -25,6 +29,15 @@ PYTEST_WORDS = {"passed": "passed", "failed": "failed", "error": "failed", "erro
                 "xfailed": "passed", "xpassed": "failed"}
 # What a test that skips itself within a runner that cannot count it prints.
 SKIPPED = re.compile(r"^skipped: ")
+# How much a test tried, which a reader of the totals wants to know.
+PLAYED = re.compile(r"^(?:played |loops? |skipped: )|^\d+ (?:streams|requests|points|transcripts)\b")
+# A test that failed, in the words of each runner.
+FAILURE = re.compile(r"\.\.\. FAILED$|panicked at|^FAILED |^ERROR |^not ok|^\s*✖ |^FAIL|^error(\[|:)|: FAIL")
+
+LOGS = Path("target/test-logs")
+VERBOSE = bool(os.environ.get("VERBOSE"))
+# Lines of a failed suite that are shown: those that name a failure, and the end, where each runner tells its failures whole.
+NAMED, END = 40, 120
 
 
 def count(line: str, counts: dict[str, int]) -> None:
@@ -46,9 +59,13 @@ def run(name: str, command: str) -> dict[str, int]:
     print(f"\n==== {name}: {command}", flush=True)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     process = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        count(re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip()), counts)
+    with open(LOGS / f"{name}.log", "w", encoding="utf-8") as log:
+        for line in process.stdout:
+            log.write(line)
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
+            if VERBOSE or PLAYED.match(plain):
+                print(line, end="", flush=True)
+            count(plain, counts)
     code = process.wait()
     if code != 0 and counts["failed"] == 0:
         print(f"{name} ended with {code}")
@@ -56,17 +73,36 @@ def run(name: str, command: str) -> dict[str, int]:
     elif code == 0 and sum(counts.values()) == 0:
         print(f"{name} counted no test")
         counts["failed"] += 1
+    print(line_of(name, counts), flush=True)
     return counts
 
 
+def line_of(name: str, counts: dict[str, int]) -> str:
+    return f"{name:16} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped"
+
+
+def tell_failure(name: str) -> None:
+    log = LOGS / f"{name}.log"
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in log.read_text(encoding="utf-8").splitlines()]
+    print(f"\n==== {name} failed; the whole of it is in {log}")
+    for line in [line for line in lines[:-END] if FAILURE.search(line)][:NAMED]:
+        print(line)
+    print("…")
+    print("\n".join(lines[-END:]))
+
+
 def main() -> int:
+    LOGS.mkdir(parents=True, exist_ok=True)
     suites = {}
     for argument in sys.argv[1:]:
         name, _, command = argument.partition("=")
         suites[name] = run(name, command)
+    for name, counts in suites.items():
+        if counts["failed"]:
+            tell_failure(name)
     print("\n==== totals")
     for name, counts in suites.items():
-        print(f"{name:16} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped")
+        print(line_of(name, counts))
     stories = {name.removeprefix("scenarios-"): counts for name, counts in suites.items() if name.startswith("scenarios-")}
     if stories:
         print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in stories.items()))

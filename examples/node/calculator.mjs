@@ -90,13 +90,12 @@ function readArguments() {
       console.log(USAGE)
       process.exit()
     }
-    const readModel = (model) => (model?.startsWith('{') ? JSON.parse(model) : model)
     const [model, baseUrl, secondModel, ...rest] = positionals
     if (model && rest.length === 0) {
-      return { asEvents: values.events, model: readModel(model), baseUrl, secondModel: readModel(secondModel) }
+      return { asEvents: values.events, model, baseUrl, secondModel }
     }
   } catch {
-    // An unknown option, or a model that is not JSON.
+    // An unknown option.
   }
   console.error(USAGE)
   process.exit(2)

@@ -129,10 +129,10 @@ function readArguments() {
     const { values, positionals } = parseArgs({ options: { port: { type: 'string', default: '8787' } }, allowPositionals: true })
     const [model, baseUrl, ...more] = positionals
     if (token && model && more.length === 0) {
-      return { token, port: Number(values.port), model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl }
+      return { token, port: Number(values.port), model, baseUrl }
     }
   } catch {
-    // An unknown option, or a model that is no JSON.
+    // An unknown option.
   }
   console.error('usage: AGENT_RELAY_TOKEN=... relay [--port N] MODEL [BASE_URL]')
   process.exit(2)

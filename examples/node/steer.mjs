@@ -15,7 +15,7 @@ const weather = tool({
 })
 
 async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
-  const agent = new Agent({ model: model.startsWith('{') ? JSON.parse(model) : model, baseUrl, tools: [weather] })
+  const agent = new Agent({ model, baseUrl, tools: [weather] })
 
   let steered = false
   agent.subscribe((event) => {

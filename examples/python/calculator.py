@@ -68,20 +68,11 @@ async def ask(agent: Agent, prompt: str, as_events: bool) -> None:
         await run.result()
 
 
-def read_model(model: str) -> str | dict:
-    return json.loads(model) if model.startswith("{") else model
-
-
 async def main(model: str, base_url: str | None, second_model: str | None, as_events: bool) -> None:
-    agent = Agent(
-        read_model(model),
-        tools=[calculator],
-        base_url=base_url,
-        temperature=0 if base_url else None,
-    )
+    agent = Agent(model, tools=[calculator], base_url=base_url, temperature=0 if base_url else None)
     await ask(agent, "What is 15 multiplied by 23?", as_events)
     if second_model:
-        agent.model = read_model(second_model)
+        agent.model = second_model
     await ask(agent, "Now divide that by 5", as_events)
     if not as_events:
         print("Conversation:", ", ".join(message.role for message in agent.messages))

@@ -1,7 +1,6 @@
 """Changes your mind while the tools are at work. `python steer.py [MODEL [BASE_URL]]`"""
 
 import asyncio
-import json
 import sys
 
 from agent_loop import (
@@ -25,7 +24,7 @@ async def weather(city: str, context: ToolContext) -> str:
 
 
 async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None = None) -> None:
-    agent = Agent(json.loads(model) if model.startswith("{") else model, tools=[weather], base_url=base_url)
+    agent = Agent(model, tools=[weather], base_url=base_url)
     steered = False
 
     def listen(event: object) -> None:

@@ -148,19 +148,19 @@ async fn a_server_that_does_not_answer() {
 async fn a_server_that_falls_silent() {
     let half = Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": "half" } }] }));
     let mock = Mock::start(Script::new().answer(Answer::frames([half]).stall()));
-    let agent = agent(&mock, json!({ "idle_timeout_ms": 50 }));
+    let agent = agent(&mock, json!({ "idle_timeout_ms": 2000 }));
     let (_, result) = play(&agent).await;
     assert_eq!((result.outcome, result.text.as_str()), (Outcome::Error, "half"));
-    assert_eq!(result.error.unwrap().message(), "openai: nothing more came within idle_timeout_ms (50)");
+    assert_eq!(result.error.unwrap().message(), "openai: nothing more came within idle_timeout_ms (2000)");
 }
 
 #[tokio::test]
 async fn keep_alive_comments_are_signs_of_life() {
     let last = json!({ "choices": [{ "index": 0, "delta": { "content": "done" }, "finish_reason": "stop" }] });
-    let body = format!("{}data: {last}\n\ndata: [DONE]\n\n", ": ping\n\n".repeat(6));
-    let answer = Answer::text(body).header("content-type", "text/event-stream").chunk(Chunk::Frame).frame_delay_ms(40);
+    let body = format!("{}data: {last}\n\ndata: [DONE]\n\n", ": ping\n\n".repeat(30));
+    let answer = Answer::text(body).header("content-type", "text/event-stream").chunk(Chunk::Frame).frame_delay_ms(100);
     let mock = Mock::start(Script::new().answer(answer));
-    let options = json!({ "idle_timeout_ms": 150, "max_retries": 0 });
+    let options = json!({ "idle_timeout_ms": 2500, "max_retries": 0 });
     assert_eq!(agent(&mock, options).prompt("go").await.unwrap().text, "done");
 }
 

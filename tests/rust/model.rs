@@ -29,9 +29,10 @@ fn a_model_s_text_is_its_name_or_an_object_in_json() {
     let error = |text: &str| text.parse::<ModelSpec>().unwrap_err().message().to_owned();
     assert_eq!(error("{\"provider\": \"p\""), "model is not JSON: EOF while parsing an object at line 1 column 16");
     assert_eq!(error("{\"provider\": \"p\", \"ID\": \"m\"}"), "unknown model field \"ID\"; did you mean \"id\"?");
-    // Within JSON a text is a name.
-    let text = ModelSpec::from_json(json!(object.to_string())).unwrap();
-    assert!(text.provider.starts_with('{'), "{text:?}");
+    // So in every language: their strings come as JSON's, with names as the language spells them.
+    assert_eq!(ModelSpec::from_json(json!(object.to_string())).unwrap(), spec);
+    let camel = json!(object.to_string().replace("base_url", "baseUrl"));
+    assert_eq!(ModelSpec::from_json_spelled(camel, Spelling::Camel).unwrap(), spec);
 }
 
 #[test]

@@ -94,7 +94,7 @@ export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined 
  * `diagnostic` with the code `option_ignored` tells which, once in a run.
  */
 export interface Settings extends HookOptions {
-  /** `provider/id`, or an object. */
+  /** `provider/id`, or an object, which may also be JSON in a string. */
   model: string | ModelSpec
   /** Answers instead of the model's server, whatever its name is. */
   provider?: Provider | undefined

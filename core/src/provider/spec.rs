@@ -104,11 +104,15 @@ impl ModelSpec {
     /// `invalid_argument` when there is no slash or a part is empty; of an object, when it is not JSON, or as
     /// [`ModelSpec::from_json`].
     pub fn parse(text: &str) -> Result<ModelSpec, Error> {
+        ModelSpec::read(text, Spelling::Snake)
+    }
+
+    fn read(text: &str, spelling: Spelling) -> Result<ModelSpec, Error> {
         if !text.trim_start().starts_with('{') {
             return ModelSpec::named(text);
         }
         let object = read_json(text).map_err(|error| Error::invalid_argument(format!("model is {}", error.message())))?;
-        ModelSpec::from_json(object)
+        ModelSpec::from_json_spelled(object, spelling)
     }
 
     /// Reads `provider/id`.
@@ -139,7 +143,7 @@ impl ModelSpec {
         }
     }
 
-    /// Reads a name or an object.
+    /// Reads a text, as [`ModelSpec::parse`] does, or an object.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
@@ -153,7 +157,7 @@ impl ModelSpec {
     /// As [`ModelSpec::from_json`].
     pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<ModelSpec, Error> {
         match value {
-            Value::String(name) => ModelSpec::named(&name),
+            Value::String(text) => ModelSpec::read(&text, spelling),
             Value::Object(map) => {
                 let mut map = canonical_names("model field", map, FIELDS, spelling)?;
                 if let Some(Value::Object(cost)) = map.get_mut("cost") {

@@ -29,8 +29,8 @@ class Agent:
     print(result.text)
     ```
 
-    `model` is `provider/id`, or a dict with the fields of `ModelSpec`: `{"provider", "id", "protocol", "base_url", "headers", "project",
-    "location", "api_version", "thinking", "cost", "quirks", …}`. The options, all by keyword; None is the default:
+    `model` is `provider/id`, or a dict (or its JSON) with the fields of `ModelSpec`: `{"provider", "id", "protocol", "base_url",
+    "headers", "project", "location", "api_version", "thinking", "cost", "quirks", …}`. The options, all by keyword; None is the default:
 
     What the model gets
     - `system_prompt`: what it is told first

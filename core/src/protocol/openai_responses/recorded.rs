@@ -67,7 +67,7 @@ fn items_are_kept() {
         assert_eq!(json!(encrypted), json!(lengths), "{path:?}");
         seen += 1;
     }
-    println!("{seen} streams; none: no recordings at hand");
+    println!("{}", if seen == 0 { "skipped: no recordings at hand".to_owned() } else { format!("played {seen} streams") });
 }
 
 /// What a request's items say: calls with their arguments read, results, what is encrypted.
@@ -125,5 +125,5 @@ fn loops_go_back_as_they_were_sent() {
             messages.push(Arc::new(Message::Assistant(decode("openai_responses", &std::fs::read(stream).unwrap(), &[]).0)));
         }
     }
-    println!("{compared} requests with encrypted reasoning; none: no recordings at hand");
+    println!("{}", if compared == 0 { "skipped: no recordings at hand".to_owned() } else { format!("played {compared} requests") });
 }

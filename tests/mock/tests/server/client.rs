@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long a connection must be silent to count as held open.
-const SILENCE: Duration = Duration::from_secs(1);
+/// How long a connection must be silent to count as held open: longer than a busy machine pauses.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Everything that came back.
 pub(crate) struct Reply {
