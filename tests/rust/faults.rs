@@ -144,7 +144,7 @@ fn failed(result: &RunResult, kind: ErrorKind, what: &str) {
     assert_eq!(result.error.as_ref().map(Error::kind), Some(kind), "{what}: {:?}", result.error);
     if kind == ErrorKind::Timeout {
         let said = result.error.as_ref().map(Error::message).unwrap_or_default();
-        assert!(said.ends_with("nothing more came within idle_timeout_ms (1500)"), "{what}: {said}");
+        assert!(said.ends_with(&format!("nothing more came within idle_timeout_ms ({IDLE_MS})")), "{what}: {said}");
     }
 }
 
