@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use agent_loop::{Agent, AssistantMessage, ContentBlock, Error, ErrorKind, Event, EventData, MessageUpdate, Outcome, RunResult};
 use agent_mock::{Answer, Chunk, Encoding, Failure, Format, Mock, Script, Speech};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use self::wire::{CITIES, Reached, agent, bytes, first_frames, reached, turn};
@@ -16,7 +17,7 @@ use super::{briefs, check};
 const POINTS: usize = 50;
 
 /// The silence that ends a stalled stream: short for a test, long for a busy machine.
-const IDLE_MS: u64 = 4000;
+const IDLE_MS: u64 = 2500;
 
 /// What a run with a fault is asked, and what its tools were.
 struct Course {
@@ -158,7 +159,11 @@ fn whole(course: &Course, result: &RunResult, what: &str) {
     assert_eq!(course.ran(), CITIES, "{what}");
 }
 
-/// Plays all points of all formats at once; gives how many there were.
+/// How many points are played at the same time, by all tests together: each has a server, connections, and a thread, and a process
+/// may often have no more than 1,024 files open.
+static ROOM: Semaphore = Semaphore::const_new(64);
+
+/// Plays all points of all formats; gives how many there were.
 async fn everywhere<F, Fut>(point: F) -> usize
 where
     F: Fn(Format, usize) -> Fut,
@@ -167,7 +172,11 @@ where
     let mut points = JoinSet::new();
     for format in Format::ALL {
         for number in 0..POINTS {
-            points.spawn(point(format, number));
+            let point = point(format, number);
+            points.spawn(async move {
+                let _room = ROOM.acquire().await.unwrap();
+                point.await;
+            });
         }
     }
     let count = points.len();

@@ -282,7 +282,10 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
     }
     let messages = agent.messages();
     each_call_has_one_result(&messages)?;
-    nothing_is_lost(&agent, &queued, &cleared).await
+    let lost = nothing_is_lost(&agent, &queued, &cleared).await;
+    // It holds the agent, which holds it.
+    agent.remove_tool("t");
+    lost
 }
 
 fn each_call_has_one_result(messages: &[Arc<Message>]) -> Result<(), TestCaseError> {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -54,6 +55,10 @@ impl Mock {
         let address = listener.local_addr().map_err(listen)?;
 
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(listen)?;
+        let listener = {
+            let _inside = runtime.enter();
+            TcpListener::from_std(listener).map_err(listen)?
+        };
         let (stop, stopped) = oneshot::channel();
         let serving = play.clone();
         let thread = std::thread::Builder::new()
@@ -61,9 +66,7 @@ impl Mock {
             .spawn(move || {
                 runtime.block_on(async {
                     tokio::select! {
-                        result = serve(listener, serving) => if let Err(error) = result {
-                            eprintln!("agent-mock: stopped listening: {error}");
-                        },
+                        never = serve(listener, serving) => never,
                         _ = stopped => {}
                     }
                 });
@@ -290,12 +293,19 @@ fn json_response(status: StatusCode, body: String) -> Response<Playback> {
     response
 }
 
-async fn serve(listener: std::net::TcpListener, play: Arc<Play>) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
+async fn serve(listener: TcpListener, play: Arc<Play>) -> ! {
     loop {
-        let (stream, _) = listener.accept().await?;
-        // Pieces leave when they are given, not when more have gathered.
-        stream.set_nodelay(true)?;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // The client has left already, or this process has as many files open as it may: the next try may do better.
+                eprintln!("agent-mock: a connection could not be taken: {error}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        // Pieces leave when they are given, not when more have gathered. A client that has left needs none.
+        let _ = stream.set_nodelay(true);
         let flushes = Flushes::default();
         let io = TokioIo::new(Wire::new(stream, flushes.clone()));
         let play = play.clone();

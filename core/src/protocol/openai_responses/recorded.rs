@@ -125,5 +125,8 @@ fn loops_go_back_as_they_were_sent() {
             messages.push(Arc::new(Message::Assistant(decode("openai_responses", &std::fs::read(stream).unwrap(), &[]).0)));
         }
     }
-    println!("{}", if compared == 0 { "skipped: no recordings at hand".to_owned() } else { format!("played {compared} requests") });
+    println!(
+        "{}",
+        if compared == 0 { "skipped: no recordings at hand".to_owned() } else { format!("played {compared} requests") }
+    );
 }
