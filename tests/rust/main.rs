@@ -15,10 +15,12 @@ mod tools;
 mod turns;
 mod wire;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use agent_loop::{Agent, Event, EventData, FnTool, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 /// An agent with a scripted model.
 fn scripted(script: Value) -> Agent {
@@ -47,6 +49,14 @@ where
     Fut: Future<Output = Result<Value, String>> + Send + 'static,
 {
     FnTool::new(name, "A tool.", json!({ "type": "object" }), function).unwrap()
+}
+
+/// An address where nobody listens. It stays taken while the socket is kept, so that no test beside this one gets it.
+fn closed_port() -> (TcpSocket, SocketAddr) {
+    let taken = TcpSocket::new_v4().unwrap();
+    taken.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = taken.local_addr().unwrap();
+    (taken, address)
 }
 
 /// All events of a run, and its result.

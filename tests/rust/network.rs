@@ -78,7 +78,7 @@ async fn wrong_credentials_for_the_proxy_are_told_without_them() {
 
 #[tokio::test]
 async fn a_proxy_that_is_not_there_is_named() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_taken, closed) = super::closed_port();
     let (kind, message) =
         failure("https://model.test", json!({ "proxy": format!("http://u:secret@{closed}"), "no_proxy": "" })).await;
     assert_eq!(kind, ErrorKind::Connection);

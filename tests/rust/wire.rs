@@ -167,9 +167,8 @@ async fn error_bodies_of_every_shape() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let (_taken, address) = closed_port();
+    let url = format!("http://{address}");
     let error = Agent::new("openai/tiny").unwrap().base_url(&url).prompt("go").await.unwrap_err();
     let text =
         format!("cannot connect to {url}/v1/chat/completions: Connection refused (os error 111); is the server running there?");

@@ -102,11 +102,11 @@ async def test_a_missing_key_names_the_variable(monkeypatch):
 
 
 async def test_connection_refused():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(AgentConnectionError) as caught:
-        await Agent("openai/tiny", base_url=f"http://127.0.0.1:{port}").prompt("hi")
+    with socket.socket() as taken:  # and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(AgentConnectionError) as caught:
+            await Agent("openai/tiny", base_url=f"http://127.0.0.1:{port}").prompt("hi")
     assert f"127.0.0.1:{port}" in str(caught.value) and "refused" in str(caught.value).lower()
     assert caught.value.retryable
 

@@ -172,7 +172,10 @@ fn credentials_are_looked_for_in_google_s_order() {
 
 #[tokio::test]
 async fn without_credentials_the_error_says_where_was_looked_and_what_to_do() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Taken, and nobody listens.
+    let taken = tokio::net::TcpSocket::new_v4().unwrap();
+    taken.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let closed = taken.local_addr().unwrap();
     let mut source = find(&[("CLOUDSDK_CONFIG", "/nowhere")]).unwrap();
     // The machine that tests run on may have a metadata server.
     let Kind::Metadata { host, .. } = &mut source.kind else { unreachable!() };

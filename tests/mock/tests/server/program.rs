@@ -67,7 +67,10 @@ fn it_plays_until_standard_input_closes() {
 #[test]
 fn it_takes_the_port_it_is_given() {
     let path = script("port", r#"{"answers": []}"#);
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Below the range that port 0 is taken from, so that no other test gets it in between.
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let from = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    let free = (from..32_000).find(is_free).unwrap();
     let (mut child, url) = start(program().arg("--port").arg(free.to_string()).arg(&path));
     assert_eq!(url, format!("http://127.0.0.1:{free}"));
 
