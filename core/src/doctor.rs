@@ -115,7 +115,7 @@ impl Fit {
 pub struct Repair {
     /// A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`,
     /// `call_id`, `call_name`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`,
-    /// `misplaced_block`.
+    /// `misplaced_block`, `foreign_role`.
     pub code: &'static str,
     /// Which message of the transcript, from 0.
     pub message_index: usize,
@@ -140,7 +140,8 @@ pub fn check(transcript: &[Arc<Message>], fit: &Fit) -> Vec<Repair> {
     repair(transcript, fit).repairs
 }
 
-/// The transcript made to fit. Messages of an application's own roles are left out without a word, as a model never sees them.
+/// The transcript made to fit. Messages of an application's own roles are left out without a word, as a model never sees them; of
+/// the roles `system`, `developer`, `tool`, `function` and `model`, which come from another format, that is told.
 pub fn repair(transcript: &[Arc<Message>], fit: &Fit) -> Repaired {
     let mut out = Vec::with_capacity(transcript.len());
     let mut log = Log::default();
@@ -176,13 +177,30 @@ pub fn repair(transcript: &[Arc<Message>], fit: &Fit) -> Repaired {
                     out.push(results::shortened(result, fit.max_result_bytes));
                 }
             }
+            Message::Custom(_) => {
+                if let Some(advice) = foreign_role(message.role()) {
+                    let text =
+                        || format!("the role {:?} is another format's; the message was left out; {advice}", message.role());
+                    log.note("foreign_role", at, None, text);
+                }
+            }
             // Taken up by the message that made the call; what is left is told below.
-            Message::ToolResult(_) | Message::Custom(_) => {}
+            Message::ToolResult(_) => {}
         }
     }
     results.tell_strays(&mut log);
     log.0.sort_by_key(|repair| repair.message_index);
     Repaired { messages: out, repairs: log.0 }
+}
+
+/// What is meant by a role of the formats on the wire, which an application is not likely to have as its own.
+fn foreign_role(role: &str) -> Option<&'static str> {
+    Some(match role {
+        "system" | "developer" => "what the model is told first is the system prompt",
+        "tool" | "function" => "a tool's result has the role \"tool_result\", with tool_call_id and tool_name",
+        "model" => "what the model said has the role \"assistant\"",
+        _ => return None,
+    })
 }
 
 fn failed(assistant: &AssistantMessage) -> bool {

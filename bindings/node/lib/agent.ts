@@ -34,6 +34,8 @@ export class Agent {
     }
     this.#halves = makeAgent(options)
     this.#tools = [...(options.tools ?? [])]
+    // What is no setting is refused, not kept unread: `agent.maxTurns = 3` means setOptions. A class of one's own may add fields.
+    if (new.target === Agent) Object.preventExtensions(this)
   }
 
   get #native(): Halves['native'] {

@@ -27,12 +27,14 @@ export interface Repair extends Canonical {
     | 'missing_result'
     | 'stray_result'
     | 'call_id'
+    | 'call_name'
     | 'thinking_to_text'
     | 'thinking_dropped'
     | 'opaque_dropped'
     | 'image_replaced'
     | 'image_dropped'
     | 'misplaced_block'
+    | 'foreign_role'
   /** Which message of the transcript, from 0. */
   messageIndex: number
   /** Which of its blocks, from 0, where it was one. */

@@ -63,6 +63,17 @@ test('what is wrong with options is told by name', () => {
   for (const nothing of [undefined, null, 'openai/x']) assert.throws(() => new Agent(nothing), { message: text })
 })
 
+test('what is no setting cannot be assigned', () => {
+  const agent = scripted([says('ok')])
+  for (const name of ['maxTurns', 'thinkingLevl']) {
+    assert.throws(() => { agent[name] = 1 }, { name: 'TypeError', message: `Cannot add property ${name}, object is not extensible` })
+  }
+  class Own extends Agent {
+    user = 'Ada'
+  }
+  assert.equal(new Own({ model: 'openai/tiny' }).user, 'Ada')
+})
+
 test('what is undefined is as if left out', () => {
   const agent = new Agent({ model: scriptedModel, apiKey: undefined, systemPrompt: undefined, tools: undefined })
   assert.deepEqual([agent.systemPrompt, agent.tools, agent.messages], ['', [], []])

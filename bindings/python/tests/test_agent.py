@@ -420,3 +420,17 @@ def test_everything_public_has_its_place():
     assert set(agent_loop.__all__) <= set(dir(agent_loop))
     for name in agent_loop.__all__:
         assert getattr(agent_loop, name).__doc__ or name == "__version__", name
+
+
+def test_what_is_no_setting_cannot_be_set():
+    story = agent(says("ok"))
+    for name in ("max_turns", "thinking_levl"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}' to set; options are set with set_options"):
+            setattr(story, name, 1)
+
+    class Own(Agent):
+        def __init__(self):
+            super().__init__("openai/tiny")
+            self.user = "Ada"
+
+    assert Own().user == "Ada"

@@ -64,6 +64,25 @@ fn failed_messages_and_application_roles_stay_behind() {
 }
 
 #[test]
+fn roles_of_other_formats_are_told_with_what_to_write() {
+    let messages = read(json!([
+        { "role": "system", "content": "Be brief." },
+        { "role": "user", "content": "hi" },
+        { "role": "tool", "tool_call_id": "a", "content": "A" },
+        { "role": "note", "content": "the application's own" },
+    ]));
+    let told: Vec<_> = check(&messages, &fit("openai_chat")).into_iter().map(|it| (it.code, it.message_index, it.text)).collect();
+    let left_out = |at, role: &str, advice: &str| {
+        ("foreign_role", at, format!("the role {role:?} is another format's; the message was left out; {advice}"))
+    };
+    let expected = [
+        left_out(0, "system", "what the model is told first is the system prompt"),
+        left_out(2, "tool", "a tool's result has the role \"tool_result\", with tool_call_id and tool_name"),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn results_stand_behind_their_calls_in_call_order_once() {
     let kept = prepared(json!([
         { "role": "assistant", "content": [call("a"), call("b"), call("c")], "stop_reason": "tool_use" },

@@ -77,7 +77,7 @@ fn play(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     }
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     // Who closes it after asking meant it. Before that, it was likely never open: `agent-mock … &` in a shell script.
-    if mock.requests().is_empty() {
+    if !mock.was_asked() {
         eprintln!("agent-mock: standard input closed before any request came, and so this ends; with --forever it goes on");
     }
     Ok(())

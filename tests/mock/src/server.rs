@@ -88,7 +88,13 @@ impl Mock {
 
     /// Forgets the requests so far. Answers that were used up stay used up.
     pub fn forget_requests(&self) {
-        self.play.state().requests.clear();
+        self.play.state().forget();
+    }
+
+    /// Whether any request has come, also one that is forgotten.
+    pub fn was_asked(&self) -> bool {
+        let state = self.play.state();
+        state.forgot || !state.requests.is_empty()
     }
 }
 
@@ -120,6 +126,15 @@ struct State {
     /// How often each answer was given.
     given: Vec<u32>,
     requests: Vec<Request>,
+    /// Whether requests were forgotten, of which `requests` has no more.
+    forgot: bool,
+}
+
+impl State {
+    fn forget(&mut self) {
+        self.forgot |= !self.requests.is_empty();
+        self.requests.clear();
+    }
 }
 
 impl Play {
@@ -143,7 +158,7 @@ impl Play {
                 })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let state = State { given: vec![0; prepared.len()], requests: Vec::new() };
+        let state = State { given: vec![0; prepared.len()], requests: Vec::new(), forgot: false };
         Ok(Play { script, prepared, state: Mutex::new(state) })
     }
 
@@ -269,7 +284,7 @@ impl Play {
     fn log(&self, method: &Method) -> Response<Playback> {
         let mut state = self.state();
         if method == Method::DELETE {
-            state.requests.clear();
+            state.forget();
         } else if method != Method::GET {
             let problem = format!("/__requests takes GET and DELETE, not {method}");
             return json_response(StatusCode::METHOD_NOT_ALLOWED, json!({"error": {"message": problem}}).to_string());

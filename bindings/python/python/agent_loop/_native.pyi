@@ -739,7 +739,8 @@ class Repair:
     @property
     def code(self) -> str:
         """A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`, `call_id`,
-        `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped` or `misplaced_block`."""
+        `call_name`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`, `misplaced_block` or
+        `foreign_role`."""
     @property
     def message_index(self) -> int:
         """Which message of the transcript, from 0."""

@@ -242,6 +242,12 @@ class Agent:
 
         self._native.add_middleware(passed(function))
 
+    def __setattr__(self, name: str, value: object) -> None:
+        # What is no setting is refused, not kept unread. A class of one's own may add attributes.
+        if type(self) is Agent and not name.startswith("_") and not hasattr(Agent, name):
+            raise AttributeError(f"an agent has no attribute {name!r} to set; options are set with set_options, as in set_options(temperature=0)")
+        super().__setattr__(name, value)
+
     @property
     def system_prompt(self) -> str:
         """What the model is told first. A change during a run takes effect at its next turn."""

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::client::{Ended, connect, get, post, receive, send};
+use crate::client::{Ended, connect, get, post, receive, request, send};
 
 /// A script in a folder of its own, under cargo's directory for test files. The number keeps apart what tests that run at the
 /// same time call by the same name.
@@ -60,8 +60,11 @@ fn it_plays_until_standard_input_closes() {
     assert_eq!((reply.body().as_str(), reply.ended), ("data: [DONE]\n\n", Ended::Cut));
     assert_eq!(get(&url, "/__requests").json().as_array().map(Vec::len), Some(3));
 
+    // Also requests that are forgotten were asked.
+    assert_eq!(request(&url, "DELETE", "/__requests", "").status, 200);
     drop(child.stdin.take());
-    assert!(child.wait().expect("it ends").success());
+    let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+    assert_eq!((status.success(), String::from_utf8_lossy(&stderr).as_ref()), (true, ""));
 }
 
 #[test]
