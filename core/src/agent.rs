@@ -20,9 +20,9 @@ use crate::listener::{Listener, Listeners, Subscription};
 use crate::message::Prompt;
 use crate::model::Model;
 use crate::provider::ModelSpec;
+use crate::queues::{Queue, Queues};
 use crate::result::{RunResult, Undelivered};
 use crate::run::driver::{Beginning, Driver};
-use crate::run::inbox::{Inbox, Which};
 use crate::run::{AbortHandle, Run, RunShared};
 use crate::scope::Scope;
 pub use looped::{Context, resume, run, start_aborted};
@@ -186,15 +186,15 @@ impl Agent {
     /// callback.
     pub fn steer(&self, message: impl Into<Prompt>) {
         // Refused only after the end of a run without an agent, whose handle says so.
-        let _ = self.queue(Which::Steering, message.into());
+        let _ = self.queue(Queue::Steering, message.into());
     }
 
     /// Queues a message for when a run would have ended. From any thread and any callback.
     pub fn follow_up(&self, message: impl Into<Prompt>) {
-        let _ = self.queue(Which::FollowUp, message.into());
+        let _ = self.queue(Queue::FollowUp, message.into());
     }
 
-    pub(crate) fn queue(&self, which: Which, prompt: Prompt) -> Result<(), Error> {
+    pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
         let mut state = self.state();
         if state.closed {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
@@ -207,17 +207,17 @@ impl Agent {
     /// Takes all messages out of the steering queue that no turn has begun with.
     pub fn clear_steering_queue(&self) {
         // What is cleared is dropped here, not under the lock.
-        self.inbox(|inbox| inbox.clear(Which::Steering));
+        self.inbox(|inbox| inbox.clear(Queue::Steering));
     }
 
     /// Takes all messages out of the follow-up queue that no turn has begun with.
     pub fn clear_follow_up_queue(&self) {
-        self.inbox(|inbox| inbox.clear(Which::FollowUp));
+        self.inbox(|inbox| inbox.clear(Queue::FollowUp));
     }
 
     /// Takes all messages out of both queues that no turn has begun with.
     pub fn clear_all_queues(&self) {
-        self.inbox(|inbox| (inbox.clear(Which::Steering), inbox.clear(Which::FollowUp)));
+        self.inbox(|inbox| (inbox.clear(Queue::Steering), inbox.clear(Queue::FollowUp)));
     }
 
     /// Whether a message waits in either queue, or is about to be shown.
@@ -225,7 +225,7 @@ impl Agent {
         !self.state().inbox.is_empty()
     }
 
-    pub(crate) fn inbox<T>(&self, work: impl FnOnce(&mut Inbox) -> T) -> T {
+    pub(crate) fn inbox<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
         work(&mut self.state().inbox)
     }
 
@@ -237,7 +237,7 @@ impl Agent {
         let mut state = self.state();
         state.closed = true;
         let inbox = std::mem::take(&mut state.inbox);
-        Some(Undelivered { steering: inbox.messages(Which::Steering), follow_up: inbox.messages(Which::FollowUp) })
+        Some(Undelivered { steering: inbox.messages(Queue::Steering), follow_up: inbox.messages(Queue::FollowUp) })
     }
 
     /// Aborts the active run, if there is one. From any thread and any callback; returns at once.
@@ -318,7 +318,7 @@ impl Agent {
     pub(crate) fn note(&self, event: &Event) {
         match &event.data {
             EventData::MessageStart { message } if message.as_assistant().is_some() => {
-                self.state().streaming_message.clone_from(&event.partial);
+                self.state().streaming_message.clone_from(&event.partial_handle().cloned());
             }
             EventData::MessageEnd { message } => {
                 let mut state = self.state();

@@ -33,31 +33,27 @@
 
 mod agent;
 mod clock;
-pub mod doctor;
-mod error;
-mod event;
 mod hook;
 mod host;
 mod listener;
-mod lone;
-mod message;
 mod model;
-mod names;
-mod partial;
-mod protocol;
 mod provider;
-mod result;
 mod run;
 mod runtime;
 mod scope;
 mod settings;
-pub mod testing;
 mod tool;
+pub mod transcript;
 mod transport;
-mod usage;
+
+// The layer below, under the paths of this crate.
+pub use agent_loop_proto::testing;
+pub(crate) use agent_loop_proto::{did_you_mean, error, event, limits, message, partial, queues, result, retry, usage};
 
 pub use agent::{Agent, Context, resume, run, start_aborted};
+pub use agent_loop_proto::surrogate::read_json;
 pub use clock::{Busy, Clock, Sleep};
+pub use did_you_mean::{Spelling, nearest};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
 pub use hook::{
@@ -65,17 +61,15 @@ pub use hook::{
     ToolOverride, TurnChange, TurnSummary,
 };
 pub use listener::{Listener, Subscription};
-pub use lone::read_json;
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{
     BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, IgnoredOption, Model, ModelCall, ModelInfo, ModelOptions,
-    ModelRequest, ProviderFn, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
+    ModelRequest, ProviderFn, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
-pub use names::{Spelling, nearest};
 pub use partial::Partial;
 pub use provider::{ModelSpec, models};
+pub use queues::{QueueMode, SteeringPolicy};
 pub use result::{RunResult, Undelivered};
-pub use run::inbox::{QueueMode, SteeringPolicy};
 pub use run::queue::Observer;
 pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
-use crate::names::{Spelling, unknown_name};
 use crate::settings;
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.

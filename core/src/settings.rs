@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::model::{ModelOptions, ThinkingLevel};
-use crate::names::{Spelling, unknown_name};
-use crate::provider::check_headers;
-use crate::run::inbox::{QueueMode, SteeringPolicy};
+use crate::queues::{QueueMode, SteeringPolicy};
+use crate::retry::Policy;
 use crate::tool::{ExecutionMode, Validation};
 use crate::transport::network::Network;
-use crate::transport::retry::Policy;
+use agent_loop_proto::model_spec::check_headers;
 
 /// What holds for an agent's runs. Changes during a run take effect at its next turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) system_prompt: String,
     pub(crate) thinking_level: ThinkingLevel,
     pub(crate) model: ModelOptions,
+    /// Headers for each request; they win over the model's and the protocol's own.
+    pub(crate) headers: Map<String, Value>,
     /// Turns of one run; 0 for no limit.
     pub(crate) max_turns: u32,
     pub(crate) tool_execution: ExecutionMode,
@@ -38,29 +41,13 @@ pub(crate) struct Settings {
     pub(crate) network: Arc<Network>,
 }
 
-/// Time limits in milliseconds; 0 for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// Setting up a connection.
-    pub(crate) connect_timeout_ms: u64,
-    /// Until a model's first sign of life.
-    pub(crate) first_byte_timeout_ms: u64,
-    /// Between two signs of life.
-    pub(crate) idle_timeout_ms: u64,
-    /// One try of a model call.
-    pub(crate) request_timeout_ms: u64,
-    /// One tool call.
-    pub(crate) tool_timeout_ms: u64,
-    /// A run.
-    pub(crate) run_timeout_ms: u64,
-}
-
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             system_prompt: String::new(),
             thinking_level: ThinkingLevel::Off,
             model: ModelOptions::default(),
+            headers: Map::new(),
             max_turns: 10,
             tool_execution: ExecutionMode::Parallel,
             max_parallel_tools: 8,
@@ -71,14 +58,7 @@ impl Default for Settings {
             steering_mode: QueueMode::OneAtATime,
             follow_up_mode: QueueMode::OneAtATime,
             steering_policy: SteeringPolicy::SkipRemaining,
-            limits: Limits {
-                connect_timeout_ms: 10_000,
-                first_byte_timeout_ms: 120_000,
-                idle_timeout_ms: 120_000,
-                request_timeout_ms: 600_000,
-                tool_timeout_ms: 0,
-                run_timeout_ms: 0,
-            },
+            limits: Limits::default(),
             retry: Policy { max_retries: 2, base_ms: 500, max_delay_ms: 60_000 },
             network: Arc::default(),
         }
@@ -135,7 +115,7 @@ impl Settings {
             "system_prompt" => self.system_prompt = read(value, spelled, "text", default.system_prompt)?,
             "headers" => {
                 check_headers(&format!("option {spelled:?}"), Some(value))?;
-                self.model.headers = read(value, spelled, "an object of texts", default.model.headers)?;
+                self.headers = read(value, spelled, "an object of texts", default.headers)?;
             }
             "temperature" => self.model.temperature = read(value, spelled, "a number", None)?,
             "max_tokens" => self.model.max_tokens = read(value, spelled, "a whole number of tokens", None)?,

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use agent_loop::doctor::{self, Fit, Repair};
+use agent_loop::transcript::{self, Constraints, Repair};
 use agent_loop::{Error, Message, ModelSpec};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
@@ -20,11 +20,11 @@ unsafe fn read(
     messages: *const agent_messages_t,
     model: *const c_char,
     length: usize,
-) -> Result<(Vec<Arc<Message>>, Fit), Error> {
+) -> Result<(Vec<Arc<Message>>, Constraints), Error> {
     // SAFETY: the caller's promise.
     unsafe {
         let transcript = borrow(messages, "messages")?.shared();
-        Ok((transcript, Fit::of(&ModelSpec::parse(text::required(model, length, "model")?)?)?))
+        Ok((transcript, transcript::constraints(&ModelSpec::parse(text::required(model, length, "model")?)?)?))
     }
 }
 
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn agent_messages_repair(
         guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
             let out = wanted(repaired, "repaired")?;
-            let done = doctor::repair(&transcript, &fit);
+            let done = transcript::repair(&transcript, &fit);
             hand_out(out, agent_messages_t::new(done.messages));
             if !repairs.is_null() {
                 hand_out(repairs, report(&done.repairs));
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn agent_messages_check(
     unsafe {
         guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
-            hand_out(wanted(repairs, "repairs")?, report(&doctor::check(&transcript, &fit)));
+            hand_out(wanted(repairs, "repairs")?, report(&transcript::check(&transcript, &fit)));
             Ok(AGENT_OK)
         })
     }

@@ -147,7 +147,7 @@ impl Model for Counts {
 
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            assert_eq!(request.model, "own/c");
+            assert_eq!(request.request.model, "own/c");
             sink.push(Delta::Start { key: 7, block: BlockStart::Text });
             for i in 0..self.0 {
                 sink.push(Delta::Append { key: 7, text: format!("{i} ") });

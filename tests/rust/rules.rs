@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What needs more than the scripted model: the file and the test.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
-    ("1.7", "core/src/doctor/tests.rs", "thinking_and_signatures_go_only_to_their_own_model"),
+    ("1.7", "core/proto/src/transcript/tests.rs", "thinking_and_signatures_go_only_to_their_own_model"),
     ("1.8", "tests/rust/wire.rs", "error_bodies_of_every_shape"),
     ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
 ];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::doctor::{self, Fit};
+use agent_loop::transcript::{self, Constraints};
 use agent_loop::{Message, ModelSpec, Spelling};
 use napi_derive::napi;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::message;
 #[napi(catch_unwind)]
 pub fn repair(messages: String, model: String) -> Result<String> {
     let (transcript, fit) = read(&messages, &model).map_err(|e| thrown(&e))?;
-    let repaired = doctor::repair(&transcript, &fit);
+    let repaired = transcript::repair(&transcript, &fit);
     Ok(json!({ "messages": repaired.messages, "repairs": repaired.repairs }).to_string())
 }
 
@@ -22,11 +22,11 @@ pub fn repair(messages: String, model: String) -> Result<String> {
 #[napi(catch_unwind)]
 pub fn check(messages: String, model: String) -> Result<String> {
     let (transcript, fit) = read(&messages, &model).map_err(|e| thrown(&e))?;
-    Ok(json!(doctor::check(&transcript, &fit)).to_string())
+    Ok(json!(transcript::check(&transcript, &fit)).to_string())
 }
 
-fn read(messages: &str, model: &str) -> std::result::Result<(Vec<Arc<Message>>, Fit), agent_loop::Error> {
+fn read(messages: &str, model: &str) -> std::result::Result<(Vec<Arc<Message>>, Constraints), agent_loop::Error> {
     let transcript = message::list("messages", messages)?.into_iter().map(Arc::new).collect();
     let spec = ModelSpec::from_json_spelled(message::read("model", model)?, Spelling::Camel)?;
-    Ok((transcript, Fit::of(&spec)?))
+    Ok((transcript, transcript::constraints(&spec)?))
 }

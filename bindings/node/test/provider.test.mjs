@@ -106,8 +106,8 @@ test('what a provider throws ends the message in an error', async () => {
     [() => 5, { kind: 'provider', message: 'the provider gave number; expected a generator, or another iterable of pieces' }],
     [() => undefined, { kind: 'provider', message: 'the provider gave undefined; expected a generator, or another iterable of pieces' }],
     [() => [10n], { kind: 'provider', message: "the provider's piece is not JSON: the BigInt 10n is not JSON" }],
-    [() => [{ txet: 'x' }], { kind: 'provider', message: /^piece: unknown "txet"; known are text, thinking/ }],
-    [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^piece: end: a stop_reason of "error"/ }],
+    [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown "txet"; known are text, thinking/ }],
+    [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stop_reason of "error"/ }],
     [() => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }], { kind: 'quota', message: 'no money' }],
     [() => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }], { kind: 'quota', httpStatus: 402, message: 'no money' }],
   ]) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_loop::Message as CoreMessage;
-use agent_loop::doctor::{self, Fit};
+use agent_loop::transcript::{self, Constraints};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -14,7 +14,7 @@ use crate::{json, model};
 
 /// One thing that was done to a transcript, or would have to be.
 #[pyclass(frozen, module = "agent_loop.doctor")]
-pub(crate) struct Repair(doctor::Repair);
+pub(crate) struct Repair(transcript::Repair);
 
 #[pymethods]
 impl Repair {
@@ -58,7 +58,7 @@ impl Repair {
 
 /// A transcript that fits, and what was done to it.
 #[pyclass(frozen, module = "agent_loop.doctor")]
-pub(crate) struct Repaired(doctor::Repaired);
+pub(crate) struct Repaired(transcript::Repaired);
 
 #[pymethods]
 impl Repaired {
@@ -91,18 +91,18 @@ impl Repaired {
 #[pyfunction]
 pub(crate) fn repair(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Repaired> {
     let (transcript, fit) = read(messages, model)?;
-    Ok(Repaired(doctor::repair(&transcript, &fit)))
+    Ok(Repaired(transcript::repair(&transcript, &fit)))
 }
 
 /// What would have to be done to the transcript so that it fits.
 #[pyfunction]
 pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Vec<Repair>> {
     let (transcript, fit) = read(messages, model)?;
-    Ok(doctor::check(&transcript, &fit).into_iter().map(Repair).collect())
+    Ok(transcript::check(&transcript, &fit).into_iter().map(Repair).collect())
 }
 
-fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Fit)> {
+fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Constraints)> {
     let transcript = from_py(messages, "messages")?;
-    let fit = Fit::of(&model::spec(model)?).map_err(|error| raised(model.py(), error))?;
+    let fit = transcript::constraints(&model::spec(model)?).map_err(|error| raised(model.py(), error))?;
     Ok((transcript, fit))
 }

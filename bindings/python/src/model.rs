@@ -169,32 +169,32 @@ pub(crate) struct ModelRequest(CoreRequest);
 impl ModelRequest {
     #[getter]
     fn model(&self) -> &str {
-        &self.0.model
+        &self.0.request.model
     }
 
     #[getter]
     fn system_prompt(&self) -> &str {
-        &self.0.system_prompt
+        &self.0.request.system_prompt
     }
 
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        messages(py, &self.0.messages)
+        messages(py, &self.0.request.messages)
     }
 
     #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_dict(py, &*self.0.tools)
+        json::to_dict(py, &*self.0.request.tools)
     }
 
     #[getter]
     fn thinking_level(&self) -> &'static str {
-        self.0.thinking_level.as_str()
+        self.0.request.thinking_level.as_str()
     }
 
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_dict(py, &self.0.options)
+        json::to_dict(py, &self.0.options())
     }
 
     /// Never shown in `to_dict` and `repr`.
@@ -209,6 +209,7 @@ impl ModelRequest {
 
     fn __repr__(&self) -> String {
         // Headers may have a key, and messages would fill the screen.
-        format!("<ModelRequest to {}: {} messages, {} tools>", self.0.model, self.0.messages.len(), self.0.tools.len())
+        let request = &self.0.request;
+        format!("<ModelRequest to {}: {} messages, {} tools>", request.model, request.messages.len(), request.tools.len())
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::message::Message;
 use crate::model::{CacheRetention, ModelCall, ThinkingLevel};
 use crate::provider::ModelSpec;
-use crate::run::inbox::{QueueMode, SteeringPolicy};
+use crate::queues::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
 use crate::tool::{ExecutionMode, MiddlewareCall, Tool, Validation};
 use crate::transport::network::Network;
@@ -57,7 +57,7 @@ impl Agent {
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Agent {
         self.with(|state| {
-            state.settings.model.headers.insert(name.to_owned(), value.into());
+            state.settings.headers.insert(name.to_owned(), value.into());
             state.keys_are_given();
         })
     }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::state::{Fallback, Source, State};
 use super::{Agent, busy};
+use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::hook::{HookKind, Hooks, JsonHook};
 use crate::message::Message;
 use crate::model::{ProviderFn, ThinkingLevel};
-use crate::names::Spelling;
 use crate::provider::ModelSpec;
 use crate::settings;
 use crate::tool::{Middleware, Tool, ToolSet};
@@ -217,7 +217,7 @@ impl Agent {
         if let Some(specs) = fallbacks {
             state.fallbacks = Fallback::all(specs);
         }
-        if api_key.is_some() || new.model.headers != state.settings.model.headers {
+        if api_key.is_some() || new.headers != state.settings.headers {
             state.keys_are_given();
         }
         if let Some(key) = api_key {

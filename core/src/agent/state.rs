@@ -8,12 +8,12 @@ use super::Agent;
 use crate::error::{Error, ErrorKind};
 use crate::hook::Hooks;
 use crate::message::Message;
-use crate::model::own::OwnModel;
-use crate::model::{Model, ProviderFn, ThinkingLevel, ToolDescription};
+use crate::model::custom::CustomModel;
+use crate::model::{self, Model, ProviderFn, ThinkingLevel, ToolDescription};
 use crate::partial::Partial;
-use crate::provider::{self, ModelSpec};
+use crate::provider::ModelSpec;
+use crate::queues::{Queue, Queues};
 use crate::run::RunShared;
-use crate::run::inbox::{Inbox, Which};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::tool::{Middleware, Tool, ToolSet};
@@ -57,7 +57,7 @@ pub(super) struct State {
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) messages: Arc<Vec<Arc<Message>>>,
-    pub(super) inbox: Inbox,
+    pub(super) inbox: Queues,
     /// Of a run without an agent, once its queues' rest was given back.
     pub(super) closed: bool,
     pub(super) active: Option<Arc<RunShared>>,
@@ -277,8 +277,8 @@ impl State {
                 invalid("there is nothing to resume: the last message is the model's answer; run with a prompt")
             }
             Some(Some(_)) => {
-                let found = self.inbox.mark(Which::Steering, self.settings.steering_mode)
-                    || self.inbox.mark(Which::FollowUp, self.settings.follow_up_mode);
+                let found = self.inbox.mark(Queue::Steering, self.settings.steering_mode)
+                    || self.inbox.mark(Queue::FollowUp, self.settings.follow_up_mode);
                 if !found {
                     return invalid(
                         "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, \
@@ -382,10 +382,10 @@ impl State {
 
     pub(super) fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
         if let Some(function) = &self.provider {
-            return Ok(Arc::new(OwnModel { spec: spec.clone(), function: Arc::clone(function) }));
+            return Ok(Arc::new(CustomModel { spec: spec.clone(), function: Arc::clone(function) }));
         }
         let connections = self.runtime.as_ref().map(|runtime| Arc::clone(runtime.connections())).unwrap_or_default();
-        provider::resolve(spec, base_url, &connections)
+        model::resolve::resolve(spec, base_url, &connections)
     }
 
     /// An agent that has nothing but its model.
@@ -405,7 +405,7 @@ impl State {
             hooks: Arc::default(),
             middleware: Arc::default(),
             messages: Arc::default(),
-            inbox: Inbox::default(),
+            inbox: Queues::default(),
             closed: false,
             active: None,
             streaming_message: None,

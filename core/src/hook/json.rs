@@ -9,9 +9,9 @@ use super::{
     AfterToolCall, BeforeToolCall, Failure, Hook, JsonHook, Payload, ResponseHead, RunTask, ToolDecision, ToolOverride,
     TurnChange, TurnSummary,
 };
+use crate::did_you_mean::{Spelling, check_names};
 use crate::message::{ContentBlock, Message, Prompt};
 use crate::model::ThinkingLevel;
-use crate::names::{Spelling, check_names};
 use crate::provider::ModelSpec;
 use crate::result::RunResult;
 

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
+use agent_loop_proto::answer_reader::AnswerReader;
+use agent_loop_proto::hosting::Hosting;
+use agent_loop_proto::protocol::{Target, ignored};
+use agent_loop_proto::provider::Served;
+use agent_loop_proto::sse::{Frame, Splitter};
+use agent_loop_proto::transcript::Constraints;
+use agent_loop_proto::{provider_error, retry_after, surrogate};
 use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::reading::Reading;
-use super::{BoxFuture, Delta, DeltaSink, IgnoredOption, Model, ModelInfo, ModelRequest};
+use super::{BoxFuture, Delta, DeltaSink, IgnoredOption, Model, ModelInfo, ModelRequest, Request};
 use crate::clock::Clock;
-use crate::doctor::Fit;
 use crate::error::{Error, ErrorKind};
-use crate::lone;
-use crate::protocol::{Target, ignored};
 use crate::provider::credential::{GoogleToken, Tokens};
-use crate::provider::known::Place;
-use crate::provider::{ModelSpec, Served, failure, is_credential};
+use crate::provider::{ModelSpec, is_credential};
 use crate::transport::client::{Client, Response, place};
-use crate::transport::retry::demand;
-use crate::transport::sse::{Frame, Splitter};
 
 /// The most of an error answer that is read, in bytes.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -58,21 +58,21 @@ impl HttpModel {
     }
 
     /// The configured key, else one of the provider's environment variables.
-    fn key(&self, request: &ModelRequest) -> Result<Credential, Error> {
+    fn key(&self, call: &ModelRequest) -> Result<Credential, Error> {
         // White space around a key is not a part of it: a line break that came with it from a file or a command.
         let given = |key: &str, source: String| {
             let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
             key.map(|key| Credential { key: Some(key), source, ..Credential::default() })
         };
         let of_variable = |name: &&str| given(&std::env::var(name).ok()?, format!("the environment variable {name}"));
-        let configured = request.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
+        let configured = call.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
         let found = configured.or_else(|| self.key_variables().iter().find_map(of_variable));
-        let by_header = self.given_headers(request).any(|(name, _)| is_credential(name));
+        let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
         let needed = self.is_of_vendor() && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
         match found {
             None if needed && !self.key_variables().is_empty() => {
                 let provider = &self.spec.provider;
-                let text = format!("no API key for {provider}: {}", self.key_advice(request));
+                let text = format!("no API key for {provider}: {}", self.key_advice(call));
                 Err(Error::new(ErrorKind::Authentication, text).with_provider(provider))
             }
             found => Ok(found.unwrap_or_default()),
@@ -80,8 +80,8 @@ impl HttpModel {
     }
 
     /// What gives a key where there is none, and why the agent's own is not for this server.
-    fn key_advice(&self, request: &ModelRequest) -> String {
-        let (why, or) = match &request.withheld_key {
+    fn key_advice(&self, call: &ModelRequest) -> String {
+        let (why, or) = match &call.withheld_key {
             // Of a fallback there is no `api_key`.
             Some(whose) => (format!("the agent's api_key is for {whose}; "), "let get_api_key give one"),
             None => (String::new(), "give api_key"),
@@ -93,10 +93,10 @@ impl HttpModel {
     }
 
     /// Whether a request has anything that could authenticate it.
-    fn is_keyed(&self, credential: &Credential, request: &ModelRequest) -> bool {
+    fn is_keyed(&self, credential: &Credential, call: &ModelRequest) -> bool {
         let in_address = !self.url.username().is_empty() || self.url.password().is_some();
         let in_query = self.url.query_pairs().any(|(name, _)| is_credential(&name));
-        let by_header = self.given_headers(request).any(|(name, _)| is_credential(name));
+        let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
         credential.key.is_some() || in_address || in_query || by_header
     }
 
@@ -117,15 +117,15 @@ impl HttpModel {
     }
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
-    async fn credential(&self, request: &ModelRequest) -> Result<Credential, Error> {
-        let credential = self.key(request)?;
+    async fn credential(&self, call: &ModelRequest) -> Result<Credential, Error> {
+        let credential = self.key(call)?;
         let own = ["authorization", "x-goog-api-key"];
-        let by_header = self.given_headers(request).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
-        if credential.key.is_some() || by_header || self.served.place != Place::Vertex {
+        let by_header = self.given_headers(call).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
+        if credential.key.is_some() || by_header || self.served.hosting != Hosting::Vertex {
             return Ok(credential);
         }
         let Connections { client, tokens } = &*self.connections;
-        match tokens.google(client, &request.network, request.connect_timeout_ms).await {
+        match tokens.google(client, &call.network, call.connect_timeout_ms).await {
             Ok(GoogleToken { token, quota_project }) => {
                 let source = "Google's credentials".to_owned();
                 Ok(Credential { key: Some(token.to_string()), source, is_fetched: true, quota_project })
@@ -139,25 +139,25 @@ impl HttpModel {
     /// What authenticates: the header of the key, as the provider wants it.
     fn key_header(&self, key: &str) -> (&'static str, String) {
         let bearer = || ("authorization", format!("Bearer {key}"));
-        match self.served.place {
-            Place::Plain => self.served.protocol.key_header(key),
+        match self.served.hosting {
+            Hosting::Plain => self.served.protocol.key_header(key),
             // A token of Entra ID is a JWT, a key is not.
-            Place::Azure if key.starts_with("eyJ") => bearer(),
-            Place::Azure => ("api-key", key.to_owned()),
+            Hosting::Azure if key.starts_with("eyJ") => bearer(),
+            Hosting::Azure => ("api-key", key.to_owned()),
             // Google's keys begin so; all else is an access token.
-            Place::Vertex if key.starts_with("AIza") || key.starts_with("AQ.") => ("x-goog-api-key", key.to_owned()),
-            Place::Vertex => bearer(),
+            Hosting::Vertex if key.starts_with("AIza") || key.starts_with("AQ.") => ("x-goog-api-key", key.to_owned()),
+            Hosting::Vertex => bearer(),
         }
     }
 
-    fn headers(&self, credential: &Credential, request: &ModelRequest) -> Result<HeaderMap, Error> {
+    fn headers(&self, credential: &Credential, call: &ModelRequest) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-        let given = self.given_headers(request).map(|(name, value)| (name.as_str(), text(value)));
-        let session = self.served.quirks.session_header.zip(request.options.session_id.clone());
+        let given = self.given_headers(call).map(|(name, value)| (name.as_str(), text(value)));
+        let session = self.served.quirks.session_header.zip(call.request.options.session_id.clone());
         let session = session.map(|(header, id)| (header.name(), id));
-        let own = self.served.protocol.headers(request, self.target());
+        let own = self.served.protocol.headers(&call.request, self.target());
         let key = credential.key.as_deref().map(|key| self.key_header(key));
         if key.as_ref().is_some_and(|(_, value)| HeaderValue::from_str(value).is_err()) {
             let (provider, source) = (&self.spec.provider, &credential.source);
@@ -179,20 +179,20 @@ impl HttpModel {
     }
 
     /// The headers of the model and of the request; the later ones win.
-    fn given_headers<'a>(&'a self, request: &'a ModelRequest) -> impl Iterator<Item = (&'a String, &'a Value)> {
-        self.spec.headers.iter().chain(&request.options.headers)
+    fn given_headers<'a>(&'a self, call: &'a ModelRequest) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.spec.headers.iter().chain(&call.headers)
     }
 
     /// A text of the server's without what authenticates. Servers echo keys, whole or in parts of their texts: none of them goes
     /// further.
-    fn redacted(&self, text: &str, credential: &Credential, request: &ModelRequest) -> String {
+    fn redacted(&self, text: &str, credential: &Credential, call: &ModelRequest) -> String {
         let in_address = self.in_address();
         let mut secrets: Vec<&str> = in_address.iter().map(String::as_str).chain(credential.key.as_deref()).collect();
-        for value in self.given_headers(request).filter(|(name, _)| is_credential(name)).filter_map(|(_, value)| value.as_str()) {
+        for value in self.given_headers(call).filter(|(name, _)| is_credential(name)).filter_map(|(_, value)| value.as_str()) {
             // With the scheme before it (`Bearer`, `Basic`) and without.
             secrets.extend([value].into_iter().chain(value.split(' ').next_back()));
         }
-        failure::redacted(text, &secrets)
+        provider_error::redacted(text, &secrets)
     }
 
     /// What of the address authenticates, as it stands there and as a server reads it.
@@ -214,75 +214,75 @@ impl HttpModel {
         self.served.target(&self.spec)
     }
 
-    fn encode(&self, request: &ModelRequest) -> Map<String, Value> {
+    fn encode(&self, request: &Request) -> Map<String, Value> {
         self.served.protocol.encode(request, self.target())
     }
 
-    async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
-        let mut credential = self.credential(request).await?;
-        let mut sent = self.send(request, &credential).await;
+    async fn run(&self, call: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
+        let mut credential = self.credential(call).await?;
+        let mut sent = self.send(call, &credential).await;
         // A token may be taken back before its end. Not a retry of a failed request: with the right token it was not made yet.
         if let (Ok(401), Some(token), true) = (sent.as_ref().map(Response::status), &credential.key, credential.is_fetched) {
             self.connections.tokens.forget(token);
             // Without a new one the refusal stands. A metadata server gives out the same one until shortly before its end.
-            if let Ok(next) = self.credential(request).await
+            if let Ok(next) = self.credential(call).await
                 && next.is_fetched
                 && next.key != credential.key
             {
-                sent = self.send(request, &next).await;
+                sent = self.send(call, &next).await;
                 credential = next;
             }
         }
         let read = match sent {
-            Ok(response) => self.read(response, request, &credential, sink).await,
+            Ok(response) => self.read(response, call, &credential, sink).await,
             Err(error) => Err(error),
         };
-        read.map_err(|error| error.clone().with_message(&self.redacted(error.message(), &credential, request)))
+        read.map_err(|error| error.clone().with_message(&self.redacted(error.message(), &credential, call)))
     }
 
-    async fn send(&self, request: &ModelRequest, credential: &Credential) -> Result<Response, Error> {
-        let body = match &request.payload {
+    async fn send(&self, call: &ModelRequest, credential: &Credential) -> Result<Response, Error> {
+        let body = match &call.payload {
             Some(payload) => Bytes::from_owner(Arc::clone(payload)),
             // Asked outside of a run.
-            None => Value::Object(self.encode(request)).to_string().into(),
+            None => Value::Object(self.encode(&call.request)).to_string().into(),
         };
-        let headers = self.headers(credential, request)?;
+        let headers = self.headers(credential, call)?;
         let client = &self.connections.client;
-        let sent = client.post(&self.url, headers, body, request.connect_timeout_ms, &request.network).await;
+        let sent = client.post(&self.url, headers, body, call.connect_timeout_ms, &call.network).await;
         sent.map_err(|error| error.with_provider(&self.spec.provider))
     }
 
     async fn read(
         &self,
         mut response: Response,
-        request: &ModelRequest,
+        call: &ModelRequest,
         credential: &Credential,
         sink: &DeltaSink,
     ) -> Result<(), Error> {
         let provider = self.spec.provider.as_str();
-        let redacted = |text: &str| self.redacted(text, credential, request);
+        let redacted = |text: &str| self.redacted(text, credential, call);
         sink.alive();
-        if request.wants_response {
+        if call.wants_response {
             sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
         }
         if response.status() != 200 {
             let error = self.refusal(&mut response, redacted).await;
             return Err(match response.status() {
-                401 | 403 if !self.is_keyed(credential, request) => {
-                    error.and(&format!("no key was sent: {}", self.key_advice(request)))
+                401 | 403 if !self.is_keyed(credential, call) => {
+                    error.and(&format!("no key was sent: {}", self.key_advice(call)))
                 }
                 _ => error,
             });
         }
         let mut splitter = Splitter::default();
-        let mut reading = Reading::new(self.served.protocol.decoder(self.target()), provider, request.raw_events);
+        let mut reader = AnswerReader::new(self.served.protocol.decoder(self.target()), provider, call.raw_events);
         loop {
             let chunk = match response.chunk().await {
                 Ok(chunk) => chunk,
                 // There are servers that hang up without ending the body: no harm, when all was said.
                 Err(error) => {
                     let mut out = sink.lock();
-                    reading.decoder.end(&mut out).map_err(|_| error.clone().with_provider(provider))?;
+                    reader.end(&mut out).map_err(|_| error.clone().with_provider(provider))?;
                     let message = format!("{}; all was said, but the usage may be missing", error.message());
                     out.push(Delta::Diagnostic { code: "broken_end".into(), message, data: Box::default() });
                     return Ok(());
@@ -291,7 +291,7 @@ impl HttpModel {
             sink.alive();
             let more = {
                 let mut out = sink.lock();
-                let mut take = |frame: Frame<'_>| reading.frame(&frame, &mut out);
+                let mut take = |frame: Frame<'_>| reader.frame(&frame, &mut out);
                 match &chunk {
                     Some(chunk) => splitter.feed(chunk, take)?,
                     // A last frame that cannot be read is half of one.
@@ -305,9 +305,9 @@ impl HttpModel {
                 return Ok(());
             }
             if chunk.is_none() {
-                let ended = reading.decoder.end(&mut sink.lock());
+                let ended = reader.end(&mut sink.lock());
                 let stray = || redacted(&String::from_utf8_lossy(splitter.stray()));
-                return ended.map_err(|error| self.no_stream(&response, &stray(), reading.has_begun(), error));
+                return ended.map_err(|error| self.no_stream(&response, &stray(), reader.has_begun(), error));
             }
             sink.ready().await;
         }
@@ -322,9 +322,9 @@ impl HttpModel {
         }
         let provider = &self.spec.provider;
         let start: String = stray.chars().take(200).collect();
-        let value = lone::read(stray, |text| serde_json::from_str::<Value>(text)).ok();
-        if let Some(value) = value.as_ref().filter(|value| failure::is_error(value)) {
-            return failure::from_stream(provider, value);
+        let value = surrogate::read(stray, |text| serde_json::from_str::<Value>(text)).ok();
+        if let Some(value) = value.as_ref().filter(|value| provider_error::is_error(value)) {
+            return provider_error::from_stream(provider, value);
         }
         if begun {
             return truncated.clone().with_message(&format!("{}; between the frames stood {start:?}", truncated.message()));
@@ -346,7 +346,7 @@ impl HttpModel {
         let request_id = header("request-id").or_else(|| header("x-request-id"));
         // Where the address has a key in its query, so has this.
         let location = header("location").and_then(|to| self.url.join(&to).ok()).map(|to| place(&to));
-        let demanded_ms = demand::of_headers(&header, status, Clock::real().now_ms());
+        let demanded_ms = retry_after::of_headers(&header, status, Clock::real().now_ms());
         let mut error = if (300..400).contains(&status) {
             let to = location.unwrap_or_else(|| "another address".to_owned());
             let from = place(&self.url);
@@ -355,7 +355,7 @@ impl HttpModel {
         } else {
             // Redacted here too: a key must not lose its end where a long body is shortened.
             let body = redacted(&response.text(MAX_ERROR_BODY).await);
-            failure::from_http(&self.spec.provider, &self.server(), status, &body)
+            provider_error::from_http(&self.spec.provider, &self.server(), status, &body)
         };
         if let Some(id) = request_id {
             error = error.with_request_id(&id);
@@ -386,19 +386,19 @@ impl Model for HttpModel {
         }
     }
 
-    fn fit(&self) -> Fit {
-        Fit::served(&self.spec, &self.served)
+    fn constraints(&self) -> Constraints {
+        self.served.constraints(&self.spec)
     }
 
-    fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
-        Ok(Some(self.encode(request)))
+    fn payload(&self, call: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
+        Ok(Some(self.encode(&call.request)))
     }
 
-    fn ignored(&self, request: &ModelRequest) -> Vec<IgnoredOption> {
-        ignored(self.served.protocol, request, self.target())
+    fn ignored(&self, call: &ModelRequest) -> Vec<IgnoredOption> {
+        ignored(self.served.protocol, &call.request, self.target())
     }
 
-    fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.run(request, sink))
+    fn stream<'a>(&'a self, call: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.run(call, sink))
     }
 }

@@ -3,12 +3,10 @@
 //! A model pushes [`Delta`]s into a [`DeltaSink`] while its future runs; the run takes out all that are there each time the
 //! future waits, so that a burst from the network costs one wakeup.
 
-mod delta;
+pub(crate) mod custom;
 pub(crate) mod http;
-pub(crate) mod own;
-mod pieces;
-mod reading;
-pub(crate) mod scripted;
+pub(crate) mod resolve;
+mod scripted;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,18 +15,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub(crate) use delta::MessageBuilder;
-pub use delta::{BlockStart, Delta};
-pub use own::{ModelCall, ProviderFn};
+pub(crate) use agent_loop_proto::delta::MessageBuilder;
+pub use agent_loop_proto::delta::{BlockStart, Delta};
+pub use agent_loop_proto::request::{
+    CacheRetention, IgnoredOption, ModelOptions, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
+};
+use agent_loop_proto::transcript::Constraints;
+pub use custom::{ModelCall, ProviderFn};
 
 use crate::clock::Clock;
-use crate::doctor::Fit;
 use crate::error::Error;
-use crate::message::Message;
 use crate::transport::network::Network;
 use crate::usage::Prices;
 
@@ -62,10 +62,10 @@ pub trait Model: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What a transcript has to fit before this model is asked.
-    fn fit(&self) -> Fit {
+    /// What the model takes of a transcript.
+    fn constraints(&self) -> Constraints {
         let ModelInfo { provider, protocol, id, .. } = self.info();
-        Fit::named(provider, protocol, id)
+        Constraints::new(provider, protocol, id)
     }
 
     /// The time that runs with this model live in.
@@ -87,196 +87,19 @@ pub struct ModelInfo<'a> {
     pub prices: Option<Prices>,
 }
 
-/// An option that does not reach a model as it was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IgnoredOption {
-    /// Its canonical name, for example `stop_sequences`.
-    pub option: &'static str,
-    /// Why, and what to do.
-    pub why: String,
-}
-
-/// What is passed on to the model with each request. What a model does not take, it is asked without, which a `diagnostic` with
-/// the code `option_ignored` tells.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ModelOptions {
-    /// 0 is a value and is sent; `None` is not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// The most tokens to write, of thinking and answer together. Raised where a budget of thinking would leave no answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u64>,
-    /// Texts that end the answer when the model writes them. `openai_responses` has no field for them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stop_sequences: Vec<String>,
-    /// Whether the model may, must or must not call tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice>,
-    /// Names the conversation to providers that keep caches or routes by it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// How long the provider is asked to keep what it has read of the conversation.
-    #[serde(skip_serializing_if = "CacheRetention::is_default")]
-    pub cache_retention: CacheRetention,
-    /// How many tokens of thinking a level stands for, where the provider counts them.
-    #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
-    pub thinking_budgets: ThinkingBudgets,
-    /// Headers for each request; they win over the model's and the protocol's own.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub headers: Map<String, Value>,
-}
-
-/// How much thinking to ask for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingLevel {
-    /// None.
-    #[default]
-    Off,
-    /// As little as there is.
-    Minimal,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-    /// As much as there is.
-    Xhigh,
-}
-
-impl ThinkingLevel {
-    pub(crate) const WANTED: &'static str = "\"off\", \"minimal\", \"low\", \"medium\", \"high\" or \"xhigh\"";
-
-    /// The canonical word, for example `medium`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ThinkingLevel::Off => "off",
-            ThinkingLevel::Minimal => "minimal",
-            ThinkingLevel::Low => "low",
-            ThinkingLevel::Medium => "medium",
-            ThinkingLevel::High => "high",
-            ThinkingLevel::Xhigh => "xhigh",
-        }
-    }
-}
-
-/// Tokens of thinking by level. Canonical JSON: `{minimal, low, medium, high, xhigh}`, each optional.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ThinkingBudgets {
-    /// For `minimal`.
-    pub minimal: u64,
-    /// For `low`.
-    pub low: u64,
-    /// For `medium`.
-    pub medium: u64,
-    /// For `high`.
-    pub high: u64,
-    /// For `xhigh`.
-    pub xhigh: u64,
-}
-
-impl Default for ThinkingBudgets {
-    fn default() -> ThinkingBudgets {
-        ThinkingBudgets { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 }
-    }
-}
-
-impl ThinkingBudgets {
-    /// The tokens of a level; 0 for `off`.
-    pub fn tokens(&self, level: ThinkingLevel) -> u64 {
-        match level {
-            ThinkingLevel::Off => 0,
-            ThinkingLevel::Minimal => self.minimal,
-            ThinkingLevel::Low => self.low,
-            ThinkingLevel::Medium => self.medium,
-            ThinkingLevel::High => self.high,
-            ThinkingLevel::Xhigh => self.xhigh,
-        }
-    }
-
-    fn is_default(&self) -> bool {
-        *self == ThinkingBudgets::default()
-    }
-}
-
-/// Whether the model may call tools. Canonical JSON: `"auto"`, `"none"`, `"required"` or `{"tool": name}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolChoice {
-    /// As it likes.
-    Auto,
-    /// Not.
-    None,
-    /// At least one.
-    Required,
-    /// This one.
-    Tool(String),
-}
-
-/// How long a provider is asked to keep what it has read, so that the next turn costs less.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheRetention {
-    /// Not: nothing is marked, no cache is named.
-    None,
-    /// As long as it does by itself (Anthropic: five minutes).
-    #[default]
-    Short,
-    /// Longer, where the server can be asked (Anthropic: an hour, and writing costs more; OpenAI: a day).
-    Long,
-}
-
-impl CacheRetention {
-    fn is_default(&self) -> bool {
-        *self == CacheRetention::default()
-    }
-}
-
-impl std::fmt::Debug for ModelOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the headers: they may have a key.
-        f.debug_struct("ModelOptions")
-            .field("temperature", &self.temperature)
-            .field("max_tokens", &self.max_tokens)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A tool as the model is told of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolDescription {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// The JSON Schema of its arguments.
-    pub parameters: Value,
-}
-
 /// What a run asks a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options,
-/// payload?}`; the key is not part of it.
+/// payload?}`, with the headers among the options; the key is not part of it.
 #[derive(Clone, Default)]
 pub struct ModelRequest {
-    /// `provider/id`.
-    pub model: String,
-    /// Empty for none.
-    pub system_prompt: String,
-    /// What of the transcript the model is to see.
-    pub messages: Vec<Arc<Message>>,
-    /// The tools it may call.
-    pub tools: Arc<Vec<ToolDescription>>,
-    /// How much thinking to ask for.
-    pub thinking_level: ThinkingLevel,
-    /// Temperature and the like.
-    pub options: ModelOptions,
+    /// The request itself, as far as it is data: what an encoder reads.
+    pub request: Request,
+    /// Headers for the HTTP request; they win over the model's and the protocol's own.
+    pub headers: Map<String, Value>,
     /// The configured key.
     pub api_key: Option<String>,
-    /// Whom the agent's own key is for, where there is one and this model does not get it: a provider, for errors.
+    /// The provider that the agent's own key is for, where this model does not get it: for errors.
     pub withheld_key: Option<String>,
-    /// Whether each frame is wanted as it came ([`Delta::Raw`]).
+    /// Whether each frame is wanted unread ([`Delta::Raw`]).
     pub raw_events: bool,
     /// Whether the head of an HTTP answer is wanted ([`Delta::Response`]).
     pub wants_response: bool,
@@ -284,20 +107,35 @@ pub struct ModelRequest {
     pub connect_timeout_ms: u64,
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
-    /// The request's body in JSON, as [`Model::payload`] or a hook made it: to be sent as it is, with each try.
+    /// The request's body in JSON, as [`Model::payload`] or a hook made it: sent unchanged with each try.
     pub payload: Option<Arc<[u8]>>,
+}
+
+impl ModelRequest {
+    /// The options as custom providers receive them, headers included; to be serialized.
+    pub fn options(&self) -> impl Serialize + '_ {
+        #[derive(Serialize)]
+        struct Options<'a> {
+            #[serde(flatten)]
+            options: &'a ModelOptions,
+            #[serde(skip_serializing_if = "Map::is_empty")]
+            headers: &'a Map<String, Value>,
+        }
+        Options { options: &self.request.options, headers: &self.headers }
+    }
 }
 
 impl Serialize for ModelRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = &self.request;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("model", &self.model)?;
-        map.serialize_entry("system_prompt", &self.system_prompt)?;
-        map.serialize_entry("messages", &self.messages)?;
-        map.serialize_entry("tools", &*self.tools)?;
-        map.serialize_entry("thinking_level", &self.thinking_level)?;
-        map.serialize_entry("options", &self.options)?;
-        // Of a model without a request of its own: there when a hook has replaced what is asked.
+        map.serialize_entry("model", model)?;
+        map.serialize_entry("system_prompt", system_prompt)?;
+        map.serialize_entry("messages", messages)?;
+        map.serialize_entry("tools", &**tools)?;
+        map.serialize_entry("thinking_level", thinking_level)?;
+        map.serialize_entry("options", &self.options())?;
+        // Of a model that writes no request itself: there when a hook has replaced what is asked.
         if let Some(payload) = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok()) {
             map.serialize_entry("payload", payload)?;
         }
@@ -308,7 +146,8 @@ impl Serialize for ModelRequest {
 impl std::fmt::Debug for ModelRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the key, and not the headers, which may have one.
-        f.debug_struct("ModelRequest").field("model", &self.model).field("messages", &self.messages.len()).finish_non_exhaustive()
+        let Request { model, messages, .. } = &self.request;
+        f.debug_struct("ModelRequest").field("model", model).field("messages", &messages.len()).finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A script is a list of answers, one per model call; an answer is a list of steps:
 //!
-//! - `{"delta": …}`: a piece of the message, in any of the forms of `pieces`.
+//! - `{"delta": …}`: a chunk of the message, in any form that custom providers may push.
 //! - `{"wait_ms": 100}`: the model is silent for a while.
 //! - `{"error": {"kind", "message", …}}`: the call fails with this error.
 //! - `{"usage": {"input", "output", …}}`: the tokens used so far.
@@ -12,13 +12,13 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use agent_loop_proto::chunk::{Chunk, ChunkReader};
 use serde_json::Value;
 
-use super::pieces::{Piece, Pieces};
 use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
+use crate::did_you_mean::check_names;
 use crate::error::{Error, ErrorKind};
-use crate::names::check_names;
 use crate::provider::ModelSpec;
 use crate::usage::Prices;
 
@@ -37,7 +37,7 @@ struct Answers {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Say(Piece),
+    Say(Chunk),
     Wait(u64),
 }
 
@@ -59,8 +59,8 @@ impl ScriptedModel {
         };
         let read = |(a, answer): (usize, &Value)| match answer {
             Value::Array(steps) => {
-                let mut pieces = Pieces::new("scripted");
-                let step = |(s, step)| read_step(&mut pieces, step).map_err(|why| wrong(format!("script[{a}][{s}]: {why}")));
+                let mut chunks = ChunkReader::new("scripted");
+                let step = |(s, step)| read_step(&mut chunks, step).map_err(|why| wrong(format!("script[{a}][{s}]: {why}")));
                 steps.iter().enumerate().map(step).collect::<Result<Vec<_>, _>>()
             }
             other => Err(wrong(format!("script[{a}]: expected a list of steps, got {other}"))),
@@ -88,10 +88,10 @@ impl ScriptedModel {
     async fn play(&self, sink: &DeltaSink) -> Result<(), Error> {
         for step in self.next_answer()? {
             match step {
-                Step::Say(Piece::Deltas(deltas)) => deltas.into_iter().for_each(|delta| sink.push(delta)),
+                Step::Say(Chunk::Deltas(deltas)) => deltas.into_iter().for_each(|delta| sink.push(delta)),
                 Step::Wait(ms) => self.clock.sleep(ms).await,
-                Step::Say(Piece::Fail(error)) => return Err(error),
-                Step::Say(Piece::End(deltas)) => {
+                Step::Say(Chunk::Fail(error)) => return Err(error),
+                Step::Say(Chunk::End(deltas)) => {
                     deltas.into_iter().for_each(|delta| sink.push(delta));
                     return Ok(());
                 }
@@ -117,7 +117,7 @@ impl Model for ScriptedModel {
     }
 }
 
-fn read_step(pieces: &mut Pieces, step: &Value) -> Result<Step, String> {
+fn read_step(chunks: &mut ChunkReader, step: &Value) -> Result<Step, String> {
     const STEPS: &[&str] = &["delta", "wait_ms", "error", "usage", "diagnostic", "end"];
     let map = step.as_object().filter(|map| map.len() == 1);
     let map = map.ok_or_else(|| format!("expected an object with one of {}, got {step}", STEPS.join(", ")))?;
@@ -125,7 +125,7 @@ fn read_step(pieces: &mut Pieces, step: &Value) -> Result<Step, String> {
     let (name, value) = map.iter().next().ok_or("the step is empty")?;
     match name.as_str() {
         "wait_ms" => value.as_u64().map(Step::Wait).ok_or_else(|| format!("wait_ms: expected milliseconds, got {value}")),
-        "delta" => pieces.delta(value).map(|deltas| Step::Say(Piece::Deltas(deltas))).map_err(|why| format!("delta: {why}")),
-        _ => pieces.read(step).map(Step::Say),
+        "delta" => chunks.delta(value).map(|deltas| Step::Say(Chunk::Deltas(deltas))).map_err(|why| format!("delta: {why}")),
+        _ => chunks.read(step).map(Step::Say),
     }
 }

@@ -1,28 +1,29 @@
 //! Where a request goes: the endpoint of a wire format under a server's address.
 
+use agent_loop_proto::hosting::Hosting;
+use agent_loop_proto::model_spec::without_secrets;
+use agent_loop_proto::protocol::Protocol;
 use reqwest::Url;
 
 use super::ModelSpec;
 use super::credential::google_project;
-use super::known::Place;
 use crate::error::Error;
-use crate::protocol::Protocol;
 
-/// The address of a model's endpoint at its provider's kind of place.
+/// The address of a model's endpoint at its provider.
 ///
 /// # Errors
 /// `invalid_argument`: an unusable address, or a project or location that is missing.
 pub(super) fn of_model(
     spec: &ModelSpec,
     base_url: &str,
-    place: Place,
+    hosting: Hosting,
     protocol: &dyn Protocol,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Url, Error> {
-    match place {
-        Place::Plain => endpoint(base_url, &protocol.path(&spec.id)),
-        Place::Azure => azure(spec, base_url, protocol, variable),
-        Place::Vertex => vertex(spec, base_url, protocol, variable),
+    match hosting {
+        Hosting::Plain => endpoint(base_url, &protocol.path(&spec.id)),
+        Hosting::Azure => azure(spec, base_url, protocol, variable),
+        Hosting::Vertex => vertex(spec, base_url, protocol, variable),
     }
 }
 
@@ -91,7 +92,7 @@ fn append(url: &mut Url, segments: &[&str]) {
 /// The address of an endpoint such as `/v1/messages` under a base URL that may or may not have the version, or the whole path.
 pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
     let wrong = |why: String| {
-        let base_url = shown(base_url);
+        let base_url = without_secrets(base_url);
         Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
     };
     let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(e.to_string()))?;
@@ -125,15 +126,4 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
         url.query_pairs_mut().append_pair(name, value);
     }
     Ok(url)
-}
-
-/// An address as it was given, without what may authenticate: user and password before the host, and the query.
-pub(super) fn shown(address: &str) -> String {
-    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
-    // The last one: a password with a sign in it that ends it is why the address cannot be read.
-    let (before, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("…@", rest));
-    match rest.split_once('?') {
-        Some((rest, _)) => format!("{scheme}{before}{rest}?…"),
-        None => format!("{scheme}{before}{rest}"),
-    }
 }

@@ -1,13 +1,10 @@
 //! Where models are asked, in which format, and what is known of their servers.
 
-mod catalogue;
-mod quirks;
-
+use agent_loop_proto::provider::known::PROVIDERS;
 use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::address::{self, endpoint};
-use super::known::PROVIDERS;
 use super::{ModelSpec, Served, completed};
 use crate::error::Error;
 
@@ -23,7 +20,7 @@ fn find(spec: Value, environment: &[(&str, &str)]) -> Result<Found, Error> {
     let variable = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     let spec = completed(&ModelSpec::from_json(spec)?, None, &variable)?;
     let served = Served::of(&spec, None, &variable)?;
-    let url = address::of_model(&spec, &served.base_url, served.place, served.protocol, &variable)?;
+    let url = address::of_model(&spec, &served.base_url, served.hosting, served.protocol, &variable)?;
     Ok(Found { spec, served, url })
 }
 
@@ -427,7 +424,10 @@ fn vertex_takes_a_project_and_a_location_and_serves_claude_too() {
     assert_eq!(claude.url.as_str(), format!("{models}claude-sonnet-4-5@20250929:streamRawPredict"));
     assert_eq!(claude.served.protocol.name(), "anthropic");
     assert_eq!(claude.quirk("call_ids"), "anthropic");
-    assert_eq!(claude.spec.context_window, super::catalogue::find("anthropic", "claude-sonnet-4-5").unwrap().context_window);
+    assert_eq!(
+        claude.spec.context_window,
+        agent_loop_proto::provider::catalogue::find("anthropic", "claude-sonnet-4-5").unwrap().context_window
+    );
     assert!(claude.spec.cost.is_some());
     let missing = |what: &str, variable: &str| {
         format!("model \"google-vertex/gemini-2.5-pro\": no {what}; give {what}, or set the environment variable {variable}")

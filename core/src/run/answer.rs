@@ -1,6 +1,7 @@
 //! Asking the model: its deltas are shown as they come, and its message is whole at the end, for better or worse.
 
 use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -17,10 +18,10 @@ use crate::hook::{HookKind, ResponseHead};
 use crate::listener::ListenerKind;
 use crate::message::{AssistantMessage, Message};
 use crate::model::{Delta, DeltaSink, MessageBuilder, Model, ModelRequest};
-use crate::provider::failure::shortened;
+use crate::retry::Jitter;
 use crate::tool::catch_panic;
-use crate::transport::retry::Jitter;
 use crate::usage::{Prices, StopReason, Usage};
+use agent_loop_proto::provider_error::shortened;
 
 /// How many events are gathered before they go to the queue.
 const BATCH: usize = 256;
@@ -166,7 +167,6 @@ impl Driver {
 
     /// Asks until there is an answer, or an error that ends the call. An abort ends it at once, without an error of its own.
     async fn try_until_answered(&mut self, model: &dyn Model, request: &ModelRequest, answer: &mut Answer) -> Result<(), Error> {
-        let jitter = if self.clock.is_simulated() { Jitter::None } else { Jitter::Full };
         let mut attempt = 1;
         loop {
             let ended = self.stream(model, request, answer).await;
@@ -174,12 +174,15 @@ impl Driver {
                 return Ok(());
             }
             let Err(error) = ended.and_then(|()| answer.check(model.info().provider)) else {
-                answer.builder.doubt_calls(request.options.max_tokens);
+                answer.builder.treat_full_length_calls_as_cut(request.request.options.max_tokens);
                 return Ok(());
             };
             let pause = if answer.builder.has_blocks() {
                 Err(error.clone())
             } else {
+                // The standard library seeds its hashers at random: enough here, and no dependency.
+                let random = || RandomState::new().hash_one(attempt);
+                let jitter = if self.clock.is_simulated() { Jitter::None } else { Jitter::Random(random()) };
                 self.offered.settings.retry.pause(error.clone(), attempt, jitter)
             };
             match pause {

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::driver::Driver;
 use super::hooks::Unanswered;
-use super::inbox::SteeringPolicy;
 use crate::event::{EventData, PartialResult};
 use crate::hook::{AfterToolCall, HookKind, ToolOverride};
 use crate::message::{Message, ToolCall, ToolResultMessage};
 use crate::model::BoxFuture;
+use crate::queues::SteeringPolicy;
 use crate::tool::{ExecutionMode, Reply, Tool, ToolContext, ToolOutput, call, middleware};
 
 /// One call on its way.

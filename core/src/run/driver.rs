@@ -7,24 +7,21 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::hooks::Unanswered;
-use super::inbox::{Inbox, Which};
 use super::machine::{Fact, Machine, Step};
 use super::{Interruption, RunShared};
 use crate::agent::{Agent, Offered, Other};
 use crate::clock::Clock;
-use crate::doctor::Repair;
-use crate::error::{Error, ErrorKind, panic_message};
+use crate::error::{Error, ErrorKind, SHUT_DOWN, panic_message};
 use crate::event::{Event, EventData};
 use crate::hook::{HookKind, RunTask, TurnSummary};
 use crate::message::Message;
 use crate::model::{BoxFuture, ThinkingLevel};
+use crate::queues::{Queue, Queues};
 use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::tool::{Replies, Reply, catch_panic};
+use crate::transcript::Repair;
 use crate::usage::{Outcome, StopReason};
-
-/// What a run's error says that ended with its runtime.
-pub(crate) const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
 
 /// What a run begins with.
 pub(crate) struct Beginning {
@@ -217,7 +214,7 @@ impl Driver {
         let queued = match input.queued.take() {
             Some(queued) => queued,
             None => {
-                let queued = self.agent.inbox(Inbox::fix);
+                let queued = self.agent.inbox(Queues::fix);
                 if queued.is_empty() && !has_work {
                     return Fact::NothingToBegin;
                 }
@@ -237,11 +234,11 @@ impl Driver {
 
     async fn poll_first(&mut self) -> Fact {
         if self.before_call.is_none() && !self.is_aborted() {
-            match self.poll(Which::Steering).await {
+            match self.poll(Queue::Steering).await {
                 // What an abort overtook stays in its queue.
                 Ok(_) if self.is_aborted() => {}
                 Ok(_) => {
-                    let queued = self.agent.inbox(Inbox::fix);
+                    let queued = self.agent.inbox(Queues::fix);
                     self.show_queued(queued).await;
                 }
                 Err(Unanswered::Failed(error)) => self.before_call = Some(error),
@@ -271,7 +268,7 @@ impl Driver {
                 Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
             }
             (Step::PollSteering | Step::PollFollowUp, _) => {
-                let which = if step == Step::PollSteering { Which::Steering } else { Which::FollowUp };
+                let which = if step == Step::PollSteering { Queue::Steering } else { Queue::FollowUp };
                 let found = self.poll(which).await;
                 Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
             }
@@ -332,7 +329,7 @@ impl Driver {
         for (number, message) in queued {
             let message = message.dated(self.clock.now_ms());
             self.emit(EventData::MessageStart { message: Arc::clone(&message) }).await;
-            self.agent.inbox(|inbox| inbox.shown(number));
+            self.agent.inbox(|inbox| inbox.appended(number));
             self.emit(EventData::MessageEnd { message }).await;
         }
     }

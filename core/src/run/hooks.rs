@@ -6,13 +6,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
-use super::inbox::Which;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::EventData;
 use crate::hook::{Failure, Hook, HookContext, HookKind, TurnChange, TurnSummary};
 use crate::host::HostWork;
 use crate::message::Message;
 use crate::model::BoxFuture;
+use crate::queues::Queue;
 use crate::result::RunResult;
 use crate::tool::catch_panic;
 
@@ -124,13 +124,13 @@ impl Driver {
     }
 
     /// Looks for messages in a queue and with its hook, and marks them for the next turn. Says whether there are any.
-    pub(super) async fn poll(&mut self, which: Which) -> Result<bool, Unanswered> {
+    pub(super) async fn poll(&mut self, which: Queue) -> Result<bool, Unanswered> {
         let settings = &self.offered.settings;
         let (mode, kind, hook) = match which {
-            Which::Steering => {
+            Queue::Steering => {
                 (settings.steering_mode, HookKind::GetSteeringMessages, self.offered.hooks.get_steering_messages.clone())
             }
-            Which::FollowUp => {
+            Queue::FollowUp => {
                 (settings.follow_up_mode, HookKind::GetFollowUpMessages, self.offered.hooks.get_follow_up_messages.clone())
             }
         };
@@ -139,7 +139,7 @@ impl Driver {
             let messages = match Box::pin(self.ask_patiently(kind, &hook, (), Patience::Grace)).await {
                 Ok(messages) => messages,
                 Err(unanswered) => {
-                    self.agent.inbox(super::inbox::Inbox::unmark);
+                    self.agent.inbox(crate::queues::Queues::unmark);
                     return Err(unanswered);
                 }
             };
@@ -154,7 +154,7 @@ impl Driver {
         if self.is_aborted() || self.failure.is_some() || self.steered {
             return;
         }
-        match self.poll(Which::Steering).await {
+        match self.poll(Queue::Steering).await {
             Ok(found) => self.steered = found,
             Err(Unanswered::Failed(error)) => self.failure = Some(error),
             Err(Unanswered::Aborted) => {}

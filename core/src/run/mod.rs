@@ -5,7 +5,6 @@ mod answer;
 mod batch;
 pub(crate) mod driver;
 mod hooks;
-pub(crate) mod inbox;
 mod machine;
 pub(crate) mod queue;
 mod request;
@@ -193,7 +192,7 @@ impl Run {
     /// # Errors
     /// `invalid_state` after the end of a run without an agent, which has no queue any more.
     pub fn steer(&self, message: impl Into<Prompt>) -> Result<(), Error> {
-        self.agent.queue(inbox::Which::Steering, message.into())
+        self.agent.queue(crate::queues::Queue::Steering, message.into())
     }
 
     /// Queues a message for when the run would have ended; see [`Agent::follow_up`]. After the run's end it waits in the agent's
@@ -202,7 +201,7 @@ impl Run {
     /// # Errors
     /// As [`Run::steer`].
     pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<(), Error> {
-        self.agent.queue(inbox::Which::FollowUp, message.into())
+        self.agent.queue(crate::queues::Queue::FollowUp, message.into())
     }
 
     /// The agent whose run it is; of a run without one, what stands in for it, with the transcript as it stands.

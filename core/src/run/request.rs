@@ -6,30 +6,30 @@ use serde_json::json;
 
 use super::driver::Driver;
 use super::hooks::Unanswered;
-use crate::doctor::{self, Fit, Repair, Repaired};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookKind, Payload};
-use crate::model::{IgnoredOption, Model, ModelRequest};
+use crate::model::{IgnoredOption, Model, ModelRequest, Request};
 use crate::provider::is_credential;
+use crate::transcript::{self, Constraints, Repair, Repaired};
 
 impl Driver {
     /// What is asked, and whom.
     pub(super) async fn prepare_request(&mut self) -> Result<(Arc<dyn Model>, ModelRequest), Unanswered> {
         let hooks = Arc::clone(&self.offered.hooks);
         let model = self.offered.model.clone().map_err(Unanswered::Failed)?;
-        let fit = Fit { max_result_bytes: self.offered.settings.max_result_bytes, ..model.fit() };
+        let fit = Constraints { max_result_bytes: self.offered.settings.max_result_bytes, ..model.constraints() };
         let changed = self.changes.messages.clone();
         let Repaired { messages, repairs } = if hooks.transform_context.is_none() && hooks.convert_to_llm.is_none() {
             match &changed {
-                Some(messages) => doctor::repair(messages, &fit),
-                None => doctor::repair(&self.agent.messages(), &fit),
+                Some(messages) => transcript::repair(messages, &fit),
+                None => transcript::repair(&self.agent.messages(), &fit),
             }
         } else {
             let messages = changed.unwrap_or_else(|| self.agent.messages().to_vec());
             let messages = self.change_messages(HookKind::TransformContext, hooks.transform_context.clone(), messages).await?;
             let messages = self.change_messages(HookKind::ConvertToLlm, hooks.convert_to_llm.clone(), messages).await?;
-            doctor::repair(&messages, &fit)
+            transcript::repair(&messages, &fit)
         };
         self.tell_repairs(repairs, &fit).await;
         let provider = model.info().provider.to_owned();
@@ -47,15 +47,18 @@ impl Driver {
         // A key that was read from a file ends with a line break.
         let api_key = api_key.map(|key| key.trim().to_owned());
         let settings = &self.offered.settings;
-        let mut options = settings.model.clone();
-        options.headers.retain(|name, _| at_home || !is_credential(name));
+        let mut headers = settings.headers.clone();
+        headers.retain(|name, _| at_home || !is_credential(name));
         let mut request = ModelRequest {
-            model: format!("{provider}/{}", model.info().id),
-            system_prompt: settings.system_prompt.clone(),
-            messages,
-            tools: Arc::clone(&self.offered.descriptions),
-            thinking_level: settings.thinking_level,
-            options,
+            request: Request {
+                model: format!("{provider}/{}", model.info().id),
+                system_prompt: settings.system_prompt.clone(),
+                messages,
+                tools: Arc::clone(&self.offered.descriptions),
+                thinking_level: settings.thinking_level,
+                options: settings.model.clone(),
+            },
+            headers,
             api_key,
             withheld_key,
             raw_events: settings.raw_events,
@@ -64,7 +67,7 @@ impl Driver {
             network: Arc::clone(&settings.network),
             payload: None,
         };
-        self.tell_ignored(model.ignored(&request), &request.model).await;
+        self.tell_ignored(model.ignored(&request), &request.request.model).await;
         let mut payload = model.payload(&request).map_err(Unanswered::Failed)?;
         if let Some(hook) = &hooks.on_payload {
             // A model that writes no request of its own is shown what it is asked.
@@ -82,7 +85,7 @@ impl Driver {
     }
 
     /// Tells what was repaired, once in a run.
-    async fn tell_repairs(&mut self, repairs: Vec<Repair>, fit: &Fit) {
+    async fn tell_repairs(&mut self, repairs: Vec<Repair>, fit: &Constraints) {
         let new: Vec<Repair> = repairs.into_iter().filter(|repair| !self.repaired.contains(repair)).collect();
         let Some(first) = new.first() else {
             return;

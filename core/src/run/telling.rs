@@ -71,7 +71,7 @@ impl Driver {
     }
 
     pub(super) fn next_event(&mut self, data: EventData, partial: Option<Partial>) -> Event {
-        let event = Event { run_id: Arc::clone(&self.run.id), seq: self.seq, turn: self.turn, data, partial };
+        let event = Event::new(Arc::clone(&self.run.id), self.seq, self.turn, data, partial);
         self.seq += 1;
         if !matches!(event.data, EventData::MessageUpdate(_)) {
             if let EventData::MessageEnd { message } = &event.data {

@@ -4,8 +4,8 @@ use std::task::{Context, Poll};
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
 use crate::model::BoxFuture;
-use crate::settings::Limits;
 
 /// The time limits of one try.
 pub(super) struct Watch<'a> {

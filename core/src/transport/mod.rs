@@ -1,9 +1,7 @@
-//! Reaching a provider: HTTP, and the frames of its streams.
+//! Reaching a provider: HTTP, TLS and proxies.
 
 pub(crate) mod client;
 pub(crate) mod network;
-pub(crate) mod retry;
-pub(crate) mod sse;
 mod tls;
 
 use crate::error::{Error, ErrorKind};

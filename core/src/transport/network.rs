@@ -10,8 +10,8 @@ use reqwest::{NoProxy, Url};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
-use crate::names::{Spelling, canonical_names};
 
 /// The values of environment variables by name; a test has its own.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -16,9 +16,9 @@ use super::Granted;
 use super::google::{ADVICE, Kind, Source};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::provider::failure::{page, redacted};
 use crate::transport::client::{Client, Response};
 use crate::transport::network::{Network, Proxy};
+use agent_loop_proto::provider_error::{page, redacted};
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";

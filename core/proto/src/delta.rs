@@ -1,0 +1,395 @@
+//! Deltas, the parts of a model's answer, and the fold from deltas to message events and the whole message.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, ErrorKind};
+use crate::event::{EventData, MessageUpdate};
+use crate::message::{AssistantMessage, ContentBlock};
+use crate::partial::{BlockKind, MessageLog, Partial};
+use crate::usage::{Prices, StopReason, Usage};
+
+/// A part of a model's answer. `key` names the block within the answer: any number, as long as a block keeps its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    /// The vendor's id of the response.
+    ResponseId(String),
+    /// A block begins.
+    Start {
+        /// The block's key.
+        key: u32,
+        /// What it is.
+        block: BlockStart,
+    },
+    /// More of a block: text, thinking, or a piece of a call's arguments.
+    Append {
+        /// The block's key.
+        key: u32,
+        /// The piece.
+        text: String,
+    },
+    /// More of a block's signature.
+    Signature {
+        /// The block's key.
+        key: u32,
+        /// The piece.
+        signature: String,
+    },
+    /// A block is complete.
+    End {
+        /// The block's key.
+        key: u32,
+    },
+    /// The tokens used so far; replaces what was known.
+    Usage(Box<Usage>),
+    /// The answer is complete.
+    Stop {
+        /// Why it ended.
+        reason: StopReason,
+        /// The vendor's own word.
+        raw: Option<String>,
+    },
+    /// Something odd that the application should know.
+    Diagnostic {
+        /// A short word for programs.
+        code: Cow<'static, str>,
+        /// A sentence for a person to read.
+        message: String,
+        /// More, by code.
+        data: Box<Value>,
+    },
+    /// The head of an HTTP answer; only when asked for.
+    Response {
+        /// The HTTP status.
+        status: u16,
+        /// The headers by lower-case name.
+        headers: Box<Map<String, Value>>,
+    },
+    /// One frame as the provider sent it; only when asked for.
+    Raw(Box<Value>),
+}
+
+/// What block begins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BlockStart {
+    /// Text.
+    Text,
+    /// Thinking; redacted thinking has its opaque data as signature.
+    Thinking {
+        /// Whether the vendor hid the text.
+        redacted: bool,
+    },
+    /// A tool call.
+    ToolCall {
+        /// The vendor's id; a missing or repeated one is replaced.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// A block that is only kept and sent back. It has no events.
+    Opaque {
+        /// The protocol it came through.
+        protocol: String,
+        /// As it came.
+        data: Box<Value>,
+    },
+}
+
+/// Folds deltas into an assistant message and returns each step as an event.
+pub struct MessageBuilder {
+    log: Arc<MessageLog>,
+    turn: u32,
+    blocks: HashMap<u32, Open>,
+    last: Option<(u32, Open)>,
+    order: Vec<u32>,
+    ids: HashSet<String>,
+    usage: Usage,
+    prices: Option<Prices>,
+    stop: Option<(StopReason, Option<String>)>,
+    response_id: Option<String>,
+    bytes: usize,
+    /// How many marks the log has.
+    marks: usize,
+}
+
+/// The events of one delta: at most one message event, and now and then a diagnostic before it.
+pub type DeltaEvents = (Option<EventData>, Option<EventData>);
+
+#[derive(Clone, Copy)]
+struct Open {
+    index: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Thinking,
+    ToolCall,
+    Opaque,
+}
+
+/// The most that one message may hold (text, signatures, opaque blocks), in bytes: a model that never stops must not eat the memory.
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
+
+impl MessageBuilder {
+    /// `head` is the empty message: provider, protocol, model, timestamp.
+    pub fn new(head: AssistantMessage, turn: u32, prices: Option<Prices>) -> MessageBuilder {
+        MessageBuilder {
+            log: MessageLog::new(head),
+            turn,
+            blocks: HashMap::new(),
+            last: None,
+            order: Vec::new(),
+            ids: HashSet::new(),
+            usage: Usage::default(),
+            prices,
+            stop: None,
+            response_id: None,
+            bytes: 0,
+            marks: 0,
+        }
+    }
+
+    /// The message so far.
+    pub fn partial(&self) -> Partial {
+        Partial::new(&self.log, self.marks)
+    }
+
+    /// Whether a closing delta was seen.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Whether any block was started: then the answer cannot be tried again.
+    pub fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// Why the answer ended, as far as is known.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.stop.as_ref().map(|(reason, _)| *reason)
+    }
+
+    /// The tokens used, as far as is known.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Treats tool calls in an answer of exactly `max_tokens` tokens as cut off: some servers report `tool_calls` for them, too.
+    pub fn treat_full_length_calls_as_cut(&mut self, max_tokens: Option<u64>) {
+        let calls = self.blocks.values().any(|open| open.kind == Kind::ToolCall);
+        if let Some((reason @ (StopReason::Stop | StopReason::ToolUse), _)) = &mut self.stop
+            && calls
+            && max_tokens == Some(self.usage.output)
+        {
+            *reason = StopReason::Length;
+        }
+    }
+
+    fn next_index(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Applies one delta.
+    ///
+    /// # Errors
+    /// `protocol` when a delta names a block that was not started or has ended; `limit` when the message grows too large.
+    pub fn apply(&mut self, delta: Delta) -> Result<DeltaEvents, Error> {
+        match delta {
+            Delta::Append { key, text } => {
+                let Open { index, kind } = self.open(key)?;
+                self.grow(text.len())?;
+                self.log.append(index, &text);
+                self.marks += 1;
+                let update = match kind {
+                    Kind::Text => MessageUpdate::TextDelta { content_index: index, delta: text },
+                    Kind::Thinking => MessageUpdate::ThinkingDelta { content_index: index, delta: text },
+                    Kind::ToolCall => MessageUpdate::ToolCallDelta { content_index: index, delta: text },
+                    Kind::Opaque => return Ok((None, None)),
+                };
+                Ok((None, Some(EventData::MessageUpdate(update))))
+            }
+            Delta::Start { key, block } => self.start(key, block),
+            Delta::Signature { key, signature } => {
+                let Open { index, .. } = self.open(key)?;
+                self.grow(signature.len())?;
+                self.log.sign(index, &signature);
+                Ok((None, None))
+            }
+            Delta::End { key } => Ok((None, self.end(key))),
+            Delta::Usage(usage) => {
+                self.usage = usage.totalled();
+                Ok((None, None))
+            }
+            Delta::Stop { reason, .. } if reason.is_failure() => {
+                let text = format!("the model's answer stopped with {:?}; a model that fails returns an error", reason.as_str());
+                Err(Error::new(ErrorKind::Protocol, text))
+            }
+            Delta::Stop { reason, raw } => {
+                self.stop = Some((reason, raw));
+                Ok((None, None))
+            }
+            Delta::ResponseId(id) => {
+                self.response_id = Some(id);
+                Ok((None, None))
+            }
+            Delta::Diagnostic { code, message, data } => Ok((Some(EventData::Diagnostic { code, message, data }), None)),
+            Delta::Raw(data) => Ok((None, Some(EventData::Raw { data }))),
+            // The run takes it out before, for the hook that asked for it.
+            Delta::Response { .. } => Ok((None, None)),
+        }
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes += bytes;
+        if self.bytes > MAX_MESSAGE_BYTES {
+            let limit = MAX_MESSAGE_BYTES >> 20;
+            return Err(Error::new(ErrorKind::Limit, format!("the model's message grew over {limit} MiB; it was cut off")));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, key: u32) -> Result<Open, Error> {
+        // Nearly every delta goes to the block of the one before it.
+        if let Some((last, open)) = self.last
+            && last == key
+        {
+            return Ok(open);
+        }
+        let open = self.blocks.get(&key).copied().filter(|_| self.order.contains(&key)).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Protocol,
+                format!("the model's stream goes on with block {key}, which was not started or has ended"),
+            )
+        })?;
+        self.last = Some((key, open));
+        Ok(open)
+    }
+
+    fn start(&mut self, key: u32, block: BlockStart) -> Result<DeltaEvents, Error> {
+        if self.blocks.contains_key(&key) {
+            return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
+        }
+        let mut odd = None;
+        let content_index = u32::try_from(self.next_index()).unwrap_or(u32::MAX);
+        let (kind, block, update) = match block {
+            BlockStart::Text => (Kind::Text, BlockKind::Text, Some(MessageUpdate::TextStart { content_index })),
+            BlockStart::Thinking { redacted } => {
+                (Kind::Thinking, BlockKind::Thinking { redacted }, Some(MessageUpdate::ThinkingStart { content_index }))
+            }
+            BlockStart::ToolCall { id: given, name } => {
+                self.grow(given.len() + name.len())?;
+                let mut id = given.clone();
+                if id.is_empty() || self.ids.contains(&id) {
+                    id = format!("call_{}_{content_index}", self.turn);
+                    let what = if given.is_empty() { "has no id" } else { "repeats an id" };
+                    odd = Some(EventData::Diagnostic {
+                        code: "tool_call_id".into(),
+                        message: format!("a call of {name} {what}; it is called {id}"),
+                        data: Box::new(json!({ "content_index": content_index, "given": given, "id": id })),
+                    });
+                }
+                self.ids.insert(id.clone());
+                let update = MessageUpdate::ToolCallStart { content_index, id: id.clone(), name: name.clone() };
+                (Kind::ToolCall, BlockKind::ToolCall { id, name }, Some(update))
+            }
+            BlockStart::Opaque { protocol, data } => {
+                self.grow(data.to_string().len())?;
+                (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None)
+            }
+        };
+        let index = self.log.start(block);
+        self.marks += 1;
+        let open = Open { index, kind };
+        self.blocks.insert(key, open);
+        self.order.push(key);
+        self.last = Some((key, open));
+        Ok((odd, update.map(EventData::MessageUpdate)))
+    }
+
+    fn end(&mut self, key: u32) -> Option<EventData> {
+        self.last = None;
+        let place = self.order.iter().position(|k| *k == key)?;
+        self.order.remove(place);
+        let Open { index: content_index, kind } = self.blocks.get(&key).copied()?;
+        let block = Box::new(self.log.end(content_index)?);
+        self.marks += 1;
+        let update = match kind {
+            Kind::Text => MessageUpdate::TextEnd { content_index, block },
+            Kind::Thinking => MessageUpdate::ThinkingEnd { content_index, block },
+            Kind::ToolCall => MessageUpdate::ToolCallEnd { content_index, block },
+            Kind::Opaque => return None,
+        };
+        Some(EventData::MessageUpdate(update))
+    }
+
+    /// Ends the next block that is still open, in the order they started. Call it until it gives nothing when the answer
+    /// is complete; not when it failed: open blocks of a failed message get no end.
+    pub fn end_next(&mut self) -> Option<EventData> {
+        while let Some(key) = self.order.first().copied() {
+            if let Some(event) = self.end(key) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The message whole. With an error it ends `error` or `aborted`; calls are taken out of those and of refusals.
+    pub fn finish(self, failure: Option<(StopReason, Error)>) -> AssistantMessage {
+        let (stop_reason, raw_stop_reason, error) = match (failure, self.stop) {
+            (Some((reason, error)), stop) => (reason, stop.and_then(|(_, raw)| raw), Some(error)),
+            (None, Some((reason, raw))) => (reason, raw, None),
+            (None, None) => (StopReason::Stop, None, None),
+        };
+        let mut content = self.log.content();
+        if stop_reason.is_failure() || stop_reason == StopReason::Refusal {
+            content.retain(|block| !matches!(block, ContentBlock::ToolCall(_)));
+        }
+        let mut usage = self.usage;
+        // What the stream itself says of the cost is nearer to the truth than the list.
+        usage.cost = usage.cost.take().or_else(|| self.prices.map(|prices| prices.cost(&usage)));
+        AssistantMessage {
+            content,
+            usage,
+            stop_reason: Some(stop_reason),
+            raw_stop_reason,
+            response_id: self.response_id,
+            error,
+            ..self.log.head().clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+
+    #[test]
+    fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
+        let big = "x".repeat(MAX_MESSAGE_BYTES / 2);
+        let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
+        let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
+        for second in [
+            vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
+            vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".into() }],
+            vec![Delta::Start { key: 1, block: opaque }],
+        ] {
+            let head =
+                json!({ "role": "assistant", "content": [], "provider": "p", "protocol": "p", "model": "m", "timestamp": 0 });
+            let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
+            let mut builder = MessageBuilder::new(head, 0, None);
+            let deltas = [thinking(), Delta::Append { key: 0, text: big.clone() }].into_iter().chain(second);
+            let results: Vec<_> = deltas.map(|delta| builder.apply(delta).map(drop)).collect();
+            let (last, before) = results.split_last().unwrap();
+            assert!(before.iter().all(Result::is_ok));
+            let error = last.as_ref().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            assert_eq!(error.message(), "the model's message grew over 64 MiB; it was cut off");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Misspelt names, and the error that suggests the right one.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// How the caller's language spells names of several words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// `base_url`.
+    Snake,
+    /// `baseUrl`.
+    Camel,
+}
+
+impl Spelling {
+    /// The canonical (snake case) name in this spelling.
+    pub fn spell(self, name: &str) -> String {
+        match self {
+            Spelling::Snake => name.to_owned(),
+            Spelling::Camel => {
+                let mut words = name.split('_');
+                let first = words.next().unwrap_or_default().to_owned();
+                words.fold(first, |mut all, word| {
+                    let mut chars = word.chars();
+                    all.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+                    all.push_str(chars.as_str());
+                    all
+                })
+            }
+        }
+    }
+}
+
+/// The known name nearest to a wrong one, if one is near.
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = wrong.to_ascii_lowercase().replace('-', "_");
+    let distance = |name: &&str| strsim::damerau_levenshtein(&wrong, &name.to_ascii_lowercase());
+    known.into_iter().min_by_key(distance).filter(|name| distance(name) <= (name.len() / 3).max(2))
+}
+
+/// Fails when the object has a name that is not known: names it and the nearest right one.
+pub fn check_names(what: &str, map: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
+    match map.keys().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(unknown_name(what, name, known.iter().copied(), Spelling::Snake)),
+    }
+}
+
+/// The object with its names in canonical spelling. Canonical names are understood under every spelling, so that saved JSON can
+/// be read by all.
+///
+/// # Errors
+/// `invalid_argument` for a name that is not known; names the nearest right one.
+pub fn canonical_names(
+    what: &str,
+    map: Map<String, Value>,
+    known: &[&str],
+    spelling: Spelling,
+) -> Result<Map<String, Value>, Error> {
+    let rename = |(name, value): (String, Value)| match known.iter().find(|k| **k == name || spelling.spell(k) == name) {
+        Some(canonical) => Ok(((*canonical).to_owned(), value)),
+        None => Err(unknown_name(what, &name, known.iter().copied(), spelling)),
+    };
+    map.into_iter().map(rename).collect()
+}
+
+/// The error for a name that is not known.
+pub fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone, spelling: Spelling) -> Error {
+    let known: Vec<String> = known.map(|name| spelling.spell(name)).collect();
+    let hint = match nearest(name, known.iter().map(String::as_str)) {
+        Some(right) => format!("did you mean {right:?}?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    Error::invalid_argument(format!("unknown {what} {name:?}; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_told_in_the_host_s_spelling() {
+        let read = |value: Value| match value {
+            Value::Object(map) => canonical_names("field", map, &["base_url", "id"], Spelling::Camel),
+            _ => unreachable!(),
+        };
+        let expected = json!({ "id": 1, "base_url": 2 });
+        assert_eq!(Value::Object(read(json!({ "id": 1, "baseUrl": 2 })).unwrap()), expected);
+        assert_eq!(Value::Object(read(json!({ "id": 1, "base_url": 2 })).unwrap()), expected);
+        let error = read(json!({ "baseURL": 2 })).unwrap_err();
+        assert_eq!(error.message(), "unknown field \"baseURL\"; did you mean \"baseUrl\"?");
+    }
+}

@@ -1,0 +1,359 @@
+//! What can go wrong, in one type: a kind from a closed list, a message to read, and what a program needs to decide.
+//!
+//! Runtime failures (a refused key, a cut stream) end a message and a run and are reported there; usage errors
+//! (a bad argument, a second run while one is active) are returned by the call. Both are an [`Error`].
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The message of a run that the shutdown of its runtime ended.
+pub const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
+
+/// Declares the closed list of error kinds with their canonical words.
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal,)+) => {
+        /// The kind of an [`Error`]: a closed list, the same in every language.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum ErrorKind { $($(#[$doc])* #[serde(rename = $word)] $variant,)+ }
+
+        impl ErrorKind {
+            /// All kinds, in the order of the list.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$variant,)+];
+
+            /// The canonical word, for example `rate_limited`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(ErrorKind::$variant => $word,)+ }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// No key, or the provider refused it (HTTP 401).
+    Authentication = "authentication",
+    /// The key is good but may not do this (HTTP 403).
+    Permission = "permission",
+    /// The model or address does not exist (HTTP 404).
+    NotFound = "not_found",
+    /// The provider says that the request is malformed (HTTP 400, 409, 422).
+    InvalidRequest = "invalid_request",
+    /// The conversation is longer than the model can take.
+    ContextOverflow = "context_overflow",
+    /// Too many requests; the same request may work later (HTTP 429).
+    RateLimited = "rate_limited",
+    /// The account's money or allowance is used up (HTTP 402, some 429).
+    Quota = "quota",
+    /// The provider has no capacity now (HTTP 503, 529).
+    Overloaded = "overloaded",
+    /// The provider failed (other HTTP 5xx).
+    Server = "server",
+    /// A time limit passed, here or at a gateway.
+    Timeout = "timeout",
+    /// No connection, or it broke before the answer began.
+    Connection = "connection",
+    /// The secure connection could not be set up.
+    Tls = "tls",
+    /// The answer ended before its protocol's closing event.
+    StreamTruncated = "stream_truncated",
+    /// The answer is not what its protocol allows.
+    Protocol = "protocol",
+    /// A custom provider failed.
+    Provider = "provider",
+    /// A hook failed.
+    Callback = "callback",
+    /// A size bound was passed.
+    Limit = "limit",
+    /// An argument is wrong; the message names it.
+    InvalidArgument = "invalid_argument",
+    /// The call does not fit the present state.
+    InvalidState = "invalid_state",
+    /// A run is active on this agent.
+    Busy = "busy",
+    /// The run was aborted.
+    Aborted = "aborted",
+    /// The operating system refused something.
+    Io = "io",
+    /// A panic was caught; a bug in this library or in a callback.
+    Panic = "panic",
+}
+
+impl ErrorKind {
+    /// The kind an HTTP status stands for where the body says nothing better.
+    /// 2xx and 3xx have no kind of their own and give `protocol`.
+    pub fn from_http_status(status: u16) -> ErrorKind {
+        match status {
+            401 => ErrorKind::Authentication,
+            402 => ErrorKind::Quota,
+            403 => ErrorKind::Permission,
+            404 => ErrorKind::NotFound,
+            408 | 504 | 524 => ErrorKind::Timeout,
+            413 => ErrorKind::ContextOverflow,
+            429 => ErrorKind::RateLimited,
+            503 | 529 => ErrorKind::Overloaded,
+            500..=599 => ErrorKind::Server,
+            400..=499 => ErrorKind::InvalidRequest,
+            _ => ErrorKind::Protocol,
+        }
+    }
+
+    /// Whether the same request may work when it is sent again.
+    fn may_be_retried(self) -> bool {
+        matches!(
+            self,
+            ErrorKind::RateLimited
+                | ErrorKind::Overloaded
+                | ErrorKind::Server
+                | ErrorKind::Timeout
+                | ErrorKind::Connection
+                | ErrorKind::StreamTruncated
+        )
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What went wrong. Canonical JSON: `{kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}`.
+///
+/// Cheap to clone. API keys are never part of it. `Debug` is one line, too: what `main` prints of an error that it returns.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Error(Box<Fields>);
+
+/// Behind a pointer: errors are rare, and what may fail should not be larger for it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Given")]
+struct Fields {
+    kind: ErrorKind,
+    message: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<Arc<str>>,
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    /// What a layer above attached. Not part of the error's value.
+    #[serde(skip)]
+    attachment: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+/// An error as JSON gives it.
+#[derive(Deserialize)]
+struct Given {
+    kind: ErrorKind,
+    message: Arc<str>,
+    provider: Option<Arc<str>>,
+    http_status: Option<u16>,
+    request_id: Option<Arc<str>>,
+    /// Where it is not said, the kind says it.
+    retryable: Option<bool>,
+    retry_after_ms: Option<u64>,
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Fields) -> bool {
+        let value = |fields: &Fields| (fields.kind, fields.http_status, fields.retryable, fields.retry_after_ms);
+        let texts = |fields: &Fields| (fields.message.clone(), fields.provider.clone(), fields.request_id.clone());
+        value(self) == value(other) && texts(self) == texts(other)
+    }
+}
+
+impl From<Given> for Fields {
+    fn from(given: Given) -> Fields {
+        let Given { kind, message, provider, http_status, request_id, retryable, retry_after_ms } = given;
+        let retryable = retryable.unwrap_or_else(|| kind.may_be_retried());
+        Fields { kind, message, provider, http_status, request_id, retryable, retry_after_ms, attachment: None }
+    }
+}
+
+impl Error {
+    /// An error of this kind. `message` says what was wrong, where, and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Fields {
+            kind,
+            message: message.into().into(),
+            provider: None,
+            http_status: None,
+            request_id: None,
+            retryable: kind.may_be_retried(),
+            retry_after_ms: None,
+            attachment: None,
+        }))
+    }
+
+    /// A mistake in an argument; `message` names it.
+    pub fn invalid_argument(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::InvalidArgument, message)
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What was wrong, where, and what to do.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The provider that answered, when one did.
+    pub fn provider(&self) -> Option<&str> {
+        self.0.provider.as_deref()
+    }
+
+    /// The HTTP status, when an HTTP answer was the reason.
+    pub fn http_status(&self) -> Option<u16> {
+        self.0.http_status
+    }
+
+    /// The provider's name for the failed request, to be given to its support.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// Whether the same request may work when it is sent again.
+    pub fn retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// How long the provider asks to wait before that, in milliseconds.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        self.0.retry_after_ms
+    }
+
+    /// What a layer above attached, if it is of this type.
+    pub(crate) fn attachment<T: Any>(&self) -> Option<&T> {
+        self.0.attachment.as_deref()?.downcast_ref()
+    }
+
+    /// Names the provider.
+    #[must_use]
+    pub fn with_provider(mut self, provider: &str) -> Error {
+        self.0.provider = Some(provider.into());
+        self
+    }
+
+    /// Adds the HTTP status.
+    #[must_use]
+    pub fn with_http_status(mut self, status: u16) -> Error {
+        self.0.http_status = Some(status);
+        self
+    }
+
+    /// Adds the provider's request id.
+    #[must_use]
+    pub fn with_request_id(mut self, id: &str) -> Error {
+        self.0.request_id = Some(id.into());
+        self
+    }
+
+    /// Adds how long to wait, in milliseconds.
+    #[must_use]
+    pub fn with_retry_after_ms(mut self, ms: u64) -> Error {
+        self.0.retry_after_ms = Some(ms);
+        self
+    }
+
+    /// Says whether the same request may work when it is sent again.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Error {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// The error with another wording.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_message(mut self, message: &str) -> Error {
+        self.0.message = message.into();
+        self
+    }
+
+    /// The error with more text: part of the same sentence, or a sentence by itself where the message ends with a sentence's end.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn and(self, more: &str) -> Error {
+        let message = self.message().trim_end();
+        let mut rest = more.chars();
+        let message = match rest.next() {
+            Some(first) if message.ends_with(['.', '?', '!']) => format!("{message} {}{}", first.to_uppercase(), rest.as_str()),
+            _ => format!("{message}; {more}"),
+        };
+        self.with_message(&message)
+    }
+
+    /// Attaches a value that the error carries along.
+    #[must_use]
+    pub(crate) fn with_attachment(mut self, attachment: impl Any + Send + Sync) -> Error {
+        self.0.attachment = Some(Arc::new(attachment));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.kind, self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// As `Display`, with what the message does not say itself. Not the run's result, which is a whole conversation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let status = self.http_status().map(|status| status.to_string());
+        let fields = [("provider", self.provider()), ("http_status", status.as_deref()), ("request_id", self.request_id())];
+        let mentioned = |value: &str| self.message().contains(value);
+        let more: Vec<String> = fields
+            .into_iter()
+            .filter_map(|(name, value)| value.filter(|value| !mentioned(value)).map(|value| format!("{name} {value}")))
+            .collect();
+        if more.is_empty() { Ok(()) } else { write!(f, " ({})", more.join(", ")) }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The text of a caught panic.
+pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_one_short_line_of_what_is_known() {
+        let error = Error::new(ErrorKind::Authentication, "acme answered 401: who are you?")
+            .with_provider("acme")
+            .with_http_status(401)
+            .with_request_id("req_7");
+        assert_eq!(format!("{error:?}"), "authentication: acme answered 401: who are you? (request_id req_7)");
+        assert_eq!(format!("{:?}", Error::invalid_argument("n: wrong")), "invalid_argument: n: wrong");
+        let error = Error::new(ErrorKind::Quota, "pay first").with_provider("scripted").with_http_status(402);
+        assert_eq!(format!("{error:#?}"), "quota: pay first (provider scripted, http_status 402)");
+    }
+
+    #[test]
+    fn more_is_a_part_of_the_sentence_or_one_of_its_own() {
+        let and = |message: &str| Error::invalid_argument(message).and("ask again").message().to_owned();
+        assert_eq!(and("not here"), "not here; ask again");
+        assert_eq!(and("Not here. "), "Not here. Ask again");
+        assert_eq!(and("did you mean \"x\"?"), "did you mean \"x\"? Ask again");
+    }
+}

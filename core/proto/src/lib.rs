@@ -1,0 +1,44 @@
+//! What [agent-loop](https://docs.rs/agent-loop) decides and translates, without IO, clock or threads: programs use it through the
+//! crate `agent-loop`.
+//!
+//! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`limits`].
+//! - Models and who serves them: [`model_spec`], [`quirks`], [`hosting`], [`provider`], [`provider_error`].
+//! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in turn),
+//!   [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
+//! - Decisions: [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`], [`queues`].
+//! - For tests: [`testing`].
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+// Tests read recorded streams from files.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod answer_reader;
+pub mod chunk;
+pub mod delta;
+pub mod did_you_mean;
+pub mod error;
+pub mod event;
+pub mod hosting;
+pub mod limits;
+pub mod message;
+pub mod model_spec;
+pub mod partial;
+pub mod protocol;
+pub mod provider;
+pub mod provider_error;
+pub mod queues;
+pub mod quirks;
+pub mod request;
+pub mod result;
+pub mod retry;
+pub mod retry_after;
+pub mod schema;
+pub mod sse;
+pub mod surrogate;
+pub mod testing;
+pub mod tool;
+pub mod transcript;
+pub mod usage;

@@ -1,0 +1,388 @@
+//! Messages of users, models and tools. Canonical JSON is snake_case with the fields in the order given here.
+//!
+//! ```
+//! use agent_loop_proto::message::Message;
+//! let message: Message = serde_json::from_str(r#"{"role":"user","content":"Hello"}"#).unwrap();
+//! assert_eq!(message.text(), "Hello");
+//! ```
+
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::usage::{StopReason, Usage};
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// A user's message.
+    User(UserMessage),
+    /// A model's message.
+    Assistant(AssistantMessage),
+    /// The result of a tool call.
+    ToolResult(ToolResultMessage),
+    /// A custom message of the application: kept and emitted, never sent to a model unchanged. The object has its `role`.
+    Custom(Map<String, Value>),
+}
+
+impl Message {
+    /// A user message of one text block. `timestamp` is in milliseconds since the epoch.
+    pub fn user(text: impl Into<String>, timestamp: u64) -> Message {
+        Message::User(UserMessage { content: vec![ContentBlock::text(text)], timestamp })
+    }
+
+    /// `user`, `assistant`, `tool_result` or the application's own word.
+    pub fn role(&self) -> &str {
+        match self {
+            Message::User(_) => "user",
+            Message::Assistant(_) => "assistant",
+            Message::ToolResult(_) => "tool_result",
+            Message::Custom(map) => map.get("role").and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
+
+    /// All text of the message, joined with nothing between the blocks.
+    pub fn text(&self) -> String {
+        match self {
+            Message::User(m) => joined_text(&m.content),
+            Message::Assistant(m) => m.text(),
+            Message::ToolResult(m) => joined_text(&m.content),
+            Message::Custom(_) => String::new(),
+        }
+    }
+
+    /// The place of a timestamp that was not given.
+    fn undated(&mut self) -> Option<&mut u64> {
+        match self {
+            Message::User(UserMessage { timestamp, .. })
+            | Message::Assistant(AssistantMessage { timestamp, .. })
+            | Message::ToolResult(ToolResultMessage { timestamp, .. }) => Some(timestamp).filter(|timestamp| **timestamp == 0),
+            Message::Custom(_) => None,
+        }
+    }
+
+    /// The message with a timestamp: `now_ms` where none was given.
+    #[doc(hidden)]
+    pub fn dated(mut self: Arc<Self>, now_ms: u64) -> Arc<Message> {
+        if let Some(timestamp) = Arc::make_mut(&mut self).undated() {
+            *timestamp = now_ms;
+        }
+        self
+    }
+
+    /// The assistant message, if it is one.
+    pub fn as_assistant(&self) -> Option<&AssistantMessage> {
+        match self {
+            Message::Assistant(m) => Some(m),
+            Message::User(_) | Message::ToolResult(_) | Message::Custom(_) => None,
+        }
+    }
+
+    /// Reads one message in canonical JSON; a user message's or tool result's content may be a plain string.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which field is wrong.
+    pub fn from_json(value: Value) -> Result<Message, Error> {
+        serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("message: {e}")))
+    }
+}
+
+/// What the user said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// `text` and `image` blocks.
+    #[serde(deserialize_with = "content_or_string")]
+    pub content: Vec<ContentBlock>,
+    /// Milliseconds since the epoch.
+    #[serde(default)]
+    pub timestamp: u64,
+}
+
+/// What the model said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssistantMessage {
+    /// `text`, `thinking`, `tool_call` and `opaque` blocks.
+    #[serde(deserialize_with = "content_or_string")]
+    pub content: Vec<ContentBlock>,
+    /// Who served it.
+    #[serde(default)]
+    pub provider: String,
+    /// In which wire format.
+    #[serde(default)]
+    pub protocol: String,
+    /// The configured model id.
+    #[serde(default)]
+    pub model: String,
+    /// The tokens used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Why it ended; `None` in a partial message.
+    #[serde(default)]
+    pub stop_reason: Option<StopReason>,
+    /// The vendor's own word for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_stop_reason: Option<String>,
+    /// The vendor's id of the response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// There exactly when `stop_reason` is `error` or `aborted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// When the request was made, in milliseconds since the epoch.
+    #[serde(default)]
+    pub timestamp: u64,
+}
+
+impl AssistantMessage {
+    /// All text, joined with nothing between the blocks.
+    pub fn text(&self) -> String {
+        joined_text(&self.content)
+    }
+
+    /// The tool calls, in the order the model made them.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResultMessage {
+    /// The call this answers.
+    pub tool_call_id: String,
+    /// The tool's name.
+    #[serde(default)]
+    pub tool_name: String,
+    /// `text` and `image` blocks: what the model sees.
+    #[serde(deserialize_with = "content_or_string")]
+    pub content: Vec<ContentBlock>,
+    /// Anything for the application; never sent to the model.
+    #[serde(default)]
+    pub details: Value,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+    /// Milliseconds since the epoch.
+    #[serde(default)]
+    pub timestamp: u64,
+}
+
+impl ToolResultMessage {
+    /// Its text for the model: all text, or a placeholder where there is none (a model imagines an image otherwise).
+    pub(crate) fn model_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        if texts.is_empty() && !self.content.iter().any(|block| matches!(block, ContentBlock::Image { .. })) {
+            return "no output".to_owned();
+        }
+        texts.join("\n")
+    }
+}
+
+/// A part of a message. Canonical JSON distinguishes them by `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentBlock {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+        /// The vendor's signature, kept byte for byte.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// The model's reasoning.
+    Thinking {
+        /// The reasoning's text; may be empty.
+        thinking: String,
+        /// The vendor's signature, kept byte for byte; of redacted thinking, its opaque data.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+        /// Whether the vendor hid the text.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        redacted: bool,
+    },
+    /// An image.
+    Image {
+        /// Base64.
+        data: String,
+        /// For example `image/png`.
+        mime_type: String,
+    },
+    /// A tool call.
+    ToolCall(ToolCall),
+    /// What a vendor sent that is only kept and sent back.
+    Opaque {
+        /// The protocol it came through.
+        protocol: String,
+        /// As it came.
+        data: Value,
+    },
+}
+
+impl ContentBlock {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> ContentBlock {
+        ContentBlock::Text { text: text.into(), signature: None }
+    }
+}
+
+/// What the model asks a tool to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique in its message.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+    /// The exact text, when no JSON object could be made of it; `arguments` is then empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_arguments: Option<String>,
+    /// The vendor's signature, kept byte for byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Content as an array of blocks; a plain string is one text block, null an empty array.
+fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
+        Value::Null => Ok(Vec::new()),
+        Value::Array(blocks) => blocks
+            .into_iter()
+            .enumerate()
+            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
+            .collect(),
+        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "role", rename_all = "snake_case")]
+        enum Standard<'a> {
+            User(&'a UserMessage),
+            Assistant(&'a AssistantMessage),
+            ToolResult(&'a ToolResultMessage),
+        }
+        match self {
+            Message::User(m) => Standard::User(m).serialize(serializer),
+            Message::Assistant(m) => Standard::Assistant(m).serialize(serializer),
+            Message::ToolResult(m) => Standard::ToolResult(m).serialize(serializer),
+            Message::Custom(map) => map.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        let map = Map::deserialize(deserializer)?;
+        let role = match map.get("role") {
+            Some(Value::String(role)) if !role.is_empty() => role.clone(),
+            Some(other) => {
+                return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {other}")));
+            }
+            None => {
+                return Err(D::Error::custom("role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own"));
+            }
+        };
+        fn read<T: serde::de::DeserializeOwned, E: serde::de::Error>(role: &str, map: Map<String, Value>) -> Result<T, E> {
+            serde_json::from_value(Value::Object(map)).map_err(|e| E::custom(format!("{role} message: {e}")))
+        }
+        Ok(match role.as_str() {
+            "user" => Message::User(read(&role, map)?),
+            "assistant" => Message::Assistant(read(&role, map)?),
+            "tool_result" => Message::ToolResult(read(&role, map)?),
+            _ => Message::Custom(map),
+        })
+    }
+}
+
+/// What a run is started with: text, text with images, a message, or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt(#[doc(hidden)] pub Vec<Message>);
+
+impl Prompt {
+    /// Reads a prompt in JSON: a string, an array of `text`/`image` blocks, a message, or an array of messages.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says what was found instead, and where.
+    pub fn from_json(value: Value) -> Result<Prompt, Error> {
+        let wrong = |what: &str| Error::invalid_argument(format!("prompt: {what}"));
+        match value {
+            Value::String(text) => Ok(text.into()),
+            Value::Object(map) if map.contains_key("role") => Ok(Message::from_json(Value::Object(map))?.into()),
+            Value::Array(items) if items.is_empty() => Err(wrong("the list is empty; give at least one message")),
+            Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
+                let read =
+                    |(i, item)| serde_json::from_value(item).map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")));
+                Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
+            }
+            Value::Array(items) => {
+                let read = |(i, item)| {
+                    serde_json::from_value(item).map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")))
+                };
+                Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
+            }
+            other => Err(wrong(&format!("expected text, a message or a list of messages, got {other}"))),
+        }
+    }
+
+    /// The messages, each with a timestamp: `now_ms` where none was given.
+    #[doc(hidden)]
+    pub fn into_messages(self, now_ms: u64) -> Vec<Message> {
+        let mut messages = self.0;
+        messages.iter_mut().filter_map(Message::undated).for_each(|timestamp| *timestamp = now_ms);
+        messages
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Prompt {
+        Prompt(vec![Message::user(text, 0)])
+    }
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Prompt {
+        Prompt(vec![Message::user(text, 0)])
+    }
+}
+
+impl From<Vec<ContentBlock>> for Prompt {
+    fn from(content: Vec<ContentBlock>) -> Prompt {
+        Prompt(vec![Message::User(UserMessage { content, timestamp: 0 })])
+    }
+}
+
+impl From<Message> for Prompt {
+    fn from(message: Message) -> Prompt {
+        Prompt(vec![message])
+    }
+}
+
+impl From<Vec<Message>> for Prompt {
+    fn from(messages: Vec<Message>) -> Prompt {
+        Prompt(messages)
+    }
+}

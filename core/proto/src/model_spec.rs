@@ -1,0 +1,243 @@
+//! The description of a model: its name, or an object with its limits, prices and quirks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::did_you_mean::{Spelling, canonical_names};
+use crate::error::Error;
+use crate::quirks;
+use crate::surrogate::read_json;
+use crate::usage::Prices;
+
+/// A model by name, with its limits, prices and quirks. As text `provider/id`, split at the first slash; as JSON `{provider, id, label,
+/// base_model, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
+/// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is
+/// taken from the catalogue ([`models`](crate::provider::models)), if the model stands there, or if `base_model` says which it is.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelSpec {
+    /// Who serves it.
+    pub provider: String,
+    /// The model's name there.
+    pub id: String,
+    /// Its display name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Which model of the catalogue it is, where `id` is a custom name: a deployment on Azure, a gateway's alias.
+    /// `provider/id`, or the id alone of one of the same provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_model: Option<String>,
+    /// The wire format, where the provider's own is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// The server's address, where the provider's own is not meant; with or without `/v1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Headers for each request to it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// Vertex AI's project, where the environment's (`GOOGLE_CLOUD_PROJECT`) is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Vertex AI's location, for example `europe-west1` or `global`, where the environment's (`GOOGLE_CLOUD_LOCATION`) is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// Azure's `api-version`, where the environment's (`AZURE_OPENAI_API_VERSION`) or the address's own is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// How many tokens it can read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// How many tokens it can write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// What it can read: `text`, `image`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Vec<String>>,
+    /// Whether it thinks, or how: a word of the quirk `thinking`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Value>,
+    /// Its prices; without them a message's cost is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Prices>,
+    /// What its server does differently.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub quirks: Map<String, Value>,
+    /// The answers of a `scripted` model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<Value>,
+}
+
+const FIELDS: &[&str] = &[
+    "provider",
+    "id",
+    "label",
+    "base_model",
+    "protocol",
+    "base_url",
+    "headers",
+    "project",
+    "location",
+    "api_version",
+    "context_window",
+    "max_output_tokens",
+    "input",
+    "thinking",
+    "cost",
+    "quirks",
+    "script",
+];
+
+const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write"];
+
+impl ModelSpec {
+    /// Reads a text: `provider/id`, or an object in JSON, as it comes from a command line or an environment variable.
+    ///
+    /// ```
+    /// use agent_loop_proto::model_spec::ModelSpec;
+    ///
+    /// let model: ModelSpec = "ollama/qwen3".parse().unwrap();
+    /// let same: ModelSpec = r#"{"provider": "ollama", "id": "qwen3"}"#.parse().unwrap();
+    /// assert_eq!(model, same);
+    /// ```
+    ///
+    /// # Errors
+    /// `invalid_argument` when there is no slash or a part is empty; of an object, when it is not JSON, or as
+    /// [`ModelSpec::from_json`].
+    pub fn parse(text: &str) -> Result<ModelSpec, Error> {
+        ModelSpec::read(text, Spelling::Snake)
+    }
+
+    fn read(text: &str, spelling: Spelling) -> Result<ModelSpec, Error> {
+        if !text.trim_start().starts_with('{') {
+            return ModelSpec::named(text);
+        }
+        let object = read_json(text).map_err(|error| Error::invalid_argument(format!("model is {}", error.message())))?;
+        ModelSpec::from_json_spelled(object, spelling)
+    }
+
+    /// Reads `provider/id`.
+    fn named(name: &str) -> Result<ModelSpec, Error> {
+        match name.split_once('/') {
+            Some((provider, id)) if !provider.is_empty() && !id.is_empty() => Ok(ModelSpec {
+                provider: provider.to_owned(),
+                id: id.to_owned(),
+                label: None,
+                base_model: None,
+                protocol: None,
+                base_url: None,
+                headers: Map::new(),
+                project: None,
+                location: None,
+                api_version: None,
+                context_window: None,
+                max_output_tokens: None,
+                input: None,
+                thinking: None,
+                cost: None,
+                quirks: Map::new(),
+                script: None,
+            }),
+            _ => Err(Error::invalid_argument(format!(
+                "model {name:?}: expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\""
+            ))),
+        }
+    }
+
+    /// Reads a text, as [`ModelSpec::parse`] does, or an object.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown, missing or wrong field (names it).
+    pub fn from_json(value: Value) -> Result<ModelSpec, Error> {
+        ModelSpec::from_json_spelled(value, Spelling::Snake)
+    }
+
+    /// As [`ModelSpec::from_json`], with field names as the host's language spells them.
+    ///
+    /// # Errors
+    /// As [`ModelSpec::from_json`].
+    pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<ModelSpec, Error> {
+        match value {
+            Value::String(text) => ModelSpec::read(&text, spelling),
+            Value::Object(map) => {
+                let mut map = canonical_names("model field", map, FIELDS, spelling)?;
+                if let Some(Value::Object(cost)) = map.get_mut("cost") {
+                    *cost = canonical_names("model cost field", std::mem::take(cost), PRICES, spelling)?;
+                }
+                if let Some(Value::Object(quirks)) = map.get_mut("quirks") {
+                    *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;
+                }
+                check_headers("model: headers", map.get("headers"))?;
+                let read = |map: &Map<String, Value>| ModelSpec::deserialize(map);
+                let spec = read(&map).map_err(|e| {
+                    // serde does not name the field of a wrong value: it is the one that is also wrong alone.
+                    let least = ["provider", "id"].map(|name| (name.to_owned(), Value::from(name)));
+                    let alone =
+                        |(name, value): (&String, &Value)| least.iter().cloned().chain([(name.clone(), value.clone())]).collect();
+                    let wrong = map.iter().find(|field| read(&alone(*field)).is_err());
+                    let field = wrong.map(|(name, _)| format!("{}: ", spelling.spell(name))).unwrap_or_default();
+                    Error::invalid_argument(format!("model: {field}{e}"))
+                })?;
+                if spec.provider.is_empty() || spec.id.is_empty() {
+                    return Err(Error::invalid_argument("model: provider and id may not be empty"));
+                }
+                Ok(spec)
+            }
+            other => Err(Error::invalid_argument(format!("model: expected \"provider/id\" or an object, got {other}"))),
+        }
+    }
+
+    /// `provider/id`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    /// The id by which something may be known of it.
+    pub(crate) fn known_id(&self) -> &str {
+        self.base().map_or(&self.id, |(_, id)| id)
+    }
+
+    /// The provider and id of what it is based on.
+    pub(super) fn base(&self) -> Option<(&str, &str)> {
+        self.base_model.as_deref()?.split_once('/')
+    }
+}
+
+impl std::fmt::Debug for ModelSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the headers: they may have a key.
+        let base_url = self.base_url.as_deref().map(without_secrets);
+        f.debug_struct("ModelSpec").field("name", &self.name()).field("base_url", &base_url).finish_non_exhaustive()
+    }
+}
+
+impl std::str::FromStr for ModelSpec {
+    type Err = Error;
+
+    /// As [`ModelSpec::parse`].
+    fn from_str(text: &str) -> Result<ModelSpec, Error> {
+        ModelSpec::parse(text)
+    }
+}
+
+/// Headers are an object of texts. The error names the header and not its value, which may be a key.
+pub fn check_headers(what: &str, headers: Option<&Value>) -> Result<(), Error> {
+    match headers {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Object(headers)) => match headers.iter().find(|(_, value)| !value.is_string()) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::invalid_argument(format!("{what}: {name}: expected text"))),
+        },
+        Some(_) => Err(Error::invalid_argument(format!("{what}: expected an object of texts"))),
+    }
+}
+
+/// An address as it was given, without what may authenticate: user and password before the host, and the query.
+pub fn without_secrets(address: &str) -> String {
+    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
+    // The last one: a password with a sign in it that ends it is why the address cannot be read.
+    let (before, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("…@", rest));
+    match rest.split_once('?') {
+        Some((rest, _)) => format!("{scheme}{before}{rest}?…"),
+        None => format!("{scheme}{before}{rest}"),
+    }
+}

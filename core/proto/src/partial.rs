@@ -1,0 +1,239 @@
+//! A message under construction: append-only buffers, from which the message as it stood after any event can be built.
+//!
+//! Each delta appends its text and one small mark, so a stream of n deltas costs O(n); the message so far is made only
+//! when it is asked for ([`Partial::message`]).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value};
+
+use crate::message::{AssistantMessage, ContentBlock, ToolCall};
+
+/// What kind of block is being written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum BlockKind {
+    Text,
+    Thinking { redacted: bool },
+    ToolCall { id: String, name: String },
+    Opaque { protocol: String, data: Value },
+}
+
+#[derive(Debug)]
+struct Growing {
+    kind: BlockKind,
+    text: String,
+    signature: Option<String>,
+}
+
+/// What one delta did, in the order of the deltas.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    Start,
+    Length { block: u32, length: usize },
+    End,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    blocks: Vec<Growing>,
+    marks: Vec<Mark>,
+}
+
+/// The buffers of one message, shared between the run that writes and the events that read.
+#[derive(Debug)]
+pub(crate) struct MessageLog {
+    head: AssistantMessage,
+    buffers: Mutex<Buffers>,
+}
+
+impl MessageLog {
+    /// An empty log for a message with this head (its content is empty).
+    pub(crate) fn new(head: AssistantMessage) -> Arc<MessageLog> {
+        Arc::new(MessageLog { head, buffers: Mutex::default() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
+        // Nothing below can leave the buffers half written, so a poisoned lock is still good.
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn head(&self) -> &AssistantMessage {
+        &self.head
+    }
+
+    /// Starts a block; gives its content index.
+    pub(crate) fn start(&self, kind: BlockKind) -> u32 {
+        let mut buffers = self.lock();
+        buffers.blocks.push(Growing { kind, text: String::new(), signature: None });
+        buffers.marks.push(Mark::Start);
+        u32::try_from(buffers.blocks.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Appends text to a block.
+    pub(crate) fn append(&self, block: u32, text: &str) {
+        let mut buffers = self.lock();
+        let Some(growing) = buffers.blocks.get_mut(block as usize) else {
+            return;
+        };
+        growing.text.push_str(text);
+        let length = growing.text.len();
+        buffers.marks.push(Mark::Length { block, length });
+    }
+
+    /// Appends to the block's signature (vendors send signatures in chunks).
+    pub(crate) fn sign(&self, block: u32, signature: &str) {
+        if let Some(growing) = self.lock().blocks.get_mut(block as usize) {
+            growing.signature.get_or_insert_default().push_str(signature);
+        }
+    }
+
+    /// Ends a block and gives it whole.
+    pub(crate) fn end(&self, block: u32) -> Option<ContentBlock> {
+        let mut buffers = self.lock();
+        let whole = buffers.blocks.get(block as usize).map(|growing| growing.whole(growing.text.len()))?;
+        buffers.marks.push(Mark::End);
+        Some(whole)
+    }
+
+    /// All blocks so far.
+    pub(crate) fn content(&self) -> Vec<ContentBlock> {
+        self.lock().blocks.iter().map(|growing| growing.whole(growing.text.len())).collect()
+    }
+
+    /// The point after the last delta.
+    pub(crate) fn now(self: &Arc<Self>) -> Partial {
+        Partial { log: Arc::clone(self), position: self.lock().marks.len() }
+    }
+}
+
+impl Growing {
+    /// The block with this much of its text. A signature belongs to the whole text only.
+    fn whole(&self, length: usize) -> ContentBlock {
+        let text = self.text.get(..length).unwrap_or(&self.text);
+        let signature = if length == self.text.len() { self.signature.clone() } else { None };
+        match &self.kind {
+            BlockKind::Text => ContentBlock::Text { text: text.to_owned(), signature },
+            BlockKind::Thinking { redacted } => {
+                ContentBlock::Thinking { thinking: text.to_owned(), signature, redacted: *redacted }
+            }
+            BlockKind::ToolCall { id, name } => {
+                let (arguments, raw_arguments) = parse_arguments(text);
+                ContentBlock::ToolCall(ToolCall { id: id.clone(), name: name.clone(), arguments, raw_arguments, signature })
+            }
+            BlockKind::Opaque { protocol, data } => ContentBlock::Opaque { protocol: protocol.clone(), data: data.clone() },
+        }
+    }
+}
+
+/// The assistant's message at one point of its stream. Cheap to clone; the message is built when asked for.
+#[derive(Debug, Clone)]
+pub struct Partial {
+    log: Arc<MessageLog>,
+    position: usize,
+}
+
+impl Partial {
+    /// The point after this many marks of the log.
+    pub(crate) fn new(log: &Arc<MessageLog>, marks: usize) -> Partial {
+        Partial { log: Arc::clone(log), position: marks }
+    }
+
+    /// The message as it stood: content so far, `stop_reason` `None`. A tool call whose arguments are not yet a whole JSON
+    /// object has them as text in `raw_arguments`.
+    pub fn message(&self) -> AssistantMessage {
+        let buffers = self.log.lock();
+        let mut lengths: Vec<usize> = Vec::new();
+        for mark in buffers.marks.iter().take(self.position) {
+            match *mark {
+                Mark::Start => lengths.push(0),
+                Mark::Length { block, length } => {
+                    if let Some(slot) = lengths.get_mut(block as usize) {
+                        *slot = length;
+                    }
+                }
+                Mark::End => {}
+            }
+        }
+        let content = buffers.blocks.iter().zip(lengths).map(|(growing, length)| growing.whole(length)).collect();
+        AssistantMessage { content, ..self.log.head.clone() }
+    }
+
+    /// The same message at the point after this many steps (starts, deltas and ends of its blocks). For hosts that keep one
+    /// handle per message, not one per event: the n-th `message_update` event is step n.
+    #[must_use]
+    pub fn at(&self, steps: usize) -> Partial {
+        Partial { log: Arc::clone(&self.log), position: steps }
+    }
+
+    /// The same message at the latest point.
+    pub fn latest(&self) -> Partial {
+        self.log.now()
+    }
+
+    /// How many steps of the message this point comes after.
+    pub fn steps(&self) -> usize {
+        self.position
+    }
+}
+
+/// A call's arguments from their text. Repair is limited to what changes no meaning: control characters and bad escapes
+/// inside strings are escaped. The second value is the exact text when no object could be made of it.
+pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>) {
+    if text.trim().is_empty() {
+        return (Map::new(), None);
+    }
+    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&escaped(text)));
+    match parsed {
+        Ok(Value::Object(arguments)) => (arguments, None),
+        _ => (Map::new(), Some(text.to_owned())),
+    }
+}
+
+/// The text with raw control characters and invalid escapes inside its strings escaped, and unpaired surrogates replaced.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut in_string = false;
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => {
+                in_string = !in_string;
+                out.push(c);
+            }
+            '\\' if in_string => {
+                let rest = text.get(at + 1..).unwrap_or_default();
+                match rest.chars().next() {
+                    Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => {
+                        out.push(c);
+                        out.extend(chars.next().map(|(_, escaped)| escaped));
+                    }
+                    Some('u') if hex4(rest).is_some() => {
+                        let unit = hex4(rest).unwrap_or_default();
+                        let low = rest.get(5..).and_then(|r| r.strip_prefix('\\')).and_then(hex4);
+                        let pair = (0xD800..0xDC00).contains(&unit) && low.is_some_and(|l| (0xDC00..0xE000).contains(&l));
+                        let taken = if pair { 11 } else { 5 };
+                        if pair || !(0xD800..0xE000).contains(&unit) {
+                            out.push('\\');
+                            out.push_str(rest.get(..taken).unwrap_or_default());
+                        } else {
+                            out.push('\u{FFFD}');
+                        }
+                        for _ in 0..taken {
+                            chars.next();
+                        }
+                    }
+                    _ => out.push_str("\\\\"),
+                }
+            }
+            c if in_string && c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The code unit of `uXXXX` at the start of the text.
+fn hex4(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix('u')?.get(..4)?;
+    digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
+}

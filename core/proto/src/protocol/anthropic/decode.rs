@@ -1,0 +1,270 @@
+//! Frames to deltas.
+//!
+//! Unknown frames and `ping` are skipped, as the API's versioning rules ask. `message_delta` repeats the usage: the last
+//! stands, but a zero does not overwrite a number (gateways leave `input_tokens` out).
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::wire::{self, Piece};
+use crate::delta::{BlockStart, Delta};
+use crate::error::Error;
+use crate::protocol::format::{Decoder, refused, truncated, unreadable};
+use crate::provider_error;
+use crate::sse::Frame;
+use crate::surrogate;
+use crate::usage::{Prices, StopReason, Usage};
+
+pub(super) struct Reader {
+    provider: String,
+    prices: Option<Prices>,
+    usage: Usage,
+    /// How many of the tokens written to the cache stay there for an hour.
+    kept_long: u64,
+    stop: Option<String>,
+    /// Why the model refused, where it says so.
+    explanation: Option<String>,
+    /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
+    held: HashMap<u32, Held>,
+}
+
+enum Held {
+    /// A call's whole input, sent at once if no pieces follow.
+    Input(Value),
+    /// A block only kept and sent back, and the text of its input.
+    Opaque(Value, String),
+    /// A text's sources: reported when it ends, and not kept.
+    Citations(Vec<Value>),
+    /// A signature, which one that follows replaces.
+    Signature(String),
+}
+
+impl Reader {
+    pub(super) fn new(provider: &str, prices: Option<Prices>) -> Reader {
+        Reader {
+            provider: provider.to_owned(),
+            prices,
+            usage: Usage::default(),
+            kept_long: 0,
+            stop: None,
+            explanation: None,
+            held: HashMap::new(),
+        }
+    }
+
+    fn start(&mut self, key: u32, block: &Value, out: &mut Vec<Delta>) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (start, begun, signature) = match text("type").as_str() {
+            "text" => {
+                let citations = block.get("citations").and_then(Value::as_array).into_iter().flatten();
+                citations.for_each(|citation| self.cite(key, citation.clone()));
+                (BlockStart::Text, text("text"), String::new())
+            }
+            "thinking" => (BlockStart::Thinking { redacted: false }, text("thinking"), text("signature")),
+            "redacted_thinking" => (BlockStart::Thinking { redacted: true }, String::new(), text("data")),
+            "tool_use" => {
+                let input = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+                if let Some(input) = input {
+                    self.held.insert(key, Held::Input(input.clone()));
+                }
+                (BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new(), String::new())
+            }
+            _ => {
+                self.held.insert(key, Held::Opaque(block.clone(), String::new()));
+                return;
+            }
+        };
+        let redacted = start == BlockStart::Thinking { redacted: true };
+        out.push(Delta::Start { key, block: start });
+        if !begun.is_empty() {
+            out.push(Delta::Append { key, text: begun });
+        }
+        match (signature.is_empty(), redacted) {
+            (true, _) => {}
+            (false, true) => out.push(Delta::Signature { key, signature }),
+            (false, false) => {
+                self.held.insert(key, Held::Signature(signature));
+            }
+        }
+    }
+
+    fn stop(&mut self, key: u32, out: &mut Vec<Delta>) {
+        match self.held.remove(&key) {
+            Some(Held::Input(input)) => out.push(Delta::Append { key, text: input.to_string() }),
+            Some(Held::Opaque(mut data, input)) => {
+                if let (Ok(input), Some(map)) = (serde_json::from_str::<Value>(&input), data.as_object_mut()) {
+                    map.insert("input".into(), input);
+                }
+                let kind = data.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+                let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(data) };
+                out.push(Delta::Start { key, block });
+                out.push(Delta::Diagnostic {
+                    code: "opaque_block".into(),
+                    message: format!("a block of type {kind:?} is kept and sent back as it came"),
+                    data: Box::new(json!({ "type": kind })),
+                });
+            }
+            Some(Held::Signature(signature)) => out.push(Delta::Signature { key, signature }),
+            Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {
+                code: "citations".into(),
+                message: format!("a text names {} sources", citations.len()),
+                data: Box::new(json!({ "citations": citations })),
+            }),
+            None => {}
+        }
+        out.push(Delta::End { key });
+    }
+
+    /// A piece of a summary that stands for what was said before.
+    fn compacted(&mut self, key: u32, content: Option<String>, encrypted: Option<String>) {
+        let Some(Held::Opaque(Value::Object(block), _)) = self.held.get_mut(&key) else {
+            return;
+        };
+        if let Some(piece) = content {
+            let so_far = block.get("content").and_then(Value::as_str).unwrap_or_default();
+            block.insert("content".into(), format!("{so_far}{piece}").into());
+        }
+        if let Some(encrypted) = encrypted {
+            block.insert("encrypted_content".into(), encrypted.into());
+        }
+    }
+
+    fn cite(&mut self, key: u32, citation: Value) {
+        if let Held::Citations(citations) = self.held.entry(key).or_insert_with(|| Held::Citations(Vec::new())) {
+            citations.push(citation);
+        }
+    }
+
+    /// A piece of a block's input: it replaces what stood in the start frame.
+    fn input(&mut self, key: u32, piece: String, out: &mut Vec<Delta>) {
+        if let Some(Held::Opaque(_, input)) = self.held.get_mut(&key) {
+            input.push_str(&piece);
+            return;
+        }
+        self.held.remove(&key);
+        out.push(Delta::Append { key, text: piece });
+    }
+
+    fn usage(&mut self, given: Option<&Value>, out: &mut Vec<Delta>) {
+        let Some(given) = given.filter(|given| given.is_object()) else {
+            return;
+        };
+        let count = |name: &str| given.pointer(name).and_then(Value::as_u64);
+        // Gateways without the numbers of the prompt send zeros: those say nothing, but a zero beside other numbers does.
+        let read = ["/input_tokens", "/cache_read_input_tokens", "/cache_creation_input_tokens"];
+        let blank = read.into_iter().filter_map(count).all(|count| count == 0);
+        let take = |name: &str, known: &mut u64| {
+            let said = count(name).filter(|count| *count > 0 || (!blank && read.contains(&name)));
+            *known = said.unwrap_or(*known);
+        };
+        take("/input_tokens", &mut self.usage.input);
+        take("/output_tokens", &mut self.usage.output);
+        take("/cache_read_input_tokens", &mut self.usage.cache_read);
+        take("/cache_creation_input_tokens", &mut self.usage.cache_write);
+        take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
+        take("/cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
+        self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
+        self.kept_long = self.kept_long.min(self.usage.cache_write);
+        let prices = self.prices.filter(|_| self.kept_long > 0);
+        self.usage.cost = prices.map(|prices| prices.cost_with_long_cache(&self.usage, self.kept_long));
+        out.push(Delta::Usage(Box::new(self.usage.clone())));
+    }
+
+    /// A block goes on.
+    fn delta(&mut self, key: u32, delta: &Value, out: &mut Vec<Delta>) {
+        let said = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "text_delta" => out.extend(said("text").map(|text| Delta::Append { key, text })),
+            "thinking_delta" => out.extend(said("thinking").map(|text| Delta::Append { key, text })),
+            "input_json_delta" => said("partial_json").into_iter().for_each(|piece| self.input(key, piece, out)),
+            "signature_delta" => {
+                if let Some(signature) = said("signature") {
+                    self.held.remove(&key);
+                    out.push(Delta::Signature { key, signature });
+                }
+            }
+            "compaction_delta" => self.compacted(key, said("content"), said("encrypted_content")),
+            "citations_delta" => {
+                let citation = delta.get("citation").filter(|citation| !citation.is_null());
+                citation.into_iter().for_each(|citation| self.cite(key, citation.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Frames other than pieces of a block: few, so a JSON tree will do.
+    fn other(&mut self, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let key = frame.get("index").and_then(Value::as_u64).and_then(|i| u32::try_from(i).ok()).unwrap_or_default();
+        match frame.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => {
+                let message = frame.get("message").unwrap_or(&Value::Null);
+                if let Some(id) = message.get("id").and_then(Value::as_str) {
+                    out.push(Delta::ResponseId(id.to_owned()));
+                }
+                self.usage(message.get("usage"), out);
+                // A whole message may stand here, with the closing frame right after it.
+                for (key, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
+                    self.start(key, block, out);
+                    self.stop(key, out);
+                }
+                self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
+            }
+            "content_block_start" => self.start(key, frame.get("content_block").unwrap_or(&Value::Null), out),
+            "content_block_delta" => self.delta(key, frame.get("delta").unwrap_or(&Value::Null), out),
+            "content_block_stop" => self.stop(key, out),
+            "message_delta" => {
+                if let Some(reason) = frame.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                    self.stop = Some(reason.to_owned());
+                }
+                let explanation = frame.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+                self.explanation = explanation.filter(|text| !text.is_empty()).map(str::to_owned).or(self.explanation.take());
+                self.usage(frame.get("usage"), out);
+            }
+            "message_stop" => {
+                let raw = self.stop.take();
+                out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
+                out.push(Delta::Stop { reason: stop_reason(raw.as_deref()), raw });
+                return Ok(false);
+            }
+            // Gateways send errors in their own words.
+            _ if provider_error::is_error(frame) => return Err(provider_error::from_stream(&self.provider, frame)),
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// `pause_turn` means "send again"; the raw word says so.
+fn stop_reason(raw: Option<&str>) -> StopReason {
+    match raw {
+        Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+        Some("tool_use") => StopReason::ToolUse,
+        Some("refusal" | "sensitive") => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        // An empty frame, or a gateway's own closing word, which is not JSON.
+        if matches!(frame.data.trim(), "" | "[DONE]") {
+            return Ok(true);
+        }
+        // Told by the data: some gateways leave the event out or call it otherwise.
+        if let Some(Piece { index: key, kind, text }) = wire::piece(&frame.data) {
+            match (text.is_empty(), &*kind) {
+                (true, _) => {}
+                (false, "input_json_delta") => self.input(key, text.into_owned(), out),
+                (false, _) => out.push(Delta::Append { key, text: text.into_owned() }),
+            }
+            return Ok(true);
+        }
+        let value = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        self.other(&value.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
+    }
+
+    fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {
+        Err(truncated(&self.provider, "message_stop"))
+    }
+}

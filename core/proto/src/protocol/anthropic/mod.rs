@@ -1,0 +1,73 @@
+//! Anthropic Messages: <https://docs.anthropic.com/en/api/messages>, streamed as in
+//! <https://docs.anthropic.com/en/docs/build-with-claude/streaming>.
+
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+mod thinking;
+mod wire;
+
+use serde_json::{Map, Value};
+
+use self::thinking::Thinking;
+use crate::hosting::Hosting;
+use crate::protocol::format::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::quirks::ThinkingReplay;
+use crate::quirks::{CallIds, Quirks, ThinkingStyle};
+use crate::request::Request;
+
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+impl Protocol for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn quirks(&self) -> Quirks {
+        Quirks {
+            thinking: ThinkingStyle::Budget,
+            call_ids: CallIds::Anthropic,
+            result_images: true,
+            cache_markers: true,
+            cache_tools: true,
+            interleaved: true,
+            ..Quirks::PLAIN
+        }
+    }
+
+    fn thinking_replay(&self, quirks: &Quirks) -> ThinkingReplay {
+        if quirks.empty_signatures { ThinkingReplay::Kept } else { ThinkingReplay::SignedOrText }
+    }
+
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(USUAL_IMAGES)
+    }
+
+    fn path(&self, _model: &str) -> String {
+        "/v1/messages".to_owned()
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("x-api-key", key.to_owned())
+    }
+
+    fn headers(&self, request: &Request, target: Target<'_>) -> Vec<(&'static str, String)> {
+        // On Vertex both stand in the body.
+        if target.hosting == Hosting::Vertex {
+            return Vec::new();
+        }
+        let beta = Thinking::of(request, target).beta(request, target);
+        let version = ("anthropic-version", "2023-06-01".to_owned());
+        [version].into_iter().chain(beta.map(|beta| ("anthropic-beta", beta.to_owned()))).collect()
+    }
+
+    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
+        encode::body(request, target)
+    }
+
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(&target.spec.provider, target.spec.cost))
+    }
+}

@@ -1,0 +1,99 @@
+//! How a request asks for thinking: <https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>, and of newer models
+//! <https://docs.anthropic.com/en/docs/build-with-claude/adaptive-thinking>.
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::format::Target;
+use crate::protocol::token_budget::TokenBudget;
+use crate::quirks::ThinkingStyle;
+use crate::request::{Request, ThinkingLevel};
+
+/// Sent when neither the caller nor the model says how much may be written: the API demands a number.
+const DEFAULT_MAX_TOKENS: u64 = 8192;
+
+/// The default output limit, even for models that could write more.
+const MOST_BY_DEFAULT: u64 = 32_000;
+
+/// The smallest budget that is taken, in tokens.
+const LEAST_BUDGET: u64 = 1024;
+
+/// How much thinking is asked for, and the tokens that thinking and answer may have together.
+pub(super) struct Thinking {
+    level: ThinkingLevel,
+    style: ThinkingStyle,
+    /// Whether thinking is turned off for a server that thinks by default.
+    off: bool,
+    /// The word for the level, of a model that chooses the amount.
+    effort: &'static str,
+    budget: u64,
+    pub(super) max_tokens: u64,
+}
+
+impl Thinking {
+    pub(super) fn of(request: &Request, target: Target<'_>) -> Thinking {
+        Thinking::at(request.thinking_level, request, target)
+    }
+
+    /// None, whatever is asked for.
+    pub(super) fn none(request: &Request, target: Target<'_>) -> Thinking {
+        Thinking::at(ThinkingLevel::Off, request, target)
+    }
+
+    fn at(level: ThinkingLevel, request: &Request, target: Target<'_>) -> Thinking {
+        let most = target.spec.max_output_tokens;
+        let by_default = most.unwrap_or(DEFAULT_MAX_TOKENS).min(MOST_BY_DEFAULT);
+        let asked = request.options.max_tokens.unwrap_or(by_default);
+        let style = target.quirks.thinking;
+        let (mut level, mut budget, mut max_tokens) = (level, 0, asked);
+        if level != ThinkingLevel::Off && style == ThinkingStyle::Budget {
+            let room = TokenBudget::of(request.options.thinking_budgets.tokens(level).max(LEAST_BUDGET), asked, most);
+            if room.budget < LEAST_BUDGET {
+                level = ThinkingLevel::Off;
+            } else {
+                (budget, max_tokens) = (room.budget, room.limit);
+            }
+        }
+        if !matches!(style, ThinkingStyle::Budget | ThinkingStyle::Adaptive) {
+            level = ThinkingLevel::Off;
+        }
+        // Models that do not know `xhigh` have `max` above `high`.
+        let effort = match target.quirks.efforts.word(level) {
+            Some("high") if level == ThinkingLevel::Xhigh => "max",
+            Some("minimal") | None => "low",
+            Some(word) => word,
+        };
+        Thinking { level, style, off: target.quirks.thinking_off, effort, budget, max_tokens }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.level != ThinkingLevel::Off
+    }
+
+    /// Whether the thinking with which a tool loop began must be there while it goes on.
+    pub(super) fn must_have_begun(&self) -> bool {
+        self.is_on() && self.style == ThinkingStyle::Budget
+    }
+
+    /// The flag with which older models think between calls too; newer ones do by themselves, and some servers refuse it.
+    pub(super) fn beta(&self, request: &Request, target: Target<'_>) -> Option<&'static str> {
+        let wanted = self.is_on() && self.style == ThinkingStyle::Budget && !request.tools.is_empty();
+        (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
+    }
+
+    pub(super) fn write(&self, body: &mut Map<String, Value>) {
+        if !self.is_on() {
+            // Not otherwise: some models refuse the word.
+            if self.off {
+                body.insert("thinking".into(), json!({ "type": "disabled" }));
+            }
+            return;
+        }
+        if self.style == ThinkingStyle::Budget {
+            body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
+            return;
+        }
+        // The newest models show their thinking only on demand.
+        body.insert("thinking".into(), json!({ "type": "adaptive", "display": "summarized" }));
+        body.insert("output_config".into(), json!({ "effort": self.effort }));
+    }
+}

@@ -1,0 +1,123 @@
+//! What a wire format is: the traits of its encoder and its decoder, and the errors that decoders share.
+
+use std::fmt::Debug;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::delta::Delta;
+use crate::error::{Error, ErrorKind};
+use crate::hosting::Hosting;
+use crate::model_spec::ModelSpec;
+use crate::quirks::{Quirks, ThinkingReplay};
+use crate::request::Request;
+use crate::sse::Frame;
+use crate::surrogate;
+
+/// The model and server that a request is encoded for.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The model.
+    pub spec: &'a ModelSpec,
+    /// What its server does differently.
+    pub quirks: &'a Quirks,
+    /// How its provider arranges addresses.
+    pub hosting: Hosting,
+}
+
+/// One wire format.
+pub trait Protocol: Debug + Send + Sync {
+    /// The canonical name, for example `openai_chat`.
+    fn name(&self) -> &'static str;
+
+    /// The behaviour that is assumed of an unknown server of this format.
+    fn quirks(&self) -> Quirks;
+
+    /// What happens to the thinking of the model's own earlier messages.
+    fn thinking_replay(&self, quirks: &Quirks) -> ThinkingReplay {
+        let _ = quirks;
+        ThinkingReplay::Kept
+    }
+
+    /// The media types of images that servers of this format take; all when it is not known.
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    /// The endpoint under the server's address, version first, for example `/v1/messages`.
+    fn path(&self, model: &str) -> String;
+
+    /// The header of the key.
+    fn key_header(&self, key: &str) -> (&'static str, String);
+
+    /// Headers of a request, but for the key's.
+    fn headers(&self, request: &Request, target: Target<'_>) -> Vec<(&'static str, String)>;
+
+    /// The request's body.
+    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value>;
+
+    /// Where in the body the limit of what is written stands, as a JSON pointer.
+    fn limit(&self, quirks: &Quirks) -> &'static str {
+        let _ = quirks;
+        "/max_tokens"
+    }
+
+    /// Reads one answer.
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
+}
+
+/// The text of the user message that is sent where a server requires one and the transcript has none.
+pub(super) const GO_ON: &str = "Continue.";
+
+/// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
+/// <https://platform.openai.com/docs/guides/images-vision>.
+pub(super) const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Reads one answer, frame by frame.
+pub trait Decoder: Send {
+    /// Reads a frame; returns whether more are expected.
+    ///
+    /// # Errors
+    /// An error the provider sent in its stream, or `protocol`.
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error>;
+
+    /// The stream ended.
+    ///
+    /// # Errors
+    /// `stream_truncated` when the closing event was missing.
+    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error>;
+}
+
+/// Reads a frame's JSON. Servers that cut text between the halves of a character send such halves: they are replaced.
+/// A struct that borrows from the frame is read with [`surrogate::read`].
+///
+/// # Errors
+/// `protocol`.
+pub(super) fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
+    surrogate::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
+}
+
+/// The error for a frame that cannot be read.
+pub(super) fn unreadable(provider: &str, data: &str, error: &serde_json::Error) -> Error {
+    let start: String = data.chars().take(200).collect();
+    Error::new(ErrorKind::Protocol, format!("{provider} sent a frame that cannot be read ({error}): {start}"))
+        .with_provider(provider)
+}
+
+/// Why a provider refused, in its own words: not the model's, so no text of its message.
+pub(super) fn refused(provider: &str, why: &str) -> Delta {
+    Delta::Diagnostic {
+        code: "refusal".into(),
+        message: format!("{provider} refused: {why}"),
+        data: Box::new(json!({ "explanation": why })),
+    }
+}
+
+/// The error for a stream without its closing event.
+pub(super) fn truncated(provider: &str, closing: &str) -> Error {
+    Error::new(
+        ErrorKind::StreamTruncated,
+        format!("{provider}'s answer ended in the middle: the connection closed before {closing}"),
+    )
+    .with_provider(provider)
+}

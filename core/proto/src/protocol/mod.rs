@@ -1,0 +1,33 @@
+//! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
+
+mod anthropic;
+mod cache;
+pub mod format;
+mod gemini;
+mod ignored;
+mod openai_chat;
+mod openai_responses;
+mod relay;
+mod scan;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod token_budget;
+
+pub use self::format::{Decoder, Protocol, Target};
+pub use self::ignored::ignored;
+use crate::did_you_mean::{Spelling, unknown_name};
+use crate::error::Error;
+
+const PROTOCOLS: &[&dyn Protocol] =
+    &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
+
+/// The protocol of that name.
+///
+/// # Errors
+/// `invalid_argument` when there is none.
+pub fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
+    let known = PROTOCOLS.iter().map(|protocol| protocol.name());
+    let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
+    found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
+}

@@ -1,0 +1,393 @@
+//! Chunks to deltas.
+//!
+//! Text, thinking and calls may interleave in one chunk; each kind has a block of its own, which goes on until another kind
+//! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason`;
+//! `[DONE]` may be missing, and usage may come after it, so reading goes on until `[DONE]` or the end.
+//!
+//! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
+//! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an object.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::details::Details;
+use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
+use crate::delta::{BlockStart, Delta};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::format::{Decoder, truncated, unreadable};
+use crate::provider_error;
+use crate::sse::Frame;
+use crate::surrogate;
+use crate::usage::{StopReason, Usage};
+
+pub(super) struct Reader {
+    provider: String,
+    next_key: u32,
+    /// The text or thinking block that is being written.
+    open: Option<(Speech, u32)>,
+    details: Details,
+    calls: Vec<Call>,
+    id_known: bool,
+    finish: Option<String>,
+    refused: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Speech {
+    Text,
+    /// With the field it came in.
+    Thinking(&'static str),
+}
+
+/// A call that is being written. It starts once its name and id are known; as there are servers that give no ids, at the latest
+/// with its arguments or its end.
+struct Call {
+    index: Option<i64>,
+    id: String,
+    name: String,
+    key: Option<u32>,
+    held: String,
+    details: Details,
+    extra: Option<String>,
+}
+
+impl Call {
+    fn start(&mut self, next_key: &mut u32, out: &mut Vec<Delta>) -> u32 {
+        let key = *next_key;
+        *next_key += 1;
+        self.key = Some(key);
+        out.push(Delta::Start { key, block: BlockStart::ToolCall { id: self.id.clone(), name: self.name.clone() } });
+        if !self.held.is_empty() {
+            out.push(Delta::Append { key, text: std::mem::take(&mut self.held) });
+        }
+        key
+    }
+}
+
+impl Reader {
+    pub(super) fn new(provider: &str) -> Reader {
+        Reader {
+            provider: provider.to_owned(),
+            next_key: 0,
+            open: None,
+            details: Details::default(),
+            calls: Vec::new(),
+            id_known: false,
+            finish: None,
+            refused: false,
+        }
+    }
+
+    fn key(&mut self) -> u32 {
+        self.next_key += 1;
+        self.next_key - 1
+    }
+
+    fn say(&mut self, speech: Speech, text: String, out: &mut Vec<Delta>) {
+        let key = match (self.open, speech) {
+            (Some((Speech::Text, key)), Speech::Text) | (Some((Speech::Thinking(_), key)), Speech::Thinking(_)) => key,
+            _ => {
+                match (speech, self.open.take()) {
+                    // Details that came with it, or before, are of this thinking.
+                    (Speech::Thinking(_), open) => out.extend(open.map(|(_, key)| Delta::End { key })),
+                    (Speech::Text, open) => {
+                        self.open = open;
+                        self.close(out);
+                    }
+                }
+                let key = self.key();
+                let block = match speech {
+                    Speech::Text => BlockStart::Text,
+                    Speech::Thinking(_) => BlockStart::Thinking { redacted: false },
+                };
+                out.push(Delta::Start { key, block });
+                self.open = Some((speech, key));
+                key
+            }
+        };
+        out.push(Delta::Append { key, text });
+    }
+
+    /// Ends the open block. Details that came without a text are a thinking block without text.
+    fn close(&mut self, out: &mut Vec<Delta>) {
+        let details = match self.open {
+            Some((Speech::Text, _)) => None,
+            _ => self.details.take_list(),
+        };
+        match (self.open.take(), details) {
+            (Some((Speech::Thinking(field), key)), details) => {
+                let signature = details.unwrap_or_else(|| field.to_owned());
+                out.extend([Delta::Signature { key, signature }, Delta::End { key }]);
+            }
+            (Some((Speech::Text, key)), _) => out.push(Delta::End { key }),
+            (None, Some(signature)) => {
+                let key = self.key();
+                let start = Delta::Start { key, block: BlockStart::Thinking { redacted: false } };
+                out.extend([start, Delta::Signature { key, signature }, Delta::End { key }]);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn delta(&mut self, delta: ChatDelta<'_>, out: &mut Vec<Delta>) {
+        let detailed = delta.reasoning_details.and_then(|raw| {
+            let text = self.details.add(raw);
+            self.calls.iter_mut().for_each(|call| self.details.give(&call.id, &mut call.details));
+            text
+        });
+        // One server sends the same reasoning under two names: the first that has any counts.
+        let named = |field, content: Content| content.text().map(|text| (field, text));
+        let thinking = named("reasoning_content", delta.reasoning_content)
+            .or_else(|| named("reasoning", delta.reasoning))
+            .or_else(|| named("reasoning_text", delta.reasoning_text))
+            .or_else(|| detailed.map(|text| ("reasoning_details", text)));
+        if let Some((field, text)) = thinking {
+            self.say(Speech::Thinking(field), text, out);
+        }
+        match delta.content {
+            Content::Parts(parts) => parts.iter().for_each(|part| self.part(part, out)),
+            content => content.text().into_iter().for_each(|text| self.say(Speech::Text, text, out)),
+        }
+        if let Some(text) = delta.refusal.text() {
+            self.refused = true;
+            self.say(Speech::Text, text, out);
+        }
+        let pieces = delta.tool_calls.unwrap_or_default();
+        let mut nameless = pieces.iter().filter(|piece| piece.is_nameless()).count();
+        for piece in pieces {
+            let place = nameless;
+            nameless -= usize::from(piece.is_nameless());
+            self.call(piece, place, out);
+        }
+    }
+
+    /// A part of listed content: `{type: text, text}` or `{type: thinking, thinking: [{text}]}`.
+    fn part(&mut self, part: &Value, out: &mut Vec<Delta>) {
+        let text = |value: &Value| value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (speech, text) = match part.get("thinking") {
+            Some(Value::Array(pieces)) => (Speech::Thinking("content"), pieces.iter().map(text).collect()),
+            Some(Value::String(thinking)) => (Speech::Thinking("content"), thinking.clone()),
+            _ => (Speech::Text, text(part)),
+        };
+        if !text.is_empty() {
+            self.say(speech, text, out);
+        }
+    }
+
+    /// Which call a piece belongs to, as servers really number them: the same index is the same call unless it comes with a
+    /// new id and a new name; without an index the id decides, else the place: of a list of such pieces, `place` is how many are
+    /// left, and the last calls go on in their order. Calls that began without an index have their place as one.
+    fn find(&self, index: Option<i64>, id: &str, name: &str, place: usize) -> Option<usize> {
+        match index {
+            Some(index) => {
+                let known = self.calls.iter().rposition(|call| call.index == Some(index)).filter(|at| {
+                    self.calls.get(*at).is_some_and(|c| id.is_empty() || c.id == id || c.id.is_empty() || name.is_empty())
+                });
+                let by_place = usize::try_from(index).ok().filter(|at| {
+                    id.is_empty() && name.is_empty() && self.calls.get(*at).is_some_and(|call| call.index.is_none())
+                });
+                known.or(by_place)
+            }
+            None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
+            None if name.is_empty() => self.calls.len().checked_sub(place.max(1)).or(self.calls.len().checked_sub(1)),
+            None => None,
+        }
+    }
+
+    fn call(&mut self, piece: ToolDelta<'_>, place: usize, out: &mut Vec<Delta>) {
+        // Mistral writes the word where it has none.
+        let id = piece.id.text().filter(|id| id != "null").unwrap_or_default();
+        let (name, arguments) = match piece.function {
+            Some(function) => (function.name.text().unwrap_or_default(), function.arguments.and_then(arguments_text)),
+            None => (String::new(), None),
+        };
+        let at = match self.find(piece.index, &id, &name, place) {
+            Some(at) => at,
+            None => self.new_call(piece.index, &id),
+        };
+        if let Some(call) = self.calls.get_mut(at) {
+            if call.id.is_empty() {
+                call.id = id;
+            }
+            if call.key.is_none() {
+                call.name.push_str(&name);
+            }
+            if let Some(extra) = piece.extra_content.map(RawValue::get).filter(|extra| extra.starts_with('{')) {
+                call.extra = Some(format!("{{\"extra_content\":{extra}}}"));
+            }
+        }
+        self.go_on(at, arguments, out);
+    }
+
+    fn new_call(&mut self, index: Option<i64>, id: &str) -> usize {
+        let mut call = Call {
+            index,
+            id: String::new(),
+            name: String::new(),
+            key: None,
+            held: String::new(),
+            details: Details::default(),
+            extra: None,
+        };
+        self.details.give(id, &mut call.details);
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    fn go_on(&mut self, at: usize, arguments: Option<String>, out: &mut Vec<Delta>) {
+        self.close(out);
+        let Some(call) = self.calls.get_mut(at) else {
+            return;
+        };
+        match call.key {
+            Some(key) => out.extend(arguments.map(|text| Delta::Append { key, text })),
+            None => {
+                call.held.extend(arguments);
+                if !(call.name.is_empty() || call.id.is_empty() && call.held.is_empty()) {
+                    call.start(&mut self.next_key, out);
+                }
+            }
+        }
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) {
+        match piece {
+            Piece::Text(text) => self.say(Speech::Text, text.into_owned(), out),
+            Piece::Thinking(field, text) => self.say(Speech::Thinking(field), text.into_owned(), out),
+            Piece::Arguments(index, text) => {
+                let at = self.find(Some(index), "", "", 0).unwrap_or_else(|| self.new_call(Some(index), ""));
+                self.go_on(at, Some(text.into_owned()), out);
+            }
+        }
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
+        if let Some(delta) = choice.delta {
+            self.delta(delta, out);
+        }
+        if let Some(error) = choice.error.filter(|raw| raw.get() != "null") {
+            return Err(self.failure(&format!("{{\"error\":{}}}", error.get())));
+        }
+        self.finish = choice.finish_reason.text().or(self.finish.take());
+        Ok(())
+    }
+
+    fn chunk(&mut self, data: &str, out: &mut Vec<Delta>) -> serde_json::Result<Result<(), Error>> {
+        let chunk: Chunk<'_> = serde_json::from_str(data)?;
+        let is_error = chunk.object.is_some_and(|object| object.get() == "\"error\"");
+        if is_error || chunk.error.is_some_and(|raw| raw.get() != "null") {
+            return Ok(Err(self.failure(data)));
+        }
+        if !self.id_known
+            && let Some(id) = chunk.id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).filter(|id| !id.is_empty())
+        {
+            self.id_known = true;
+            out.push(Delta::ResponseId(id));
+        }
+        let mut used = chunk.usage.and_then(usage);
+        // Only the first choice: we ask for one.
+        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() == 0) {
+            used = used.or(choice.usage.and_then(usage));
+            if let Err(error) = self.choice(choice, out) {
+                return Ok(Err(error));
+            }
+        }
+        out.extend(used.map(|used| Delta::Usage(Box::new(used))));
+        Ok(Ok(()))
+    }
+
+    fn failure(&self, data: &str) -> Error {
+        let value = surrogate::read(data, |data| serde_json::from_str(data));
+        provider_error::from_stream(&self.provider, &value.unwrap_or(Value::Null))
+    }
+
+    /// The end of the answer, once: at `[DONE]` or at the end of the body.
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), Error> {
+        self.close(out);
+        // What came late, behind text.
+        self.close(out);
+        let Some(raw) = self.finish.take() else {
+            return Err(truncated(&self.provider, "a finish_reason"));
+        };
+        for call in &mut self.calls {
+            let key = match call.key {
+                Some(key) => key,
+                None if call.name.is_empty() => continue,
+                None => call.start(&mut self.next_key, out),
+            };
+            let signature = call.details.take_list().or(call.extra.take());
+            out.extend(signature.map(|signature| Delta::Signature { key, signature }));
+            out.push(Delta::End { key });
+        }
+        let reason = match raw.as_str() {
+            // `model_length` of Mistral; `max_tokens` of gateways that pass another vendor's word on.
+            "length" | "model_length" | "max_tokens" => StopReason::Length,
+            "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
+            // `sensitive` of Z.ai.
+            "content_filter" | "sensitive" | "refusal" => StopReason::Refusal,
+            "network_error" | "error" | "unknown" | "abort" | "insufficient_system_resource" => {
+                let kind = if raw.starts_with("insufficient") { ErrorKind::Overloaded } else { ErrorKind::Server };
+                let text = format!("{} broke the answer off itself (finish_reason {raw:?})", self.provider);
+                return Err(Error::new(kind, text).with_provider(&self.provider));
+            }
+            _ if self.refused => StopReason::Refusal,
+            _ => StopReason::Stop,
+        };
+        out.push(Delta::Stop { reason, raw: Some(raw) });
+        Ok(())
+    }
+}
+
+/// Arguments come as text; a server that sends calls whole may send the object itself.
+fn arguments_text(raw: &RawValue) -> Option<String> {
+    match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
+        Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
+        Ok(Value::Null) | Err(_) => None,
+        Ok(other) => Some(other.to_string()),
+    }
+}
+
+/// Prompt tokens include the cached ones, completion tokens the reasoning. Cached: `prompt_tokens_details.cached_tokens`, of
+/// DeepSeek `prompt_cache_hit_tokens`; written (OpenRouter): `prompt_tokens_details.cache_write_tokens`.
+fn usage(raw: &RawValue) -> Option<Usage> {
+    let value: Value = serde_json::from_str(raw.get()).ok().filter(Value::is_object)?;
+    let count = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
+    let cache_read = count("/prompt_tokens_details/cached_tokens")
+        .or(count("/cached_tokens"))
+        .or(count("/prompt_cache_hit_tokens"))
+        .unwrap_or_default();
+    let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or_default();
+    let prompt = count("/prompt_tokens").unwrap_or_default();
+    let output = count("/completion_tokens").unwrap_or_default();
+    if prompt == 0 && output == 0 {
+        // A placeholder: it must not replace what is known.
+        return None;
+    }
+    let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or_default().min(output);
+    let input = prompt.saturating_sub(cache_read).saturating_sub(cache_write);
+    Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let data = frame.data.trim();
+        if data == "[DONE]" {
+            self.finish(out)?;
+            return Ok(false);
+        }
+        if matches!(data, "" | "null") {
+            return Ok(true);
+        }
+        if let Some(piece) = wire::piece(data, self.id_known) {
+            self.piece(piece, out);
+            return Ok(true);
+        }
+        let read = surrogate::read(data, |data| self.chunk(data, out));
+        read.map_err(|error| unreadable(&self.provider, data, &error))??;
+        Ok(true)
+    }
+
+    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error> {
+        self.finish(out)
+    }
+}

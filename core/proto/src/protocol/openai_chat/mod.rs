@@ -1,0 +1,66 @@
+//! OpenAI Chat Completions and the many servers that speak it:
+//! <https://platform.openai.com/docs/api-reference/chat/create>, streamed as in
+//! <https://platform.openai.com/docs/api-reference/chat-streaming>.
+
+mod decode;
+mod details;
+mod encode;
+mod reasoning;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::format::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::quirks::ThinkingReplay;
+use crate::quirks::{MaxTokensField, Quirks};
+use crate::request::Request;
+
+#[derive(Debug)]
+pub(super) struct OpenaiChat;
+
+impl Protocol for OpenaiChat {
+    fn name(&self) -> &'static str {
+        "openai_chat"
+    }
+
+    fn quirks(&self) -> Quirks {
+        Quirks::PLAIN
+    }
+
+    fn thinking_replay(&self, quirks: &Quirks) -> ThinkingReplay {
+        if quirks.reasoning_field.is_some() { ThinkingReplay::Kept } else { ThinkingReplay::Dropped }
+    }
+
+    fn image_types(&self) -> Option<&'static [&'static str]> {
+        Some(USUAL_IMAGES)
+    }
+
+    fn path(&self, _model: &str) -> String {
+        "/v1/chat/completions".to_owned()
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("authorization", format!("Bearer {key}"))
+    }
+
+    fn headers(&self, _request: &Request, _target: Target<'_>) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
+        encode::body(request, target)
+    }
+
+    fn limit(&self, quirks: &Quirks) -> &'static str {
+        match quirks.max_tokens_field {
+            MaxTokensField::MaxTokens => "/max_tokens",
+            MaxTokensField::MaxCompletionTokens => "/max_completion_tokens",
+        }
+    }
+
+    fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(&target.spec.provider))
+    }
+}

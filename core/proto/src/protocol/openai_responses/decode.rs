@@ -1,0 +1,352 @@
+//! Events to deltas.
+//!
+//! An answer is a list of items, each a block here. They are distinguished by `output_index`: Copilot and Azure give an item another
+//! id in each event; only where there is no index, the id counts. Text may come before its item or part is announced, items may end out of order, and what was never streamed
+//! may stand in the item's last event or only in the closing one. Unknown events are skipped.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::wire::{self, Piece, arguments_of, parts, text_of, thinking_of, word};
+use crate::delta::{BlockStart, Delta};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::format::{Decoder, truncated, unreadable};
+use crate::provider_error;
+use crate::sse::Frame;
+use crate::surrogate;
+use crate::usage::{StopReason, Usage};
+
+pub(super) struct Reader {
+    provider: String,
+    /// By `output_index`.
+    items: HashMap<i64, Item>,
+    /// What stands for the index of items that came without one, by their id.
+    places: HashMap<String, i64>,
+    next_key: u32,
+    ended: usize,
+    response_id: String,
+    called: bool,
+    refused: bool,
+}
+
+/// An item that is being written, or was.
+struct Item {
+    key: u32,
+    kind: Kind,
+    /// Its text so far, of a call its arguments': the item's last event may have more.
+    written: String,
+    source: Option<Source>,
+    started: bool,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Thinking,
+    Call,
+    /// Only kept and sent back.
+    Opaque,
+}
+
+/// Where thinking is read from. Some servers give both: the first counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    Summary,
+    Itself,
+}
+
+impl Item {
+    fn new(key: u32, kind: Kind) -> Item {
+        Item { key, kind, written: String::new(), source: None, started: false, ended: false }
+    }
+
+    fn start(&mut self, block: BlockStart, out: &mut Vec<Delta>) {
+        if !self.started {
+            self.started = true;
+            out.push(Delta::Start { key: self.key, block });
+            if !self.written.is_empty() {
+                out.push(Delta::Append { key: self.key, text: self.written.clone() });
+            }
+        }
+    }
+
+    fn append(&mut self, text: String, out: &mut Vec<Delta>) {
+        self.written.push_str(&text);
+        if self.started && !text.is_empty() {
+            out.push(Delta::Append { key: self.key, text });
+        }
+    }
+
+    /// Adds what is missing of the whole text.
+    fn complete(&mut self, whole: &str, out: &mut Vec<Delta>) {
+        if let Some(rest) = whole.strip_prefix(self.written.as_str()) {
+            self.append(rest.to_owned(), out);
+        }
+    }
+}
+
+impl Reader {
+    pub(super) fn new(provider: &str) -> Reader {
+        Reader {
+            provider: provider.to_owned(),
+            items: HashMap::new(),
+            places: HashMap::new(),
+            next_key: 0,
+            ended: 0,
+            response_id: String::new(),
+            called: false,
+            refused: false,
+        }
+    }
+
+    fn place(&mut self, index: Option<i64>, id: &str) -> i64 {
+        index.unwrap_or_else(|| {
+            if let Some(place) = self.places.get(id) {
+                return *place;
+            }
+            let next = i64::try_from(self.places.len()).unwrap_or_default();
+            if !id.is_empty() {
+                self.places.insert(id.to_owned(), next);
+            }
+            next
+        })
+    }
+
+    /// The item of this kind that is being written at that index; a new one if the last has ended (there are servers that
+    /// do not count).
+    fn item(&mut self, index: i64, kind: Kind) -> &mut Item {
+        let next = self.next_key;
+        let item = self.items.entry(index).or_insert_with(|| Item::new(next, kind));
+        if item.ended || item.kind != kind {
+            *item = Item::new(next, kind);
+        }
+        if item.key == next {
+            self.next_key += 1;
+        }
+        item
+    }
+
+    fn piece(&mut self, kind: &str, index: i64, delta: String, out: &mut Vec<Delta>) {
+        match kind {
+            "response.output_text.delta" => self.say(index, delta, out),
+            "response.refusal.delta" => {
+                self.refused = true;
+                self.say(index, delta, out);
+            }
+            "response.reasoning_summary_text.delta" => self.think(index, Source::Summary, delta, out),
+            "response.reasoning_text.delta" => self.think(index, Source::Itself, delta, out),
+            // Held until the item is known by name.
+            "response.function_call_arguments.delta" => self.item(index, Kind::Call).append(delta, out),
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, index: i64, text: String, out: &mut Vec<Delta>) {
+        let item = self.item(index, Kind::Text);
+        item.start(BlockStart::Text, out);
+        item.append(text, out);
+    }
+
+    fn think(&mut self, index: i64, source: Source, text: String, out: &mut Vec<Delta>) {
+        let item = self.item(index, Kind::Thinking);
+        item.start(BlockStart::Thinking { redacted: false }, out);
+        if *item.source.get_or_insert(source) == source {
+            item.append(text, out);
+        }
+    }
+
+    /// An item is announced. A call whose name is still to come waits; so does one that is complete at once, as Perplexity announces
+    /// its own searches, which then end as something else.
+    fn added(&mut self, index: i64, given: &Value, out: &mut Vec<Delta>) {
+        let kind = kind_of(given);
+        let waits = word(given, "name").is_empty() || word(given, "status") == "completed";
+        self.called |= kind == Kind::Call && !waits;
+        let item = self.item(index, kind);
+        match kind {
+            Kind::Text => item.start(BlockStart::Text, out),
+            Kind::Thinking => item.start(BlockStart::Thinking { redacted: false }, out),
+            Kind::Call if waits => {}
+            Kind::Call => item.start(call_start(given), out),
+            Kind::Opaque => {}
+        }
+    }
+
+    /// An item is whole.
+    fn done(&mut self, index: i64, given: &Value, out: &mut Vec<Delta>) {
+        self.ended += 1;
+        self.refused |= parts(given, "content").any(|part| word(part, "type") == "refusal");
+        let kind = kind_of(given);
+        self.called |= kind == Kind::Call;
+        let item = self.item(index, kind);
+        let key = item.key;
+        let signature = match kind {
+            Kind::Text => {
+                item.start(BlockStart::Text, out);
+                item.complete(&text_of(given), out);
+                let known =
+                    ["id", "phase"].map(|name| (name, word(given, name))).into_iter().filter(|(_, word)| !word.is_empty());
+                let known: serde_json::Map<String, Value> = known.map(|(name, word)| (name.to_owned(), word.into())).collect();
+                if known.is_empty() { String::new() } else { Value::Object(known).to_string() }
+            }
+            Kind::Thinking => {
+                item.start(BlockStart::Thinking { redacted: false }, out);
+                item.complete(&thinking_of(given), out);
+                given.to_string()
+            }
+            Kind::Call => {
+                item.start(call_start(given), out);
+                item.complete(&arguments_of(given), out);
+                word(given, "id").to_owned()
+            }
+            Kind::Opaque => {
+                let kind = word(given, "type");
+                let block = BlockStart::Opaque { protocol: "openai_responses".into(), data: Box::new(given.clone()) };
+                out.push(Delta::Start { key, block });
+                out.push(Delta::Diagnostic {
+                    code: "opaque_block".into(),
+                    message: format!("an item of type {kind:?} is kept and sent back as it came"),
+                    data: Box::new(json!({ "type": kind })),
+                });
+                String::new()
+            }
+        };
+        item.ended = true;
+        if !signature.is_empty() {
+            out.push(Delta::Signature { key, signature });
+        }
+        out.push(Delta::End { key });
+    }
+
+    /// Events other than pieces.
+    fn other(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let item = event.get("item").unwrap_or(&Value::Null);
+        let response = event.get("response").unwrap_or(&Value::Null);
+        let index = event.get("output_index").and_then(Value::as_i64);
+        match word(event, "type") {
+            "response.created" => self.identify(response, out),
+            "response.output_item.added" => {
+                let index = self.place(index, word(item, "id"));
+                self.added(index, item, out);
+            }
+            "response.output_item.done" => {
+                let index = self.place(index, word(item, "id"));
+                self.done(index, item, out);
+            }
+            "response.function_call_arguments.done" => {
+                let index = self.place(index, word(event, "item_id"));
+                let open = self.items.get_mut(&index).filter(|item| item.kind == Kind::Call && !item.ended);
+                open.into_iter().for_each(|item| item.complete(&arguments_of(event), out));
+            }
+            "response.completed" => return self.close("completed", response, out),
+            "response.incomplete" => return self.close("incomplete", response, out),
+            "response.failed" => return self.close("failed", response, out),
+            "response.cancelled" => return self.close("cancelled", response, out),
+            // Its fields stand flat, as documented, or under `error`, as sent.
+            "error" => return Err(provider_error::from_stream(&self.provider, event)),
+            // Gateways leave the type out.
+            "" if provider_error::is_error(event) => return Err(provider_error::from_stream(&self.provider, event)),
+            // A piece like no other: without an index, or with one below zero.
+            kind => {
+                if let Some(delta) = event.get("delta").and_then(Value::as_str) {
+                    let index = self.place(index, word(event, "item_id"));
+                    self.piece(kind, index, delta.to_owned(), out);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn identify(&mut self, response: &Value, out: &mut Vec<Delta>) {
+        let id = word(response, "id");
+        if !id.is_empty() && id != self.response_id {
+            self.response_id = id.to_owned();
+            out.push(Delta::ResponseId(id.to_owned()));
+        }
+    }
+
+    /// The closing event. Nothing after it is read.
+    fn close(&mut self, named: &str, response: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        self.identify(response, out);
+        out.extend(usage(response.get("usage")).map(|usage| Delta::Usage(Box::new(usage))));
+        let status = match word(response, "status") {
+            status @ ("completed" | "incomplete" | "failed" | "cancelled") => status,
+            _ => named,
+        };
+        if matches!(status, "failed" | "cancelled") {
+            return Err(match response.get("error").filter(|error| !error.is_null()) {
+                Some(error) => provider_error::from_stream(&self.provider, &json!({ "error": error })),
+                None => {
+                    let text = format!("{} broke the answer off itself (status {status:?})", self.provider);
+                    Error::new(ErrorKind::Server, text).with_provider(&self.provider)
+                }
+            });
+        }
+        // Its `output` repeats the items, or is empty, or has what was never streamed.
+        let output: Vec<&Value> = parts(response, "output").collect();
+        if output.len() > self.ended {
+            for (index, item) in (0..).zip(output) {
+                if !self.items.get(&index).is_some_and(|item| item.ended) {
+                    self.done(index, item, out);
+                }
+            }
+        }
+        let incomplete = response.get("incomplete_details").map(|details| word(details, "reason")).unwrap_or_default();
+        let raw = if incomplete.is_empty() { status } else { incomplete };
+        let reason = match status {
+            "incomplete" if incomplete == "content_filter" => StopReason::Refusal,
+            "incomplete" => StopReason::Length,
+            _ if self.called => StopReason::ToolUse,
+            _ if self.refused => StopReason::Refusal,
+            _ => StopReason::Stop,
+        };
+        out.push(Delta::Stop { reason, raw: Some(raw.to_owned()) });
+        Ok(false)
+    }
+}
+
+fn kind_of(item: &Value) -> Kind {
+    match word(item, "type") {
+        "message" => Kind::Text,
+        "reasoning" => Kind::Thinking,
+        "function_call" => Kind::Call,
+        _ => Kind::Opaque,
+    }
+}
+
+fn call_start(item: &Value) -> BlockStart {
+    BlockStart::ToolCall { id: word(item, "call_id").to_owned(), name: word(item, "name").to_owned() }
+}
+
+/// Input includes the cached tokens, output the reasoning.
+fn usage(given: Option<&Value>) -> Option<Usage> {
+    let given = given.filter(|given| given.is_object())?;
+    let count = |pointer: &str| given.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+    let cache_read = count("/input_tokens_details/cached_tokens");
+    let cache_write = count("/input_tokens_details/cache_write_tokens");
+    let input = count("/input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
+    let output = count("/output_tokens");
+    let reasoning = count("/output_tokens_details/reasoning_tokens").min(output);
+    Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        // An empty frame, or a gateway's own closing word, which is not JSON.
+        if matches!(frame.data.trim(), "" | "[DONE]") {
+            return Ok(true);
+        }
+        if let Some(Piece { kind, output_index, delta }) = wire::piece(&frame.data) {
+            self.piece(&kind, output_index, delta.into_owned(), out);
+            return Ok(true);
+        }
+        // Servers cut text between the halves of a surrogate pair: an escape that is no character.
+        let event = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        self.other(&event.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
+    }
+
+    fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {
+        Err(truncated(&self.provider, "response.completed"))
+    }
+}

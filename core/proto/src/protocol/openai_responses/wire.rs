@@ -1,0 +1,61 @@
+//! The events of a stream and the items in them, as they are read.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::protocol::scan::Scan;
+
+/// A `….delta`, nearly all of a stream.
+pub(super) struct Piece<'a> {
+    pub(super) kind: Cow<'a, str>,
+    pub(super) output_index: i64,
+    pub(super) delta: Cow<'a, str>,
+}
+
+/// Reads such an event; `None` for every other.
+pub(super) fn piece(event: &str) -> Option<Piece<'_>> {
+    let (mut kind, mut output_index, mut delta) = (None, None, None);
+    Scan::whole(event, |scan, name| {
+        match name {
+            "type" => kind = Some(scan.string().filter(|kind| kind.ends_with(".delta"))?),
+            "output_index" => output_index = i64::try_from(scan.natural()?).ok(),
+            "delta" => delta = Some(scan.string()?),
+            _ => scan.skip()?,
+        }
+        Some(())
+    })?;
+    Some(Piece { kind: kind?, output_index: output_index?, delta: delta? })
+}
+
+/// A text field; empty when it is missing.
+pub(super) fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The elements of a list field.
+pub(super) fn parts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Parts are `output_text` or `refusal`; their annotations are not kept.
+pub(super) fn text_of(item: &Value) -> String {
+    parts(item, "content")
+        .map(|part| if part.get("text").is_some() { word(part, "text") } else { word(part, "refusal") })
+        .collect()
+}
+
+/// The summary, or of open models the reasoning itself.
+pub(super) fn thinking_of(item: &Value) -> String {
+    let all = |name| parts(item, name).map(|part| word(part, "text")).collect::<String>();
+    Some(all("summary")).filter(|summary| !summary.is_empty()).unwrap_or_else(|| all("content"))
+}
+
+/// Text, as documented, or the object itself.
+pub(super) fn arguments_of(value: &Value) -> String {
+    match value.get("arguments") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}

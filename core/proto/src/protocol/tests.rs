@@ -1,0 +1,8 @@
+//! What holds for all wire formats: recorded streams, the rules of the real services, and prefixes that stay cached.
+
+pub(super) mod fixture;
+mod model_switch;
+pub(super) mod recorded;
+mod service_rules;
+mod stable_prefix;
+mod transcripts;

@@ -1,0 +1,133 @@
+//! What the tests of all formats share: a target, a request for it, and an answer read from its stream.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::delta::Delta;
+use crate::error::Error;
+use crate::message::Message;
+use crate::model_spec::ModelSpec;
+use crate::protocol::{Decoder, by_name, ignored};
+use crate::provider::Served;
+use crate::request::{IgnoredOption, ModelOptions, Request, ToolDescription};
+use crate::sse::Frame;
+use crate::transcript;
+
+/// A model in a format, at its provider's own address unless the spec says otherwise, with nothing in the environment.
+pub(in crate::protocol) struct Fixture {
+    spec: ModelSpec,
+    served: Served,
+}
+
+impl Fixture {
+    /// `spec` as [`ModelSpec::from_json`] takes it.
+    pub(in crate::protocol) fn new(spec: Value) -> Fixture {
+        let spec = ModelSpec::from_json(spec).unwrap();
+        let served = Served::of(&spec, None, &|_| None).unwrap();
+        Fixture { spec, served }
+    }
+
+    /// None where the spec is refused.
+    pub(in crate::protocol) fn try_new(spec: Value) -> Option<Fixture> {
+        let spec = ModelSpec::from_json(spec).unwrap();
+        Served::of(&spec, None, &|_| None).ok().map(|served| Fixture { spec, served })
+    }
+
+    /// Any model in this format.
+    pub(in crate::protocol) fn of_protocol(name: &str) -> Fixture {
+        assert_eq!(by_name(name).unwrap().name(), name);
+        Fixture::new(json!({ "provider": "p", "id": "m", "protocol": name, "base_url": "http://h" }))
+    }
+
+    pub(in crate::protocol) fn spec(&self) -> &ModelSpec {
+        &self.spec
+    }
+
+    /// The wire format's name.
+    pub(in crate::protocol) fn protocol(&self) -> &'static str {
+        self.served.protocol.name()
+    }
+
+    /// The body of a request.
+    pub(in crate::protocol) fn encode(&self, request: &Request) -> Value {
+        Value::Object(self.served.protocol.encode(request, self.served.target(&self.spec)))
+    }
+
+    /// Which of a request's options do not reach the model.
+    pub(in crate::protocol) fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
+        ignored(self.served.protocol, request, self.served.target(&self.spec))
+    }
+
+    /// The body of a request with these messages, as canonical JSON.
+    pub(in crate::protocol) fn body(&self, messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
+        let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
+        let messages = self.fitted(&messages);
+        self.encode(&Request { messages, tools: Arc::new(tools), options, ..Request::default() })
+    }
+
+    /// The messages as they are before they are encoded.
+    pub(in crate::protocol) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        transcript::repair(messages, &self.served.constraints(&self.spec)).messages
+    }
+
+    pub(in crate::protocol) fn headers(&self, request: &Request) -> Vec<(&'static str, String)> {
+        self.served.protocol.headers(request, self.served.target(&self.spec))
+    }
+
+    pub(in crate::protocol) fn decoder(&self) -> Box<dyn Decoder> {
+        self.served.protocol.decoder(self.served.target(&self.spec))
+    }
+
+    /// All deltas of a stream, and how it ended. Texts are sent as they stand, all else as JSON.
+    pub(in crate::protocol) fn decode(&self, frames: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
+        let mut decoder = self.decoder();
+        let mut out = Vec::new();
+        for frame in frames {
+            let data = frame.as_str().map_or_else(|| frame.to_string(), str::to_owned);
+            match decoder.frame(&Frame { event: "".into(), data: data.into(), invalid_utf8: false }, &mut out) {
+                Ok(true) => {}
+                Ok(false) => return (out, Ok(())),
+                Err(error) => return (out, Err(error)),
+            }
+        }
+        let end = decoder.end(&mut out);
+        (out, end)
+    }
+}
+
+/// The transcripts that a run of so many turns sends, one by one: thinking, several calls, texts, images, steering, follow-ups.
+pub(in crate::protocol) fn long_run(turns: usize) -> Vec<Value> {
+    let mut transcript = vec![json!({ "role": "user", "content": "go" })];
+    let mut sent = Vec::new();
+    for turn in 0..turns {
+        sent.push(Value::Array(transcript.clone()));
+        let call = |id: &str| json!({ "type": "tool_call", "id": format!("{id}{turn}"), "name": "t", "arguments": { "z": turn, "a": "é" } });
+        let result = |id: &str, content: Value| json!({ "role": "tool_result", "tool_call_id": format!("{id}{turn}"), "tool_name": "t", "content": content });
+        let text = json!({ "type": "text", "text": format!("turn {turn}") });
+        match turn % 4 {
+            0 => {
+                let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "reasoning_content" });
+                transcript.push(json!({ "role": "assistant", "content": [thinking, text, call("a"), call("b")] }));
+                transcript.push(result("a", json!("A")));
+                transcript.push(result("b", json!([{ "type": "image", "data": "QQ==", "mime_type": "image/png" }])));
+            }
+            1 => {
+                transcript.push(json!({ "role": "assistant", "content": [call("c")] }));
+                transcript.push(result("c", json!("")));
+                transcript.push(json!({ "role": "user", "content": "steering" }));
+            }
+            2 => {
+                transcript.push(json!({ "role": "assistant", "content": [text] }));
+                transcript.push(
+                    json!({ "role": "user", "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }),
+                );
+            }
+            _ => {
+                transcript.push(json!({ "role": "assistant", "content": [text] }));
+                transcript.push(json!({ "role": "user", "content": [{ "type": "text", "text": "see" }, { "type": "image", "data": "QQ==", "mime_type": "image/png" }] }));
+            }
+        }
+    }
+    sent
+}

@@ -1,0 +1,10 @@
+//! Who serves a model: its name, address and wire format. Vendors are data ([`known`]), not code.
+
+pub mod catalogue;
+pub mod known;
+mod served;
+#[cfg(test)]
+mod tests;
+
+pub use self::catalogue::models;
+pub use self::served::{Served, completed};

@@ -1,0 +1,153 @@
+//! The steering and follow-up queues: messages that wait for a turn of a run. None is lost: a poll marks what the next turn
+//! begins with, and a message leaves its queue only when it is in the transcript.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Message;
+
+/// How much of a queue one poll takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueMode {
+    /// The oldest message.
+    #[default]
+    OneAtATime,
+    /// All of it.
+    All,
+}
+
+/// What steering does to the calls of a batch that do not run yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteeringPolicy {
+    /// They are skipped.
+    #[default]
+    SkipRemaining,
+    /// They run first.
+    AfterBatch,
+}
+
+/// Queue queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// Messages that join the running run as soon as they can.
+    Steering,
+    /// Messages that start another turn when the run would have ended.
+    FollowUp,
+}
+
+/// Both queues of an agent.
+#[derive(Debug, Default)]
+pub struct Queues {
+    steering: VecDeque<Queued>,
+    follow_up: VecDeque<Queued>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Queued {
+    number: u64,
+    message: Arc<Message>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Waiting,
+    /// Found by a poll; can still be cleared.
+    Marked,
+    /// Part of a turn that has begun.
+    Fixed,
+}
+
+impl Queues {
+    fn queue(&mut self, which: Queue) -> &mut VecDeque<Queued> {
+        match which {
+            Queue::Steering => &mut self.steering,
+            Queue::FollowUp => &mut self.follow_up,
+        }
+    }
+
+    /// Appends messages.
+    pub fn push(&mut self, which: Queue, messages: Vec<Message>) {
+        for message in messages {
+            self.next += 1;
+            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Waiting };
+            self.queue(which).push_back(queued);
+        }
+    }
+
+    /// Marks what the next turn begins with; returns whether there is anything.
+    pub fn mark(&mut self, which: Queue, mode: QueueMode) -> bool {
+        let most = match mode {
+            QueueMode::OneAtATime => 1,
+            QueueMode::All => usize::MAX,
+        };
+        let mut found = false;
+        for queued in self.queue(which).iter_mut().filter(|queued| queued.state == State::Waiting).take(most) {
+            queued.state = State::Marked;
+            found = true;
+        }
+        found
+    }
+
+    /// Puts a hook's messages, marked, behind what the same poll found in the queue.
+    pub fn insert_marked(&mut self, which: Queue, messages: Vec<Message>) {
+        let place = self.queue(which).iter().take_while(|queued| queued.state != State::Waiting).count();
+        for (place, message) in (place..).zip(messages) {
+            self.next += 1;
+            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Marked };
+            self.queue(which).insert(place, queued);
+        }
+    }
+
+    /// Messages that were marked and not appended wait again.
+    pub fn unmark(&mut self) {
+        for queued in self.steering.iter_mut().chain(&mut self.follow_up) {
+            queued.state = State::Waiting;
+        }
+    }
+
+    /// Makes the marked messages part of a turn. Returns them in order, with the numbers for [`Queues::appended`].
+    pub fn fix(&mut self) -> Vec<(u64, Arc<Message>)> {
+        let marked = self.steering.iter_mut().chain(&mut self.follow_up).filter(|queued| queued.state == State::Marked);
+        marked
+            .map(|queued| {
+                queued.state = State::Fixed;
+                (queued.number, Arc::clone(&queued.message))
+            })
+            .collect()
+    }
+
+    /// A message of a turn is in the transcript.
+    pub fn appended(&mut self, number: u64) {
+        self.steering.retain(|queued| queued.number != number);
+        self.follow_up.retain(|queued| queued.number != number);
+    }
+
+    /// Removes and returns the messages that no turn has begun with.
+    pub fn clear(&mut self, which: Queue) -> Vec<Arc<Message>> {
+        let queue = self.queue(which);
+        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == State::Fixed);
+        *queue = kept;
+        let cleared: VecDeque<Queued> = cleared;
+        cleared.into_iter().map(|queued| queued.message).collect()
+    }
+
+    /// Whether no message waits or is about to be appended.
+    pub fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty()
+    }
+
+    /// All of a queue, in order.
+    pub fn messages(&self, which: Queue) -> Vec<Arc<Message>> {
+        let queue = match which {
+            Queue::Steering => &self.steering,
+            Queue::FollowUp => &self.follow_up,
+        };
+        queue.iter().map(|queued| Arc::clone(&queued.message)).collect()
+    }
+}

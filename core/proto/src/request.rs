@@ -1,0 +1,182 @@
+//! What a model is asked: the part of a request that an encoder reads. Keys, headers and the network are not part of it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message::Message;
+
+/// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Request {
+    /// `provider/id`.
+    pub model: String,
+    /// Empty for none.
+    pub system_prompt: String,
+    /// The part of the transcript that the model reads.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools it may call.
+    pub tools: Arc<Vec<ToolDescription>>,
+    /// How much thinking to ask for.
+    pub thinking_level: ThinkingLevel,
+    /// Temperature and the like.
+    pub options: ModelOptions,
+}
+
+/// A tool as it is described to the model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolDescription {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// Options of a request. One that a model does not take is left out of the request and reported by a `diagnostic` with the code
+/// `option_ignored`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelOptions {
+    /// 0 is a value and is sent; `None` is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The most tokens to write, of thinking and answer together. Raised where a budget of thinking would leave no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Texts that end the answer when the model writes them. `openai_responses` has no field for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop_sequences: Vec<String>,
+    /// Whether the model may, must or must not call tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Names the conversation to providers that keep caches or routes by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// How long the provider is asked to cache the conversation.
+    #[serde(skip_serializing_if = "CacheRetention::is_default")]
+    pub cache_retention: CacheRetention,
+    /// How many tokens of thinking a level stands for, where the provider counts them.
+    #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
+    pub thinking_budgets: ThinkingBudgets,
+}
+
+/// How much thinking to ask for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingLevel {
+    /// None.
+    #[default]
+    Off,
+    /// The least there is: by default 1,024 tokens where the provider counts them.
+    Minimal,
+    /// Little: 2,048 tokens.
+    Low,
+    /// A medium amount: 8,192 tokens.
+    Medium,
+    /// Much: 16,384 tokens.
+    High,
+    /// The most there is: 32,768 tokens.
+    Xhigh,
+}
+
+impl ThinkingLevel {
+    /// The words, for error messages.
+    pub const WANTED: &'static str = "\"off\", \"minimal\", \"low\", \"medium\", \"high\" or \"xhigh\"";
+
+    /// The canonical word, for example `medium`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ThinkingLevel::Off => "off",
+            ThinkingLevel::Minimal => "minimal",
+            ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::Xhigh => "xhigh",
+        }
+    }
+}
+
+/// Tokens of thinking by level. Canonical JSON: `{minimal, low, medium, high, xhigh}`, each optional.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ThinkingBudgets {
+    /// For `minimal`.
+    pub minimal: u64,
+    /// For `low`.
+    pub low: u64,
+    /// For `medium`.
+    pub medium: u64,
+    /// For `high`.
+    pub high: u64,
+    /// For `xhigh`.
+    pub xhigh: u64,
+}
+
+impl Default for ThinkingBudgets {
+    fn default() -> ThinkingBudgets {
+        ThinkingBudgets { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 }
+    }
+}
+
+impl ThinkingBudgets {
+    /// The tokens of a level; 0 for `off`.
+    pub fn tokens(&self, level: ThinkingLevel) -> u64 {
+        match level {
+            ThinkingLevel::Off => 0,
+            ThinkingLevel::Minimal => self.minimal,
+            ThinkingLevel::Low => self.low,
+            ThinkingLevel::Medium => self.medium,
+            ThinkingLevel::High => self.high,
+            ThinkingLevel::Xhigh => self.xhigh,
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == ThinkingBudgets::default()
+    }
+}
+
+/// Whether the model may call tools. Canonical JSON: `"auto"`, `"none"`, `"required"` or `{"tool": name}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// No calls.
+    None,
+    /// At least one call.
+    Required,
+    /// This tool.
+    Tool(String),
+}
+
+/// How long a provider is asked to cache the prompt, so that the next turn costs less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheRetention {
+    /// No caching: nothing is marked, no cache is named.
+    None,
+    /// The provider's default (Anthropic: five minutes).
+    #[default]
+    Short,
+    /// Longer, where the server can be asked (Anthropic: an hour, and writing costs more; OpenAI: a day).
+    Long,
+}
+
+impl CacheRetention {
+    fn is_default(&self) -> bool {
+        *self == CacheRetention::default()
+    }
+}
+
+/// An option that does not reach a model as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredOption {
+    /// Its canonical name, for example `stop_sequences`.
+    pub option: &'static str,
+    /// The reason, and what to do.
+    pub why: String,
+}

@@ -1,0 +1,77 @@
+//! The result of a run.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::message::{AssistantMessage, Message};
+use crate::usage::{Outcome, Usage};
+
+/// The result of a run. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
+/// undelivered?}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunResult {
+    /// Why the run ended.
+    pub outcome: Outcome,
+    /// The text of the last assistant message.
+    pub text: String,
+    /// The last assistant message, or `None` when no turn began.
+    pub message: Option<Arc<Message>>,
+    /// The messages this run added, in transcript order.
+    pub messages: Vec<Arc<Message>>,
+    /// The sum over the run's assistant messages.
+    pub usage: Usage,
+    /// How many turns began.
+    pub turns: u32,
+    /// There exactly when the outcome is `error` or `aborted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// Of a run without an agent: the queued messages that it did not append.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undelivered: Option<Undelivered>,
+}
+
+/// Queued messages that a run without an agent gives back. Canonical JSON: `{steering, follow_up}`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Undelivered {
+    /// In order.
+    pub steering: Vec<Arc<Message>>,
+    /// In order.
+    pub follow_up: Vec<Arc<Message>>,
+}
+
+impl RunResult {
+    /// Sums up a run from the messages it added.
+    pub fn new(outcome: Outcome, messages: Vec<Arc<Message>>, turns: u32, error: Option<Error>) -> RunResult {
+        let assistants = || messages.iter().filter_map(|m| m.as_assistant());
+        let usage = Usage::sum(assistants().map(|m| &m.usage));
+        let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
+        let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
+        RunResult { outcome, text, message, messages, usage, turns, error, undelivered: None }
+    }
+
+    /// The result, or the run's error (with this result inside) when the outcome is `error`.
+    ///
+    /// # Errors
+    /// The error that ended the run. An aborted run is not an error here.
+    pub fn into_ok(self) -> Result<RunResult, Error> {
+        match (&self.outcome, &self.error) {
+            (Outcome::Error, Some(error)) => Err(error.clone().with_result(self)),
+            _ => Ok(self),
+        }
+    }
+}
+
+impl Error {
+    /// The run's result up to the failure, in an error that `prompt` or `result` returned.
+    pub fn result(&self) -> Option<&RunResult> {
+        self.attachment()
+    }
+
+    /// Attaches the run's result.
+    #[must_use]
+    pub fn with_result(self, result: RunResult) -> Error {
+        self.with_attachment(result)
+    }
+}

@@ -1,0 +1,113 @@
+//! A tool's arguments against its JSON Schema, with the two conversions models need.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError, Validator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How arguments are checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validation {
+    /// Numeric strings become numbers and "true"/"false" booleans where the schema asks for them; the rest must fit.
+    #[default]
+    Coerce,
+    /// Arguments must fit as they are.
+    Strict,
+    /// Arguments are not looked at.
+    Off,
+}
+
+/// A compiled schema.
+#[derive(Debug)]
+pub(crate) struct Schema(Validator);
+
+impl Schema {
+    /// Compiles the schema of an object; the error says where it is wrong.
+    pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
+        if !schema.is_object() {
+            return Err(format!("expected an object such as {{\"type\": \"object\", \"properties\": {{…}}}}, got {schema}"));
+        }
+        if let Some(kind) = schema.get("type").filter(|kind| *kind != "object") {
+            return Err(format!("at \"/type\": arguments are an object, so this must be \"object\", not {kind}"));
+        }
+        let validator = jsonschema::validator_for(schema).map_err(|e| format!("at \"{}\": {e}", e.instance_path()))?;
+        Ok(Schema(validator))
+    }
+
+    /// The arguments as the tool gets them, or a line for each violation.
+    pub(crate) fn check(&self, arguments: &Map<String, Value>, how: Validation) -> Result<Map<String, Value>, String> {
+        if how == Validation::Off {
+            return Ok(arguments.clone());
+        }
+        let original = Value::Object(arguments.clone());
+        if self.0.is_valid(&original) {
+            return Ok(arguments.clone());
+        }
+        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(&original).collect();
+        if how == Validation::Coerce {
+            let mut coerced = original.clone();
+            errors.iter().for_each(|error| coerce(error, "", &original, &mut coerced));
+            if self.0.is_valid(&coerced)
+                && let Value::Object(coerced) = coerced
+            {
+                return Ok(coerced);
+            }
+        }
+        Err(errors.iter().map(describe).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Converts the string at the place of a type error, if it reads as what the schema asks for.
+fn coerce(error: &ValidationError<'_>, base: &str, original: &Value, coerced: &mut Value) {
+    // Errors inside anyOf/oneOf count their path from the root of the arguments or from the branch, by version; both are tried.
+    let path = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::Type { kind } => {
+            let wanted = |kinds: &[JsonType]| match kind {
+                TypeKind::Single(one) => kinds.contains(one),
+                TypeKind::Multiple(set) => kinds.iter().any(|kind| set.contains(*kind)),
+            };
+            for pointer in [path.to_owned(), format!("{base}{path}")] {
+                let Some(Value::String(text)) = original.pointer(&pointer) else {
+                    continue;
+                };
+                let better = if wanted(&[JsonType::Number, JsonType::Integer]) { number(text) } else { None };
+                let better = better.or_else(|| match text.as_str() {
+                    "true" if wanted(&[JsonType::Boolean]) => Some(Value::Bool(true)),
+                    "false" if wanted(&[JsonType::Boolean]) => Some(Value::Bool(false)),
+                    _ => None,
+                });
+                if let (Some(better), Some(place)) = (better, coerced.pointer_mut(&pointer)) {
+                    *place = better;
+                    return;
+                }
+            }
+        }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            context.iter().flatten().for_each(|inner| coerce(inner, path, original, coerced));
+        }
+        _ => {}
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    let number: serde_json::Number = serde_json::from_str(text.trim()).ok()?;
+    Some(Value::Number(number))
+}
+
+/// One violation: where and what.
+fn describe(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            format!("{path}/{}: is required", property.as_str().unwrap_or_default())
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let lines: Vec<String> = unexpected.iter().map(|name| format!("{path}/{name}: is not a parameter")).collect();
+            lines.join("\n")
+        }
+        _ if path.is_empty() => format!("(the arguments): {error}"),
+        _ => format!("{path}: {error}"),
+    }
+}

@@ -1,0 +1,213 @@
+//! Bytes to frames: server-sent events, split as the WHATWG standard says
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>), with two liberties that
+//! recorded traffic needs: `id` and `retry` are ignored, and a last frame without its blank line is given at the end.
+//!
+//! A frame that lies within one chunk is handed out without a copy.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+use crate::error::{Error, ErrorKind};
+
+/// The most bytes one frame may have.
+const MAX_FRAME_BYTES: usize = 16 << 20;
+
+/// The most bytes of stray lines that are kept.
+const MAX_STRAY_BYTES: usize = 64 << 10;
+
+/// One frame: its `event` field (empty when there is none) and its data lines, joined with `\n`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame<'a> {
+    /// Its `event` field; empty when there is none.
+    pub event: Cow<'a, str>,
+    /// Its data lines, joined with `\n`.
+    pub data: Cow<'a, str>,
+    /// Whether bytes of the data were not UTF-8: U+FFFD stands for them.
+    pub invalid_utf8: bool,
+}
+
+/// Splits a stream that comes in chunks.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    /// The bytes of a frame that is not complete yet.
+    rest: Vec<u8>,
+    /// Where its last line, which has no end yet, begins: the search for the end goes on where `rest` ended.
+    open_line: usize,
+    /// Whether the stream's first bytes, perhaps a byte-order mark, are behind us.
+    begun: bool,
+    /// Whether the last byte was a CR whose LF may follow.
+    after_cr: bool,
+    /// The lines that are no field of a frame: servers break off with a page or with an error in bare JSON.
+    stray: Vec<u8>,
+}
+
+impl Splitter {
+    /// Takes a chunk in and hands each frame that it completes to `give`, which says whether to go on.
+    ///
+    /// # Errors
+    /// `limit` when a frame grows too large; whatever `give` fails with.
+    pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
+        if self.rest.is_empty() && self.begun {
+            let end = split(chunk, 0, 0, &mut self.after_cr, &mut self.stray, &mut give)?;
+            self.rest.extend_from_slice(chunk.get(end.used..).unwrap_or_default());
+            return self.keep(&end);
+        }
+        let mut rest = std::mem::take(&mut self.rest);
+        let searched = rest.len();
+        rest.extend_from_slice(chunk);
+        if !self.begun {
+            // The mark may come in pieces: wait until the first three bytes are there or differ from it.
+            let mark = b"\xEF\xBB\xBF";
+            if rest.len() < mark.len() && mark.starts_with(&rest) {
+                self.rest = rest;
+                return Ok(true);
+            }
+            self.begun = true;
+            if rest.starts_with(mark) {
+                rest.drain(..mark.len());
+            }
+            self.open_line = usize::MAX;
+        }
+        let end = split(&rest, self.open_line, searched, &mut self.after_cr, &mut self.stray, &mut give)?;
+        rest.drain(..end.used);
+        self.rest = rest;
+        self.keep(&end)
+    }
+
+    fn keep(&mut self, end: &End) -> Result<bool, Error> {
+        self.open_line = end.open_line - end.used;
+        if self.rest.len() > MAX_FRAME_BYTES {
+            let limit = MAX_FRAME_BYTES >> 20;
+            return Err(Error::new(ErrorKind::Limit, format!("a frame of the model's stream is larger than {limit} MiB")));
+        }
+        Ok(end.more)
+    }
+
+    /// The stream ended cleanly: what is left is a frame too, if it has data.
+    ///
+    /// # Errors
+    /// Whatever `give` fails with.
+    pub fn finish(&mut self, mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.extend_from_slice(b"\n\n");
+        let mut after_cr = false;
+        split(&rest, 0, 0, &mut after_cr, &mut self.stray, &mut give).map(|end| end.more)
+    }
+
+    /// The lines that belonged to no frame, as far as they are kept.
+    pub fn stray(&self) -> &[u8] {
+        &self.stray
+    }
+}
+
+/// How far a split came.
+struct End {
+    /// How many bytes the complete frames took.
+    used: usize,
+    /// Where the last line, which has no end yet, begins.
+    open_line: usize,
+    /// Whether to go on.
+    more: bool,
+}
+
+/// The fields of a frame so far.
+#[derive(Default)]
+struct Fields<'a> {
+    event: &'a [u8],
+    data: Option<Cow<'a, [u8]>>,
+    stray: Vec<&'a [u8]>,
+}
+
+/// Hands out the frames in `bytes`. The line that begins at `open_line` has no end before `searched`.
+fn split(
+    bytes: &[u8],
+    open_line: usize,
+    searched: usize,
+    after_cr: &mut bool,
+    stray: &mut Vec<u8>,
+    give: &mut impl FnMut(Frame<'_>) -> Result<bool, Error>,
+) -> Result<End, Error> {
+    let mut line_start = usize::from(*after_cr && bytes.first() == Some(&b'\n'));
+    let mut used = line_start;
+    if !bytes.is_empty() {
+        *after_cr = false;
+    }
+    let mut fields = Fields::default();
+    loop {
+        let from = if line_start == open_line { searched.max(line_start) } else { line_start };
+        let Some(offset) = bytes.get(from..).and_then(|rest| memchr2(b'\n', b'\r', rest)) else {
+            return Ok(End { used, open_line: line_start, more: true });
+        };
+        let end = from + offset;
+        let line = bytes.get(line_start..end).unwrap_or_default();
+        line_start = end + 1;
+        if bytes.get(end) == Some(&b'\r') {
+            match bytes.get(line_start) {
+                Some(b'\n') => line_start += 1,
+                Some(_) => {}
+                None => *after_cr = true,
+            }
+        }
+        if !line.is_empty() {
+            field(line, &mut fields);
+            continue;
+        }
+        used = line_start;
+        let done = std::mem::take(&mut fields);
+        for line in done.stray {
+            if stray.len() + line.len() < MAX_STRAY_BYTES {
+                stray.extend_from_slice(line);
+                stray.push(b'\n');
+            }
+        }
+        if let Some(data) = done.data {
+            let (event, _) = lossy(Cow::Borrowed(done.event));
+            let (data, invalid_utf8) = lossy(data);
+            let frame = Frame { event, data, invalid_utf8 };
+            if !give(frame)? {
+                return Ok(End { used, open_line: used, more: false });
+            }
+        }
+    }
+}
+
+fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
+    let (name, value) = match line.iter().position(|b| *b == b':') {
+        Some(0) => return,
+        Some(colon) => (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default()),
+        None => (line, &[] as &[u8]),
+    };
+    let value = value.strip_prefix(b" ").unwrap_or(value);
+    match name {
+        b"data" => match &mut fields.data {
+            None => fields.data = Some(Cow::Borrowed(value)),
+            Some(data) => {
+                let data = data.to_mut();
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+        },
+        b"event" => fields.event = value,
+        b"id" | b"retry" => {}
+        _ => fields.stray.push(line),
+    }
+}
+
+/// The text of these bytes, and whether it was not UTF-8.
+fn lossy(bytes: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
+    match bytes {
+        // One check for nearly all; the replacing kind is slower.
+        Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            Err(_) => (String::from_utf8_lossy(bytes), true),
+        },
+        Cow::Owned(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => (Cow::Owned(text), false),
+            Err(error) => (Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()), true),
+        },
+    }
+}

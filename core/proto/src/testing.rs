@@ -1,0 +1,373 @@
+//! Checks whether a stream of events is one that the loop can emit: for tests of custom providers and of user interfaces.
+//!
+//! ```
+//! use agent_loop_proto::testing::check_events;
+//! use serde_json::json;
+//! let events = [json!({ "type": "agent_start", "run_id": "r", "seq": 0, "turn": 0 })];
+//! let error = check_events(&events).unwrap_err();
+//! assert_eq!(error.message(), "events: the stream ends without agent_end");
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::error::SHUT_DOWN;
+
+/// Checks the events of one run, in canonical JSON and in order, against the grammar of the loop's contract: their order, their
+/// numbers, their fields, and that what they say of messages fits together.
+///
+/// # Errors
+/// `invalid_argument`: names the first event that does not fit, by its place, and says why.
+pub fn check_events(events: &[Value]) -> Result<(), Error> {
+    let mut checker = Checker::new();
+    for event in events {
+        checker.event(event)?;
+    }
+    checker.finish()
+}
+
+/// The same check, one event at a time.
+#[derive(Debug, Default)]
+pub struct Checker {
+    at: u64,
+    run_id: Value,
+    turn: u64,
+    place: Place,
+    /// The messages that the run has emitted.
+    messages: Vec<Value>,
+    /// Of this turn.
+    answer: Value,
+    blocks: BTreeMap<u64, Block>,
+    calls: Vec<Call>,
+    /// A message between its start and its end.
+    open: Option<Value>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum Place {
+    #[default]
+    Nowhere,
+    /// Before the first turn or after one.
+    Between,
+    /// In a turn, before its answer.
+    Input,
+    /// In the answer.
+    Answer,
+    /// After it.
+    Batch,
+    /// After `agent_end`.
+    Over,
+}
+
+#[derive(Debug)]
+struct Block {
+    family: &'static str,
+    text: String,
+    whole: Option<Value>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Value,
+    name: Value,
+    started: bool,
+    ended: bool,
+    result: Option<Value>,
+}
+
+/// Each type's own fields.
+const FIELDS: &[(&str, &[&str])] = &[
+    ("agent_start", &[]),
+    ("turn_start", &[]),
+    ("message_start", &["message"]),
+    ("text_start", &["content_index"]),
+    ("text_delta", &["content_index", "delta"]),
+    ("text_end", &["content_index", "block"]),
+    ("thinking_start", &["content_index"]),
+    ("thinking_delta", &["content_index", "delta"]),
+    ("thinking_end", &["content_index", "block"]),
+    ("tool_call_start", &["content_index", "id", "name"]),
+    ("tool_call_delta", &["content_index", "delta"]),
+    ("tool_call_end", &["content_index", "block"]),
+    ("message_end", &["message"]),
+    ("tool_execution_start", &["tool_call_id", "tool_name", "arguments"]),
+    ("tool_execution_update", &["tool_call_id", "tool_name", "arguments", "partial_result"]),
+    ("tool_execution_end", &["tool_call_id", "tool_name", "result", "is_error", "duration_ms"]),
+    ("turn_end", &["message", "tool_results"]),
+    ("agent_end", &["messages", "outcome", "turns", "usage"]),
+    ("retry", &["attempt", "delay_ms", "error"]),
+    ("diagnostic", &["code", "message", "data"]),
+    ("raw", &["data"]),
+];
+
+impl Checker {
+    /// Nothing was seen yet.
+    pub fn new() -> Checker {
+        Checker::default()
+    }
+
+    /// Takes the next event in.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says why it cannot stand here.
+    pub fn event(&mut self, event: &Value) -> Result<(), Error> {
+        let checked = self.check(event);
+        let (at, kind) = (self.at, event["type"].as_str().unwrap_or("no type"));
+        self.at += 1;
+        checked.map_err(|why| Error::invalid_argument(format!("events[{at}] ({kind}): {why}")))
+    }
+
+    /// The stream is over.
+    ///
+    /// # Errors
+    /// `invalid_argument` when `agent_end` is missing.
+    pub fn finish(self) -> Result<(), Error> {
+        if self.place == Place::Over {
+            return Ok(());
+        }
+        Err(Error::invalid_argument("events: the stream ends without agent_end"))
+    }
+
+    fn check(&mut self, event: &Value) -> Result<(), String> {
+        let kind = event["type"].as_str().unwrap_or_default();
+        let (_, fields) = FIELDS.iter().find(|(known, _)| *known == kind).ok_or_else(|| format!("unknown type {kind:?}"))?;
+        if let Some(field) = ["run_id", "seq", "turn"].iter().chain(*fields).find(|field| event.get(**field).is_none()) {
+            return Err(format!("{field} is missing"));
+        }
+        is(&event["seq"], &json!(self.at), "seq")?;
+        match (self.place, kind) {
+            (Place::Over, _) => return Err("nothing follows agent_end".to_owned()),
+            (Place::Nowhere, "agent_start") => self.run_id = event["run_id"].clone(),
+            (Place::Nowhere, _) => return Err("the first event is agent_start".to_owned()),
+            (_, "agent_start") => return Err("there is one agent_start".to_owned()),
+            (Place::Between, "turn_start") => self.turn += 1,
+            _ => {}
+        }
+        is(&event["run_id"], &self.run_id, "run_id")?;
+        is(&event["turn"], &json!(self.turn), "turn")?;
+        match kind {
+            "agent_start" => self.place = Place::Between,
+            "diagnostic" => {}
+            "turn_start" => self.begin_turn()?,
+            "retry" => self.within(&[Place::Input], "a retry comes before the answer")?,
+            "raw" => self.within(&[Place::Answer], "a raw frame stands within the assistant's message")?,
+            "message_start" => self.start_message(&event["message"])?,
+            "message_end" => self.end_message(&event["message"])?,
+            "turn_end" => self.end_turn(event)?,
+            "agent_end" => self.end_run(event)?,
+            _ if kind.starts_with("tool_execution_") => self.execution(kind, event)?,
+            _ => self.update(kind, event)?,
+        }
+        Ok(())
+    }
+
+    fn within(&self, places: &[Place], otherwise: &str) -> Result<(), String> {
+        if !places.contains(&self.place) {
+            return Err(otherwise.to_owned());
+        }
+        match &self.open {
+            Some(message) if message["role"] != "assistant" => Err("a message is not ended yet".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin_turn(&mut self) -> Result<(), String> {
+        self.within(&[Place::Between], "the turn before is not ended")?;
+        self.place = Place::Input;
+        self.answer = Value::Null;
+        self.blocks.clear();
+        self.calls.clear();
+        Ok(())
+    }
+
+    fn start_message(&mut self, message: &Value) -> Result<(), String> {
+        self.within(&[Place::Input, Place::Batch], "a message stands in a turn, and not in another")?;
+        match (self.place, message["role"].as_str().unwrap_or_default()) {
+            (Place::Input, "assistant") => {
+                is(&message["content"], &json!([]), "message: content")?;
+                is(&message["stop_reason"], &Value::Null, "message: stop_reason")?;
+                self.place = Place::Answer;
+            }
+            (Place::Input, _) => {}
+            (_, "tool_result") => self.begin_result(message)?,
+            (_, role) => return Err(format!("a message of role {role:?} cannot stand among tool results")),
+        }
+        self.open = Some(message.clone());
+        Ok(())
+    }
+
+    /// A result follows its call's end, in the order of the calls; in a batch that goes on, one call after the other.
+    fn begin_result(&self, message: &Value) -> Result<(), String> {
+        let next = self.calls.iter().find(|call| call.result.is_none()).ok_or("there are more results than calls")?;
+        is(&message["tool_call_id"], &next.id, "message: tool_call_id")?;
+        is(&message["tool_name"], &next.name, "message: tool_name")?;
+        if !next.ended {
+            return Err("the result's call has not ended".to_owned());
+        }
+        let unfinished = self.calls.iter().any(|call| !call.ended);
+        let waiting = self.calls.iter().filter(|call| call.started && call.result.is_none()).count();
+        if unfinished && waiting > 1 {
+            return Err("results of calls that run side by side come when all have ended".to_owned());
+        }
+        Ok(())
+    }
+
+    fn end_message(&mut self, message: &Value) -> Result<(), String> {
+        let open = self.open.take().ok_or("no message was started")?;
+        if self.place == Place::Answer {
+            is(&message["role"], &json!("assistant"), "message: role")?;
+            is(&message["timestamp"], open.get("timestamp").unwrap_or(&Value::Null), "message: timestamp")?;
+            self.end_answer(message)?;
+        } else {
+            is(message, &open, "message")?;
+            if self.place == Place::Batch
+                && let Some(call) = self.calls.iter_mut().find(|call| call.result.is_none())
+            {
+                call.result = Some(message.clone());
+            }
+        }
+        self.messages.push(message.clone());
+        Ok(())
+    }
+
+    fn end_answer(&mut self, message: &Value) -> Result<(), String> {
+        let stop_reason = message["stop_reason"].as_str().ok_or("message: stop_reason is missing")?;
+        let failed = matches!(stop_reason, "error" | "aborted");
+        if failed != message.get("error").is_some() {
+            return Err("message: there is an error exactly when stop_reason is error or aborted".to_owned());
+        }
+        let content = message["content"].as_array().ok_or("message: content is not an array")?;
+        let is_call = |block: &&Value| block["type"] == "tool_call";
+        if (failed || stop_reason == "refusal") && content.iter().any(|block| is_call(&block)) {
+            return Err(format!("message: a message that ends in {stop_reason} has no tool calls"));
+        }
+        if !failed {
+            if let Some((index, _)) = self.blocks.iter().find(|(_, block)| block.whole.is_none()) {
+                return Err(format!("block {index} was not ended"));
+            }
+            // Opaque blocks have no events, and calls of a refusal are taken out.
+            let shown: Vec<&Value> = self.blocks.values().filter_map(|block| block.whole.as_ref()).collect();
+            let shown: Vec<&Value> = shown.into_iter().filter(|block| stop_reason != "refusal" || !is_call(block)).collect();
+            let whole: Vec<&Value> = content.iter().filter(|block| block["type"] != "opaque").collect();
+            if shown != whole {
+                return Err("message: its content is not what its blocks' ends have shown".to_owned());
+            }
+        }
+        let call = |block: &Value| Call {
+            id: block["id"].clone(),
+            name: block["name"].clone(),
+            started: false,
+            ended: false,
+            result: None,
+        };
+        self.calls = content.iter().filter(is_call).map(call).collect();
+        if let Some(twice) = self.calls.iter().enumerate().find(|(i, call)| self.calls.iter().take(*i).any(|c| c.id == call.id)) {
+            return Err(format!("message: two calls have the id {}", twice.1.id));
+        }
+        self.answer = message.clone();
+        self.place = Place::Batch;
+        Ok(())
+    }
+
+    fn update(&mut self, kind: &str, event: &Value) -> Result<(), String> {
+        self.within(&[Place::Answer], "an update stands within the assistant's message")?;
+        let (family, step) = kind.rsplit_once('_').unwrap_or_default();
+        let index = event["content_index"].as_u64().ok_or("content_index is not a number")?;
+        let family = ["text", "thinking", "tool_call"].into_iter().find(|known| *known == family).unwrap_or_default();
+        if step == "start" {
+            let last = self.blocks.last_key_value().map(|(last, _)| *last);
+            if last.is_some_and(|last| index <= last) {
+                return Err(format!("block {index} does not come after block {}", last.unwrap_or_default()));
+            }
+            self.blocks.insert(index, Block { family, text: String::new(), whole: None });
+            return Ok(());
+        }
+        let block = self.blocks.get_mut(&index).ok_or_else(|| format!("block {index} was not started"))?;
+        if block.whole.is_some() || block.family != family {
+            return Err(format!("block {index} has ended, or is a {}", block.family));
+        }
+        if step == "delta" {
+            block.text.push_str(event["delta"].as_str().ok_or("delta is not a text")?);
+            return Ok(());
+        }
+        let whole = &event["block"];
+        is(&whole["type"], &json!(family), "block: type")?;
+        if family != "tool_call" {
+            is(&whole[family], &json!(block.text), &format!("block: {family}"))?;
+        }
+        block.whole = Some(whole.clone());
+        Ok(())
+    }
+
+    fn execution(&mut self, kind: &str, event: &Value) -> Result<(), String> {
+        self.within(&[Place::Batch], "tools run after the assistant's message")?;
+        if self.open.is_some() {
+            return Err("a message is not ended yet".to_owned());
+        }
+        let id = &event["tool_call_id"];
+        let one_by_one = self.calls.iter().any(|call| call.result.is_some());
+        let waiting = self.calls.iter().any(|call| call.started && call.result.is_none());
+        let call = self.calls.iter_mut().find(|call| call.id == *id).ok_or_else(|| format!("there is no call {id}"))?;
+        is(&event["tool_name"], &call.name, "tool_name")?;
+        match kind {
+            "tool_execution_start" if call.started => return Err(format!("the call {id} has started before")),
+            "tool_execution_start" if one_by_one && waiting => {
+                return Err("in a batch that runs one by one, the call before has no result yet".to_owned());
+            }
+            "tool_execution_start" => call.started = true,
+            _ if !call.started || call.ended => return Err(format!("the call {id} is not under way")),
+            "tool_execution_end" => call.ended = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_turn(&mut self, event: &Value) -> Result<(), String> {
+        self.within(&[Place::Batch], "a turn ends after the assistant's message")?;
+        if let Some(call) = self.calls.iter().find(|call| call.result.is_none()) {
+            return Err(format!("the call {} has no result", call.id));
+        }
+        is(&event["message"], &self.answer, "message")?;
+        let results: Vec<&Value> = self.calls.iter().filter_map(|call| call.result.as_ref()).collect();
+        is(&event["tool_results"], &json!(results), "tool_results")?;
+        self.place = Place::Between;
+        Ok(())
+    }
+
+    fn end_run(&mut self, event: &Value) -> Result<(), String> {
+        // A runtime that is shut down ends its runs wherever they are.
+        let said = event.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
+        let shut_down = event["outcome"] == "aborted" && said.is_some_and(|said| said == SHUT_DOWN);
+        if !shut_down || self.place == Place::Between {
+            self.within(&[Place::Between], "a run ends after a turn")?;
+        }
+        if self.turn == 0 && !shut_down {
+            return Err("a run has at least one turn".to_owned());
+        }
+        let failed = matches!(event["outcome"].as_str(), Some("error" | "aborted"));
+        if failed != event.get("error").is_some() {
+            return Err("there is an error exactly when the outcome is error or aborted".to_owned());
+        }
+        is(&event["turns"], &json!(self.turn), "turns")?;
+        is(&event["messages"], &json!(self.messages), "messages")?;
+        for count in ["input", "output", "cache_read", "cache_write", "reasoning", "total"] {
+            let used = |message: &Value| message.get("usage").and_then(|usage| usage.get(count)).and_then(Value::as_u64);
+            let sum: u64 = self.messages.iter().filter_map(used).sum();
+            if used(event) != Some(sum) {
+                return Err(format!("usage: {count} is {:?}, and its messages' sum is {sum}", used(event)));
+            }
+        }
+        self.place = Place::Over;
+        Ok(())
+    }
+}
+
+/// Whether a value is the one it must be.
+fn is(value: &Value, must: &Value, what: &str) -> Result<(), String> {
+    if value == must { Ok(()) } else { Err(format!("{what} is {value}, and must be {must}")) }
+}
+
+#[cfg(test)]
+mod tests;

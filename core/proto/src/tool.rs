@@ -1,0 +1,165 @@
+//! What a tool is and what it returned, as data: its description, checked and compiled, and its output.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::did_you_mean::{Spelling, canonical_names};
+use crate::error::Error;
+use crate::message::{ContentBlock, joined_text};
+use crate::schema::{Schema, Validation};
+
+/// Whether a tool may run concurrently with others of its batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionMode {
+    /// Concurrently with the others.
+    #[default]
+    Parallel,
+    /// Sequentially, in the order of the calls.
+    Sequential,
+}
+
+/// The description of a tool for the model, checked when it is created.
+#[derive(Debug)]
+pub struct ToolSpec {
+    /// Letters, digits, `_`, `-`; at most 64 characters; unique in an agent.
+    pub name: String,
+    /// For display; the name where none is given.
+    pub label: String,
+    /// For the model.
+    pub description: String,
+    /// A JSON Schema of an object.
+    pub parameters: Value,
+    /// `None`: as the agent says.
+    pub execution_mode: Option<ExecutionMode>,
+    /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
+    pub timeout_ms: u64,
+    schema: Schema,
+}
+
+impl ToolSpec {
+    /// Checks and compiles a tool's description.
+    ///
+    /// # Errors
+    /// `invalid_argument`: a name that no provider takes, or parameters that are not a JSON Schema (says where).
+    pub fn new(name: &str, description: &str, parameters: Value) -> Result<ToolSpec, Error> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(Error::invalid_argument(format!(
+                "tool name {name:?}: use 1 to 64 letters, digits, '_' or '-' (what every provider takes)"
+            )));
+        }
+        let schema = Schema::compile(&parameters)
+            .map_err(|why| Error::invalid_argument(format!("tool {name:?}: parameters is not a JSON Schema: {why}")))?;
+        Ok(ToolSpec {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            description: description.to_owned(),
+            parameters,
+            execution_mode: None,
+            timeout_ms: 0,
+            schema,
+        })
+    }
+
+    /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?,
+    /// timeout_ms?}`.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown, missing or wrong field (names it).
+    pub fn from_json(value: Value) -> Result<ToolSpec, Error> {
+        ToolSpec::from_json_spelled(value, Spelling::Snake, &[])
+    }
+
+    /// As [`ToolSpec::from_json`], with field names as the host's language spells them. `own` are names that the host handles
+    /// itself; they appear in the hint for a name that is not known.
+    ///
+    /// # Errors
+    /// As [`ToolSpec::from_json`].
+    pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
+        const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
+        let wrong = |field: &str, wanted: &str, got: &Value| {
+            Error::invalid_argument(format!("tool: {}: expected {wanted}, got {got}", spelling.spell(field)))
+        };
+        let Value::Object(map) = value else {
+            return Err(Error::invalid_argument(format!("tool: expected an object, got {value}")));
+        };
+        let map = canonical_names("tool field", map, &[FIELDS, own].concat(), spelling)?;
+        let given = |field: &str| map.get(field).filter(|value| !value.is_null());
+        let text = |field: &str| given(field).map(|value| value.as_str().ok_or_else(|| wrong(field, "text", value))).transpose();
+        let name = text("name")?.ok_or_else(|| Error::invalid_argument("tool: name is missing"))?;
+        let parameters = given("parameters").cloned().unwrap_or_else(no_parameters);
+        let mut spec = ToolSpec::new(name, text("description")?.unwrap_or_default(), parameters)?;
+        if let Some(label) = text("label")? {
+            label.clone_into(&mut spec.label);
+        }
+        if let Some(mode) = given("execution_mode") {
+            let read = ExecutionMode::deserialize(mode);
+            spec.execution_mode = Some(read.map_err(|_| wrong("execution_mode", "\"parallel\" or \"sequential\"", mode))?);
+        }
+        if let Some(ms) = given("timeout_ms") {
+            spec.timeout_ms = ms.as_u64().ok_or_else(|| wrong("timeout_ms", "milliseconds (0 for no limit)", ms))?;
+        }
+        Ok(spec)
+    }
+
+    /// The arguments as the tool will get them, or every violation with its JSON pointer.
+    pub fn check(&self, arguments: &Map<String, Value>, how: Validation) -> Result<Map<String, Value>, String> {
+        self.schema.check(arguments, how)
+    }
+}
+
+fn no_parameters() -> Value {
+    serde_json::json!({ "type": "object", "properties": {} })
+}
+
+/// A tool's output as events have it: `{content, details, terminate}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolOutput {
+    /// `text` and `image` blocks for the model.
+    pub content: Vec<ContentBlock>,
+    /// Anything for the application.
+    pub details: Value,
+    /// Whether the run may end here.
+    pub terminate: bool,
+}
+
+impl ToolOutput {
+    /// All text, joined with nothing between the blocks.
+    pub fn text(&self) -> String {
+        joined_text(&self.content)
+    }
+
+    /// The answer of a failed call.
+    pub fn error(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { content: vec![ContentBlock::text(text)], details: Value::Null, terminate: false }
+    }
+
+    /// A tool's value, and whether the tool itself marked it as an error. An object whose `content` is an array of blocks is a
+    /// full result; null is empty; a string is text; anything else is compact JSON text.
+    pub fn from_value(value: Value) -> (ToolOutput, bool) {
+        let plain = |content| (ToolOutput { content, details: Value::Null, terminate: false }, false);
+        match value {
+            Value::Null => plain(Vec::new()),
+            Value::String(text) => plain(vec![ContentBlock::text(text)]),
+            Value::Object(map) => match full_content(&map) {
+                Some(content) => {
+                    let flag = |name| map.get(name).and_then(Value::as_bool).unwrap_or(false);
+                    let details = map.get("details").cloned().unwrap_or(Value::Null);
+                    (ToolOutput { content, details, terminate: flag("terminate") }, flag("is_error"))
+                }
+                None => plain(vec![ContentBlock::text(Value::Object(map).to_string())]),
+            },
+            other => plain(vec![ContentBlock::text(other.to_string())]),
+        }
+    }
+}
+
+fn full_content(map: &Map<String, Value>) -> Option<Vec<ContentBlock>> {
+    let blocks = map.get("content")?.as_array()?;
+    let read = |block: &Value| match ContentBlock::deserialize(block) {
+        Ok(block @ (ContentBlock::Text { .. } | ContentBlock::Image { .. })) => Some(block),
+        _ => None,
+    };
+    blocks.iter().map(read).collect()
+}

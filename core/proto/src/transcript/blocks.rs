@@ -1,0 +1,156 @@
+//! The blocks of a message, each kept, replaced or dropped.
+
+use super::constraints::Constraints;
+use super::ids::{self, Ids};
+use super::log::Log;
+use crate::message::{ContentBlock, ToolCall};
+use crate::quirks::ThinkingReplay;
+
+/// What becomes of a block.
+enum Fate {
+    Kept,
+    Replaced(ContentBlock),
+    Dropped,
+}
+
+/// The blocks of one message.
+pub(super) struct Blocks<'a> {
+    pub(super) fit: &'a Constraints,
+    /// Which message.
+    pub(super) at: usize,
+    pub(super) log: &'a mut Log,
+}
+
+impl Blocks<'_> {
+    fn note(&mut self, code: &'static str, index: usize, text: &str) -> Fate {
+        self.log.note(code, self.at, Some(index), || text.to_owned());
+        Fate::Dropped
+    }
+
+    /// Text and images of a user or a tool; `None` when all of it fits.
+    pub(super) fn of_user_or_tool(mut self, content: &[ContentBlock], report_blanks: bool) -> Option<Vec<ContentBlock>> {
+        let mut in_unread = false;
+        apply(content, |index, block| {
+            let unread = matches!(block, ContentBlock::Image { mime_type, .. } if !self.fit.reads(registered(mime_type)));
+            let begins = unread && !std::mem::replace(&mut in_unread, unread);
+            in_unread = unread;
+            match block {
+                // Tool results are often empty; a placeholder stands for that.
+                ContentBlock::Text { text, .. } if text.trim().is_empty() && !report_blanks => Fate::Dropped,
+                ContentBlock::Text { text, .. } if text.trim().is_empty() => {
+                    self.note("empty_block", index, "the text is empty; it was dropped")
+                }
+                ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
+                ContentBlock::Image { .. } if unread => {
+                    let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
+                    self.note("image_replaced", index, &format!("{why}; a line of text says that one was here"));
+                    if begins { Fate::Replaced(ContentBlock::text(line)) } else { Fate::Dropped }
+                }
+                ContentBlock::Image { data, mime_type } if registered(mime_type) != mime_type => {
+                    Fate::Replaced(ContentBlock::Image { data: data.clone(), mime_type: registered(mime_type).to_owned() })
+                }
+                ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
+                ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => {
+                    self.note("misplaced_block", index, "only text and images can stand in this message; the block was dropped")
+                }
+            }
+        })
+    }
+
+    /// The blocks of a model's message; `own`: the target made it. `None` when all of it fits.
+    pub(super) fn of_assistant(mut self, content: &[ContentBlock], own: bool, ids: &mut Ids) -> Option<Vec<ContentBlock>> {
+        ids.next_message();
+        apply(content, |index, block| match block {
+            _ if is_blank(block) => self.note("empty_block", index, "the text is empty; it was dropped"),
+            ContentBlock::Text { text, signature: Some(_) } if !own && text.trim().is_empty() => Fate::Dropped,
+            ContentBlock::Text { text, signature: Some(_) } if !own => Fate::Replaced(ContentBlock::text(text)),
+            ContentBlock::Text { .. } => Fate::Kept,
+            ContentBlock::Thinking { thinking, signature, redacted } => {
+                self.thought(index, thinking, signature.as_deref(), *redacted, own)
+            }
+            ContentBlock::ToolCall(call) => self.call(index, call, own, ids),
+            ContentBlock::Opaque { protocol, .. } if own && *protocol == self.fit.protocol => Fate::Kept,
+            ContentBlock::Opaque { protocol, .. } => {
+                let text = format!("only the model that made it understands this {protocol} block; it was dropped");
+                self.note("opaque_dropped", index, &text)
+            }
+            ContentBlock::Image { .. } => {
+                self.note("image_dropped", index, "no model takes its own images back; the block was dropped")
+            }
+        })
+    }
+
+    fn thought(&mut self, index: usize, thinking: &str, signature: Option<&str>, redacted: bool, own: bool) -> Fate {
+        let signed = signature.is_some_and(|signature| !signature.is_empty());
+        let blank = thinking.trim().is_empty();
+        match (own, self.fit.thinking) {
+            (true, ThinkingReplay::Dropped) => Fate::Dropped,
+            (true, _) if signed => Fate::Kept,
+            (true, ThinkingReplay::Kept) if !blank && !redacted => Fate::Kept,
+            (true, ThinkingReplay::SignedOrDropped) => {
+                self.note("thinking_dropped", index, "the thinking is incomplete: what proves it is missing; it was dropped")
+            }
+            _ if redacted || blank => self.note(
+                "thinking_dropped",
+                index,
+                "the thinking is hidden or empty, and of no use to this model; it was dropped",
+            ),
+            (own, _) => {
+                let why = if own { "it has no signature" } else { "another model wrote it" };
+                self.note("thinking_to_text", index, &format!("the thinking became text, as {why}"));
+                Fate::Replaced(ContentBlock::text(thinking))
+            }
+        }
+    }
+
+    fn call(&mut self, index: usize, call: &ToolCall, own: bool, ids: &mut Ids) -> Fate {
+        let (id, name) = (ids.give(&call.id, (self.at, index)), ids::name(&call.name));
+        if id != call.id {
+            self.note("call_id", index, &format!("the call id {:?} became {id:?}", call.id));
+        }
+        if name != call.name {
+            self.note("call_name", index, &format!("the tool's name {:?} became {name:?}", call.name));
+        }
+        let signature = call.signature.clone().filter(|_| own);
+        if (&id, &name, &signature) == (&call.id, &call.name, &call.signature) {
+            return Fate::Kept;
+        }
+        Fate::Replaced(ContentBlock::ToolCall(ToolCall { id, name, signature, ..call.clone() }))
+    }
+}
+
+/// Why an image is replaced, and what stands for it: one line for each row of them.
+const NO_IMAGES: (&str, &str) = ("the model reads no images", "(an image was here; this model cannot read images)");
+const UNREAD: (&str, &str) =
+    ("the model reads no images of this kind", "(an image was here, of a kind that this model cannot read)");
+
+/// The registered name of a kind of image that is often called otherwise; servers know only that.
+fn registered(mime_type: &str) -> &str {
+    if mime_type == "image/jpg" { "image/jpeg" } else { mime_type }
+}
+
+/// The blocks after each has met its fate; `None` when all are kept.
+fn apply(content: &[ContentBlock], mut fate: impl FnMut(usize, &ContentBlock) -> Fate) -> Option<Vec<ContentBlock>> {
+    let mut changed: Option<Vec<ContentBlock>> = None;
+    for (index, block) in content.iter().enumerate() {
+        let new = match fate(index, block) {
+            Fate::Kept => match &mut changed {
+                Some(blocks) => {
+                    blocks.push(block.clone());
+                    continue;
+                }
+                None => continue,
+            },
+            Fate::Replaced(new) => Some(new),
+            Fate::Dropped => None,
+        };
+        changed.get_or_insert_with(|| content.iter().take(index).cloned().collect()).extend(new);
+    }
+    // A message that never had any.
+    if content.is_empty() { Some(Vec::new()) } else { changed }
+}
+
+/// Whether a block is an empty text without a signature.
+fn is_blank(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Text { text, signature } if text.trim().is_empty() && signature.as_deref().is_none_or(str::is_empty))
+}

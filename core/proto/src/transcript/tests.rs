@@ -1,0 +1,313 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model_spec::ModelSpec;
+use crate::provider::Served;
+use crate::quirks::CallIds;
+
+fn read(messages: Value) -> Vec<Arc<Message>> {
+    serde_json::from_value(messages).unwrap()
+}
+
+/// A model `p/m` of this wire format.
+fn of(spec: Value) -> Constraints {
+    let spec = ModelSpec::from_json(spec).unwrap();
+    Served::of(&spec, None, &|_| None).unwrap().constraints(&spec)
+}
+
+fn fit(protocol: &str) -> Constraints {
+    let spec = json!({ "provider": "p", "id": "m", "protocol": protocol, "base_url": "http://h" });
+    of(spec)
+}
+
+fn prepared(messages: Value) -> Value {
+    let kept: Vec<Value> = repair(&read(messages), &Constraints::new("p", "own", "m"))
+        .messages
+        .iter()
+        .map(|message| match &**message {
+            Message::ToolResult(result) => {
+                json!([result.tool_call_id, result.model_text(), result.is_error])
+            }
+            other => json!([other.role(), other.text()]),
+        })
+        .collect();
+    Value::Array(kept)
+}
+
+/// The code and place of each repair.
+fn codes(messages: &Value, fit: &Constraints) -> Vec<String> {
+    let place = |r: &Repair| match r.content_index {
+        Some(block) => format!("{} {}.{block}", r.code, r.message_index),
+        None => format!("{} {}", r.code, r.message_index),
+    };
+    check(&read(messages.clone()), fit).iter().map(place).collect()
+}
+
+/// What the blocks of a message by `p/m` in this format become.
+fn blocks(content: Value, protocol: &str, fit: &Constraints) -> Value {
+    let message = json!([{ "role": "assistant", "provider": "p", "protocol": protocol, "model": "m", "content": content }]);
+    let repaired = repair(&read(message), fit);
+    repaired.messages.first().map_or(Value::Null, |message| json!(message)["content"].clone())
+}
+
+fn call(id: &str) -> Value {
+    json!({ "type": "tool_call", "id": id, "name": "t", "arguments": {} })
+}
+
+fn result(id: &str, text: &str) -> Value {
+    json!({ "role": "tool_result", "tool_call_id": id, "content": text })
+}
+
+#[test]
+fn failed_messages_and_application_roles_stay_behind() {
+    let kept = prepared(json!([
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "content": "half", "stop_reason": "aborted" },
+        { "role": "note", "anything": 1 },
+        { "role": "assistant", "content": "none", "stop_reason": "error" },
+        { "role": "user", "content": "again" },
+    ]));
+    assert_eq!(kept, json!([["user", "hi"], ["user", "again"]]));
+}
+
+#[test]
+fn roles_of_other_formats_are_told_with_what_to_write() {
+    let messages = read(json!([
+        { "role": "system", "content": "Be brief." },
+        { "role": "user", "content": "hi" },
+        { "role": "tool", "tool_call_id": "a", "content": "A" },
+        { "role": "note", "content": "the application's own" },
+    ]));
+    let told: Vec<_> = check(&messages, &fit("openai_chat")).into_iter().map(|it| (it.code, it.message_index, it.text)).collect();
+    let left_out = |at, role: &str, advice: &str| {
+        ("foreign_role", at, format!("the role {role:?} is another format's; the message was left out; {advice}"))
+    };
+    let expected = [
+        left_out(0, "system", "use the system prompt for instructions"),
+        left_out(2, "tool", "a tool's result has the role \"tool_result\", with tool_call_id and tool_name"),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn results_stand_behind_their_calls_in_call_order_once() {
+    let kept = prepared(json!([
+        { "role": "assistant", "content": [call("a"), call("b"), call("c")], "stop_reason": "tool_use" },
+        { "role": "user", "content": "meanwhile" },
+        result("b", "B"), result("a", "A"), result("a", "A again"), result("x", "nobody's"),
+        { "role": "assistant", "content": "done" },
+    ]));
+    let expected = json!([
+        ["assistant", ""],
+        ["a", "A", false],
+        ["b", "B", false],
+        ["c", "no result was recorded for this call", true],
+        ["user", "meanwhile"],
+        ["assistant", "done"],
+    ]);
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn empty_blocks_and_messages_are_dropped_and_signed_ones_kept() {
+    let kept = prepared(json!([
+        { "role": "user", "content": [{ "type": "text", "text": " \n" }, { "type": "text", "text": "x" }] },
+        { "role": "user", "content": "" },
+        { "role": "assistant", "provider": "p", "protocol": "own", "model": "m", "content": [
+            { "type": "thinking", "thinking": "", "signature": "s" },
+        ] },
+        { "role": "assistant", "content": [{ "type": "thinking", "thinking": "" }] },
+    ]));
+    assert_eq!(kept, json!([["user", "x"], ["assistant", ""]]));
+}
+
+#[test]
+fn a_result_with_nothing_in_it_says_so() {
+    let kept = prepared(json!([{ "role": "assistant", "content": [call("a")] }, result("a", "")]));
+    assert_eq!(kept, json!([["assistant", ""], ["a", "no output", false]]));
+}
+
+#[test]
+fn a_long_result_goes_as_head_and_tail() {
+    let messages = read(json!([{ "role": "assistant", "content": [call("a")] }, result("a", "éé1234567890éé")]));
+    let within = |most| {
+        let fit = Constraints { max_result_bytes: most, ..Constraints::new("p", "own", "m") };
+        repair(&messages, &fit).messages[1].text()
+    };
+    assert_eq!(within(8), "éé\n[… 10 bytes left out …]\néé");
+    assert_eq!(within(18), "éé1234567890éé");
+}
+
+#[test]
+fn each_repair_is_told_with_its_place() {
+    let messages = json!([
+        { "role": "user", "content": [{ "type": "text", "text": "" }, { "type": "text", "text": "x" }] },
+        { "role": "assistant", "content": [call("a")], "stop_reason": "error" },
+        result("a", "of the failed call"),
+        { "role": "assistant", "content": [call("a"), call("a"), call("b c")] },
+        result("a", "first"), result("a", "second"), result("a", "third"), result("z", ""),
+        { "role": "user", "content": "" },
+        { "role": "note" },
+    ]);
+    let expected = [
+        "empty_block 0.0",
+        "failed_message 1",
+        "stray_result 2",
+        "call_id 3.1",
+        "call_id 3.2",
+        "missing_result 3.2",
+        "stray_result 6",
+        "stray_result 7",
+        "empty_block 8.0",
+        "empty_message 8",
+    ];
+    assert_eq!(codes(&messages, &fit("anthropic")), expected);
+    let repaired = repair(&read(messages), &fit("anthropic")).messages;
+    let again = codes(&json!(repaired), &fit("anthropic"));
+    assert!(again.is_empty(), "what was repaired fits: {again:?}");
+    let texts: Vec<String> = repaired.iter().map(|m| m.text()).collect();
+    assert_eq!(texts, ["x", "", "first", "second", "no result was recorded for this call"], "each call with its own result");
+}
+
+#[test]
+fn what_fits_is_shared_and_not_told() {
+    let messages = read(json!([
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "provider": "p", "protocol": "anthropic", "model": "m", "content": [
+            { "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "thinking", "thinking": "", "signature": "only" },
+            { "type": "text", "text": "yes" }, { "type": "tool_call", "id": "a", "name": "t", "signature": "s" },
+        ] },
+        { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": [] },
+    ]));
+    let repaired = repair(&messages, &fit("anthropic"));
+    assert_eq!(repaired.repairs, []);
+    assert!(repaired.messages.iter().zip(&messages).all(|(a, b)| Arc::ptr_eq(a, b)), "no message was copied");
+}
+
+#[test]
+fn thinking_and_signatures_go_only_to_their_own_model() {
+    let content = json!([
+        { "type": "thinking", "thinking": "hm", "signature": "s" },
+        { "type": "thinking", "thinking": "", "signature": "data", "redacted": true },
+        { "type": "text", "text": "yes", "signature": "s" },
+        { "type": "tool_call", "id": "a", "name": "t", "arguments": {}, "signature": "s" },
+        { "type": "opaque", "protocol": "anthropic", "data": { "type": "server_tool_use" } },
+    ]);
+    assert_eq!(blocks(content.clone(), "anthropic", &fit("anthropic")), content);
+    let elsewhere = json!([
+        { "type": "text", "text": "hm" },
+        { "type": "text", "text": "yes" },
+        { "type": "tool_call", "id": "a", "name": "t", "arguments": {} },
+    ]);
+    for protocol in ["openai_chat", "anthropic"] {
+        let other = Constraints { model: "n".into(), ..fit(protocol) };
+        assert_eq!(blocks(content.clone(), "anthropic", &other), elsewhere, "{protocol}");
+    }
+}
+
+#[test]
+fn unsigned_thinking_of_the_own_model_goes_where_signatures_are_not_demanded() {
+    let thought = json!([{ "type": "thinking", "thinking": "hm" }]);
+    assert_eq!(blocks(thought.clone(), "anthropic", &fit("anthropic")), json!([{ "type": "text", "text": "hm" }]));
+    let lenient = json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true } });
+    let lenient = of(lenient);
+    assert_eq!(blocks(thought.clone(), "anthropic", &lenient), thought);
+    assert_eq!(blocks(thought.clone(), "openai_chat", &fit("openai_chat")), Value::Null, "it has no field to go back in");
+    let field = json!({ "provider": "deepseek", "id": "m" });
+    let field = Constraints { provider: "p".into(), ..of(field) };
+    assert_eq!(blocks(thought.clone(), "openai_chat", &field), thought);
+}
+
+#[test]
+fn images_become_a_line_for_each_row_where_the_model_reads_none() {
+    let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
+    let messages = read(json!([{ "role": "user", "content": [image, image, { "type": "text", "text": "?" }, image] }]));
+    let blind = Constraints { images: false, ..fit("openai_chat") };
+    let repaired = repair(&messages, &blind);
+    assert_eq!(
+        repaired.messages[0].text(),
+        "(an image was here; this model cannot read images)?(an image was here; this model cannot read images)"
+    );
+    assert_eq!(repaired.repairs.len(), 3);
+    assert!(check(&messages, &fit("openai_chat")).is_empty());
+}
+
+#[test]
+fn images_of_a_kind_that_the_server_refuses_become_a_line() {
+    let image = |kind: &str| json!({ "type": "image", "data": "QQ==", "mime_type": kind });
+    let messages =
+        json!([{ "role": "user", "content": [image("image/png"), image("image/gif"), image("image/bmp"), image("image/heic")] }]);
+    let line = json!({ "type": "text", "text": "(an image was here, of a kind that this model cannot read)" });
+    let shown = |protocol: &str| json!(repair(&read(messages.clone()), &fit(protocol)).messages[0])["content"].clone();
+    assert_eq!(shown("anthropic"), json!([image("image/png"), image("image/gif"), line]));
+    assert_eq!(shown("gemini"), json!([image("image/png"), line, image("image/heic")]));
+    assert_eq!(codes(&messages, &fit("gemini")), ["image_replaced 0.1", "image_replaced 0.2"]);
+    assert!(
+        codes(&messages, &Constraints::new("p", "own", "m")).is_empty(),
+        "of a server that is not known, nothing is taken to be so"
+    );
+}
+
+#[test]
+fn an_image_gets_the_registered_name_of_its_kind() {
+    let image = |kind: &str| json!([{ "role": "user", "content": [{ "type": "image", "data": "QQ==", "mime_type": kind }] }]);
+    let repaired = repair(&read(image("image/jpg")), &fit("anthropic"));
+    assert_eq!(json!(repaired.messages)[0]["content"], image("image/jpeg")[0]["content"]);
+    assert_eq!(repaired.repairs, [], "the image is the same");
+}
+
+#[test]
+fn names_that_no_server_takes_are_made_valid_in_call_and_result() {
+    let mut call = call("a");
+    call["name"] = "multi_tool_use.parallel".into();
+    let messages = json!([{ "role": "assistant", "content": [call] }, result("a", "no such tool")]);
+    assert_eq!(codes(&messages, &fit("anthropic")), ["call_name 0.0"]);
+    let repaired = json!(repair(&read(messages), &fit("anthropic")).messages);
+    assert_eq!(repaired[0]["content"][0]["name"], "multi_tool_use_parallel");
+    assert_eq!(repaired[1]["tool_name"], "multi_tool_use_parallel");
+}
+
+#[test]
+fn an_empty_signature_is_none() {
+    let empty = json!([{ "type": "text", "text": "", "signature": "" }]);
+    assert_eq!(blocks(empty, "gemini", &fit("gemini")), Value::Null);
+    let signed = json!([{ "type": "text", "text": "", "signature": "QQ==" }]);
+    assert_eq!(blocks(signed.clone(), "gemini", &fit("gemini")), signed, "one that has something may sign nothing");
+}
+
+#[test]
+fn a_longer_transcript_is_repaired_as_its_beginning_was() {
+    let turn = |i: usize| {
+        let id = format!("call {}", i % 3);
+        [
+            json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "t" }, call(&id)] }),
+            result(&id, &i.to_string()),
+        ]
+    };
+    let messages: Vec<Value> = (0..20).flat_map(turn).collect();
+    for form in [CallIds::Any, CallIds::Anthropic, CallIds::Openai, CallIds::Responses, CallIds::Mistral] {
+        let fit = Constraints { call_ids: form, ..fit("anthropic") };
+        let whole = repair(&read(json!(messages)), &fit).messages;
+        for end in 0..20 {
+            let part = repair(&read(json!(messages[..end * 2])), &fit).messages;
+            assert_eq!(part[..], whole[..part.len()]);
+        }
+    }
+}
+
+#[test]
+fn a_call_at_the_very_end_has_a_result_too() {
+    let kept = prepared(json!([{ "role": "user", "content": "go" }, { "role": "assistant", "content": [call("a")] }]));
+    assert_eq!(kept[2], json!(["a", "no result was recorded for this call", true]));
+}
+
+#[test]
+fn null_content_of_an_imported_history_is_empty_content() {
+    let kept = prepared(json!([
+        { "role": "user", "content": null },
+        { "role": "assistant", "content": null },
+        { "role": "assistant", "content": [call("a")] },
+        { "role": "tool_result", "tool_call_id": "a", "content": null },
+    ]));
+    assert_eq!(kept, json!([["assistant", ""], ["a", "no output", false]]));
+}

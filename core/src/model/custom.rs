@@ -1,0 +1,192 @@
+//! Custom providers: a host's function that answers requests chunk by chunk, now or later, from any thread.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_loop_proto::chunk::{Chunk, ChunkReader};
+use agent_loop_proto::transcript::Constraints;
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
+use crate::error::{Error, ErrorKind, panic_message};
+use crate::provider::ModelSpec;
+
+/// Takes up a model call and answers it through its [`ModelCall`]. It should not block: a host whose function may uses a thread
+/// of its own.
+pub type ProviderFn = Arc<dyn Fn(ModelCall) + Send + Sync>;
+
+/// How many chunks may wait before [`ModelCall::ready`] makes the provider wait.
+const BOUND: usize = 256;
+
+struct Shared {
+    request: ModelRequest,
+    provider: String,
+    cancel: CancellationToken,
+    chunks: Mutex<ChunkReader>,
+    sender: mpsc::UnboundedSender<Chunk>,
+    waiting: AtomicUsize,
+    taken: Notify,
+    engine: Option<Handle>,
+}
+
+/// A request that waits for its answer. Dropping it before [`ModelCall::finish`] fails it.
+pub struct ModelCall {
+    shared: Arc<Shared>,
+    answered: AtomicBool,
+}
+
+impl ModelCall {
+    /// What is asked.
+    pub fn request(&self) -> &ModelRequest {
+        &self.shared.request
+    }
+
+    /// Cancelled when the answer is no longer wanted.
+    pub fn cancel_token(&self) -> &CancellationToken {
+        &self.shared.cancel
+    }
+
+    /// Whether the answer is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        self.shared.cancel.is_cancelled()
+    }
+
+    /// Gives a chunk of the answer: text, `{"text"}`, `{"thinking"}`, `{"tool_call": {id, name, arguments}}`, or `{"type", …}` as
+    /// message updates have it; `{"end": {stop_reason, usage}}`, after which nothing may follow; `{"error": {kind, message}}`,
+    /// `{"usage": {input, output, …}}`.
+    /// Does not wait: a fast provider calls [`ModelCall::ready`] after each.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says what is wrong with the chunk. The answer goes on.
+    pub fn push(&self, chunk: &Value) -> Result<(), Error> {
+        let mut chunks = self.shared.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunk = chunks.read(chunk).map_err(|why| Error::invalid_argument(format!("chunk: {why}")))?;
+        self.shared.waiting.fetch_add(1, Ordering::AcqRel);
+        // Sent under the lock: chunks of one answer keep their order.
+        let _ = self.shared.sender.send(chunk);
+        Ok(())
+    }
+
+    /// Waits until the run has taken up most of what was given. False when the answer is no longer wanted.
+    pub async fn ready(&self) -> bool {
+        let shared = &self.shared;
+        loop {
+            let taken = shared.taken.notified();
+            let mut taken = std::pin::pin!(taken);
+            taken.as_mut().enable();
+            if shared.cancel.is_cancelled() || shared.waiting.load(Ordering::Acquire) < BOUND {
+                return !shared.cancel.is_cancelled();
+            }
+            tokio::select! {
+                () = taken => {}
+                () = shared.cancel.cancelled() => return false,
+            }
+        }
+    }
+
+    /// The same for a thread that may block: not one that runs async code.
+    pub fn ready_blocking(&self) -> bool {
+        match &self.shared.engine {
+            Some(engine) => engine.block_on(self.ready()),
+            None => false,
+        }
+    }
+
+    /// The answer is complete, if it was not ended before; chunks after it are ignored. Its `stop_reason` is `tool_use` where there
+    /// are calls, else `stop`.
+    pub fn finish(&self) {
+        self.answered.store(true, Ordering::Release);
+        let end = self.shared.chunks.lock().unwrap_or_else(PoisonError::into_inner).natural_end();
+        // The receiver is gone after an end.
+        let _ = self.shared.sender.send(Chunk::End(end));
+    }
+
+    /// The answer failed. `provider` is the error's kind where nothing says better.
+    pub fn fail(&self, error: Error) {
+        self.answered.store(true, Ordering::Release);
+        self.give_up(error);
+    }
+
+    fn give_up(&self, error: Error) {
+        let error = if error.provider().is_none() { error.with_provider(&self.shared.provider) } else { error };
+        let _ = self.shared.sender.send(Chunk::Fail(error));
+    }
+}
+
+impl Drop for ModelCall {
+    fn drop(&mut self) {
+        if !self.answered.load(Ordering::Acquire) {
+            let text = format!("the provider {} dropped the request without ending its answer", self.shared.provider);
+            self.give_up(Error::new(ErrorKind::Provider, text));
+        }
+    }
+}
+
+impl std::fmt::Debug for ModelCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModelCall").field("request", &self.shared.request).finish_non_exhaustive()
+    }
+}
+
+/// The model behind a function.
+pub(crate) struct CustomModel {
+    pub(crate) spec: ModelSpec,
+    pub(crate) function: ProviderFn,
+}
+
+impl CustomModel {
+    async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
+        let (sender, mut chunks) = mpsc::unbounded_channel();
+        let cancel = CancellationToken::new();
+        // However this ends, the provider's request is cancelled.
+        let _cancel: DropGuard = cancel.clone().drop_guard();
+        let shared = Arc::new(Shared {
+            request: request.clone(),
+            provider: self.spec.provider.clone(),
+            cancel,
+            chunks: Mutex::new(ChunkReader::new(&self.spec.provider)),
+            sender,
+            waiting: AtomicUsize::new(0),
+            taken: Notify::new(),
+            engine: Handle::try_current().ok(),
+        });
+        let call = ModelCall { shared: Arc::clone(&shared), answered: AtomicBool::new(false) };
+        let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.function)(call)));
+        if let Err(payload) = started {
+            let text = format!("the provider {} panicked: {}", self.spec.provider, panic_message(&*payload));
+            return Err(Error::new(ErrorKind::Provider, text).with_provider(&self.spec.provider));
+        }
+        while let Some(chunk) = chunks.recv().await {
+            shared.waiting.fetch_sub(1, Ordering::AcqRel);
+            shared.taken.notify_waiters();
+            match chunk {
+                Chunk::Deltas(deltas) => deltas.into_iter().for_each(|delta| sink.push(delta)),
+                Chunk::End(deltas) => {
+                    deltas.into_iter().for_each(|delta| sink.push(delta));
+                    return Ok(());
+                }
+                Chunk::Fail(error) => return Err(error),
+            }
+            sink.ready().await;
+        }
+        Ok(())
+    }
+}
+
+impl Model for CustomModel {
+    fn info(&self) -> ModelInfo<'_> {
+        let protocol = self.spec.protocol.as_deref().unwrap_or(&self.spec.provider);
+        ModelInfo { provider: &self.spec.provider, protocol, id: &self.spec.id, prices: self.spec.cost }
+    }
+
+    fn constraints(&self) -> Constraints {
+        Constraints::of_spec(&self.spec, self.info().protocol)
+    }
+
+    fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.run(request, sink))
+    }
+}

@@ -1,0 +1,26 @@
+//! From the description of a model to the model: scripted, or behind HTTP.
+
+use std::sync::Arc;
+
+use super::Model;
+use super::http::{Connections, HttpModel};
+use super::scripted::ScriptedModel;
+use crate::error::Error;
+use crate::provider::{self, ModelSpec};
+
+/// The model that a spec describes. `base_url` is the agent's, which wins over the spec's.
+///
+/// # Errors
+/// `invalid_argument`: an unknown provider without an address, an unknown protocol, an unusable address or script.
+pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Arc<Connections>) -> Result<Arc<dyn Model>, Error> {
+    if spec.provider == "scripted" {
+        return Ok(Arc::new(ScriptedModel::new(spec)?));
+    }
+    if spec.script.is_some() {
+        let name = spec.name();
+        return Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")));
+    }
+    let (spec, served) = provider::served(spec, base_url)?;
+    let url = provider::address(&spec, &served)?;
+    Ok(Arc::new(HttpModel { spec, served, url, connections: Arc::clone(connections) }))
+}
