@@ -15,7 +15,7 @@ export PROFILE
 WITH = -p agent-loop -p agent-loop-unify
 
 # All tests but the stories, which are a suite of their own.
-NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations
+NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations --test layers
 
 FACES = rust c zig python node
 ifdef FACE
@@ -78,7 +78,7 @@ install:
 
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop --doc" \
+	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto --doc" \
 	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
