@@ -112,8 +112,8 @@ impl ChunkReader {
         Ok(deltas)
     }
 
-    /// Reads a chunk of the message. As text, `"Hello"`. Short: `{"text": "Hello"}`, `{"thinking": "Hm"}` or `{"tool_call": {"id",
-    /// "name", "arguments"}}` (arguments as an object or as text). In chunks, as events have it: `{"type": "text_start" |
+    /// Reads a chunk of the message. As text, `"Hello"`. Short: `{"text": "Hello"}`, `{"thinking": "Hm"}` or `{"tool_call":
+    /// {"id", "name", "arguments"}}` (arguments as an object or as text). In chunks, as events have it: `{"type": "text_start" |
     /// "text_delta" | "text_end" | "thinking_…" | "tool_call_…", "content_index"?, …}` with `delta`, `id` and `name` where the
     /// event has them; a `…_end` may have a `signature`. Blocks start by themselves when left out.
     ///

@@ -132,7 +132,8 @@ enum Kind {
     Opaque,
 }
 
-/// The most that one message may hold (text, signatures, opaque blocks), in bytes: a model that never stops must not eat the memory.
+/// The most that one message may hold (text, signatures, opaque blocks), in bytes: a model that never stops must not eat the
+/// memory.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 impl MessageBuilder {

@@ -1,10 +1,10 @@
-//! What [agent-loop](https://docs.rs/agent-loop) decides and translates, without IO, clock or threads: programs use it through the
-//! crate `agent-loop`.
+//! What [agent-loop](https://docs.rs/agent-loop) decides and translates, without IO, clock or threads: programs use it through
+//! the crate `agent-loop`.
 //!
 //! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`limits`].
 //! - Models and who serves them: [`model_spec`], [`quirks`], [`hosting`], [`provider`], [`provider_error`].
-//! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in turn),
-//!   [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
+//! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
+//!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
 //! - Decisions: [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`], [`queues`].
 //! - For tests: [`testing`].
 

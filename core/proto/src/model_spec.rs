@@ -9,10 +9,11 @@ use crate::quirks;
 use crate::surrogate::read_json;
 use crate::usage::Prices;
 
-/// A model by name, with its limits, prices and quirks. As text `provider/id`, split at the first slash; as JSON `{provider, id, label,
-/// base_model, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
+/// A model by name, with its limits, prices and quirks. As text `provider/id`, split at the first slash; as JSON `{provider, id,
+/// label, base_model, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
 /// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is
-/// taken from the catalogue ([`models`](crate::provider::models)), if the model stands there, or if `base_model` says which it is.
+/// taken from the catalogue ([`models`](crate::provider::models)), if the model stands there, or if `base_model` says which it
+/// is.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
     /// Who serves it.
@@ -38,7 +39,8 @@ pub struct ModelSpec {
     /// Vertex AI's project, where the environment's (`GOOGLE_CLOUD_PROJECT`) is not meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Vertex AI's location, for example `europe-west1` or `global`, where the environment's (`GOOGLE_CLOUD_LOCATION`) is not meant.
+    /// Vertex AI's location, for example `europe-west1` or `global`, where the environment's (`GOOGLE_CLOUD_LOCATION`) is not
+    /// meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// Azure's `api-version`, where the environment's (`AZURE_OPENAI_API_VERSION`) or the address's own is not meant.

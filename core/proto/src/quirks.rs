@@ -38,8 +38,8 @@ pub struct Quirks {
     pub(crate) call_ids: CallIds,
     /// Chat: whether the content of a message that only has calls may be null, not an empty text.
     pub(crate) null_content: bool,
-    /// Chat: whether messages may stand in any order. If not, a user's does not stand right behind tool results, and the model's only
-    /// behind a user's or a result, and never at the end.
+    /// Chat: whether messages may stand in any order. If not, a user's does not stand right behind tool results, and the model's
+    /// only behind a user's or a result, and never at the end.
     pub(crate) any_order: bool,
     /// Chat: whether a tool result names its tool.
     pub(crate) result_names: bool,

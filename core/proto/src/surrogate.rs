@@ -1,5 +1,5 @@
-//! Unpaired surrogates in JSON. An escape such as `\ud83d` is one half of a surrogate pair; JavaScript hosts, and servers that cut
-//! text into chunks, write it without the other half, and strict JSON readers refuse it. Here U+FFFD takes its place.
+//! Unpaired surrogates in JSON. An escape such as `\ud83d` is one half of a surrogate pair; JavaScript hosts, and servers that
+//! cut text into chunks, write it without the other half, and strict JSON readers refuse it. Here U+FFFD takes its place.
 
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! Transcript repair: makes any transcript fit any model, at the level of canonical messages. It runs before every request; it is
 //! public for transcripts from elsewhere, and to check one before it is used.
 //!
-//! Messages that failed are left out, with the results of their calls. Each call has one result, right behind the message that made
-//! it and in the order of the calls; a missing one is replaced by an error result, and results without a call are left out. Thinking
-//! goes only to the model that wrote it (else it becomes text, or is dropped when hidden or empty), and so do signatures and opaque
-//! blocks. Ids of calls are made valid for the model, the same way in calls and results, and depending only on what stands before
-//! them, so that what a provider has cached stays valid; names of tools that no server takes are made valid, too. Images become a line
-//! of text for a model that reads none, or none of their kind. Empty blocks and messages are dropped.
+//! Messages that failed are left out, with the results of their calls. Each call has one result, right behind the message that
+//! made it and in the order of the calls; a missing one is replaced by an error result, and results without a call are left out.
+//! Thinking goes only to the model that wrote it (else it becomes text, or is dropped when hidden or empty), and so do signatures
+//! and opaque blocks. Ids of calls are made valid for the model, the same way in calls and results, and depending only on what
+//! stands before them, so that what a provider has cached stays valid; names of tools that no server takes are made valid, too.
+//! Images become a line of text for a model that reads none, or none of their kind. Empty blocks and messages are dropped.
 //!
 //! Not done here, as it needs the wire format: merging neighbours of one role, and images in results where only text is taken.
 //!

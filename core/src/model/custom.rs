@@ -95,8 +95,8 @@ impl ModelCall {
         }
     }
 
-    /// The answer is complete, if it was not ended before; chunks after it are ignored. Its `stop_reason` is `tool_use` where there
-    /// are calls, else `stop`.
+    /// The answer is complete, if it was not ended before; chunks after it are ignored. Its `stop_reason` is `tool_use` where
+    /// there are calls, else `stop`.
     pub fn finish(&self) {
         self.answered.store(true, Ordering::Release);
         let end = self.shared.chunks.lock().unwrap_or_else(PoisonError::into_inner).natural_end();

@@ -1,8 +1,8 @@
 //! Options that do not reach a model, because it or its wire format does not take them, or not as they were given.
 //!
 //! They are found by writing the request with and without them and comparing, so that the report cannot differ from what an
-//! encoder does; the output limit is read from the encoded request. Only options that the caller set are compared, and only those that
-//! must take effect: not `session_id` and `thinking_budgets`, which are for those servers that can use them.
+//! encoder does; the output limit is read from the encoded request. Only options that the caller set are compared, and only those
+//! that must take effect: not `session_id` and `thinking_budgets`, which are for those servers that can use them.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,8 @@ use crate::request::{CacheRetention, IgnoredOption, ModelOptions, Request, Think
 /// The options of a request that make no difference to what is sent, or are sent otherwise than they were given.
 pub fn ignored(protocol: &dyn Protocol, request: &Request, target: Target<'_>) -> Vec<IgnoredOption> {
     let bare = bare(request);
-    // Whether it thinks now may hang on how the turn began, and on that what goes beside thinking; the level was asked for all turns.
+    // Whether it thinks now may hang on how the turn began, and on that what goes beside thinking; the level was asked for all
+    // turns.
     let asked = Request { messages: since_the_user_spoke(request), ..bare.clone() };
     let same = |a: &Request, b: &Request| protocol.encode(a, target) == protocol.encode(b, target);
     let mut found = Vec::new();

@@ -1,10 +1,9 @@
 //! The few fields of a frame that comes thousands of times, read in one pass over its bytes.
 //!
-//! Most frames of a stream are alike: an object with two or three fields that count, among many that do not. A general reader pays
-//! for each of those; here they are passed over. What is passed over is checked, too, so that nothing is taken for JSON that is not;
-//! only a number too large for a reader, or a field that comes twice, is no fault here.
-//! Whatever is not as expected (another kind of value, an escape in a name, deep nesting) is `None`: then the general reader
-//! decides, and says what is wrong.
+//! Most frames of a stream are alike: an object with two or three fields that count, among many that do not. A general reader
+//! pays for each of those; here they are passed over. What is passed over is checked, too, so that nothing is taken for JSON that
+//! is not; only a number too large for a reader, or a field that comes twice, is no fault here. Whatever is not as expected
+//! (another kind of value, an escape in a name, deep nesting) is `None`: then the general reader decides, and says what is wrong.
 
 use std::borrow::Cow;
 

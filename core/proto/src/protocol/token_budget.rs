@@ -14,8 +14,8 @@ pub(super) struct TokenBudget {
 }
 
 impl TokenBudget {
-    /// For a budget and a limit as they were asked for: the limit is raised to hold both, but not above `most`, what the model can
-    /// write; then the budget gives way.
+    /// For a budget and a limit as they were asked for: the limit is raised to hold both, but not above `most`, what the model
+    /// can write; then the budget gives way.
     pub(super) fn of(budget: u64, limit: u64, most: Option<u64>) -> TokenBudget {
         if budget == 0 {
             return TokenBudget { budget, limit };

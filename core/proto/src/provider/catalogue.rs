@@ -1,6 +1,6 @@
-//! Models that are known: their limits, what they read, whether they think, and what they cost. `catalogue.jsonl` is the data, with
-//! its date and source in the first line; a user's [`ModelSpec`] wins over it. Not needed for anything: a model that is not there
-//! works, with an unknown price. Left out without the feature `catalogue`.
+//! Models that are known: their limits, what they read, whether they think, and what they cost. `catalogue.jsonl` is the data,
+//! with its date and source in the first line; a user's [`ModelSpec`] wins over it. Not needed for anything: a model that is not
+//! there works, with an unknown price. Left out without the feature `catalogue`.
 
 use std::iter;
 

@@ -83,9 +83,9 @@ fn openai_efforts(model: &str) -> Efforts {
 }
 
 /// The models of Anthropic since 4.6 choose the amount of thinking themselves and need no word for thinking between calls; since
-/// Opus 4.7 and with 5 they take no temperature. Opus 5 and Sonnet 5 think unless a request turns it off, and later ones refuse such a
-/// request (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Since Opus 5.5 and Fable 5.1 no tool can be forced,
-/// whatever is said of thinking: <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>. Ids are
+/// Opus 4.7 and with 5 they take no temperature. Opus 5 and Sonnet 5 think unless a request turns it off, and later ones refuse
+/// such a request (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Since Opus 5.5 and Fable 5.1 no tool can
+/// be forced, whatever is said of thinking: <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>. Ids are
 /// `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
 fn claude(quirks: &mut Quirks, model: &str) {
     quirks.long_cache = true;
@@ -222,7 +222,8 @@ pub const PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
-    // <https://api-docs.deepseek.com/guides/thinking_mode>: thinks unless a request turns it off, and refuses a call whose thinking is missing.
+    // <https://api-docs.deepseek.com/guides/thinking_mode>: thinks unless a request turns it off, and refuses a call whose
+    // thinking is missing.
     Provider {
         name: "deepseek",
         base_url: "https://api.deepseek.com",
@@ -264,8 +265,8 @@ pub const PROVIDERS: &[Provider] = &[
         ..PLAIN
     },
     // Chat is deprecated there, and loses the thinking from turn to turn:
-    // <https://docs.x.ai/developers/model-capabilities/text/best-practices>. The header does in Chat what the key does in Responses:
-    // <https://docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits>.
+    // <https://docs.x.ai/developers/model-capabilities/text/best-practices>. The header does in Chat what the key does in
+    // Responses: <https://docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits>.
     Provider {
         name: "xai",
         base_url: "https://api.x.ai/v1",

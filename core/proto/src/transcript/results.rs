@@ -11,8 +11,8 @@ use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage}
 /// A result with its place in the transcript.
 type Placed<'a> = (usize, &'a Arc<Message>);
 
-/// The results of a transcript by the message that made their calls. A result belongs to the nearest message before it that called
-/// by its id, up to the message of the model that was given results; a result of a failed message's call belongs to that.
+/// The results of a transcript by the message that made their calls. A result belongs to the nearest message before it that
+/// called by its id, up to the message of the model that was given results; a result of a failed message's call belongs to that.
 pub(super) struct Results<'a> {
     /// By the calling message's index and the call's id, in their order.
     waiting: HashMap<(usize, &'a str), VecDeque<Placed<'a>>>,

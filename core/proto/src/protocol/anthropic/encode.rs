@@ -146,9 +146,9 @@ fn is_thinking(block: &Value) -> bool {
     is_kind(block, "thinking") || is_kind(block, "redacted_thinking")
 }
 
-/// Whether the model is to go on with something that it began without thinking: a tool loop, or its own message at the end. With a
-/// budget of thinking that is refused. A loop goes back over messages of nothing but results; one that the user spoke into began
-/// with the calls just answered. See
+/// Whether the model is to go on with something that it began without thinking: a tool loop, or its own message at the end. With
+/// a budget of thinking that is refused. A loop goes back over messages of nothing but results; one that the user spoke into
+/// began with the calls just answered. See
 /// <https://docs.claude.com/en/docs/build-with-claude/extended-thinking#extended-thinking-with-tool-use>.
 fn goes_on_without_thinking(turns: &[Turn]) -> bool {
     let mut began = turns.last().filter(|last| last.role == "assistant");

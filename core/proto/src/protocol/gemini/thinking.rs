@@ -54,8 +54,8 @@ fn config(shown: bool, how: Option<(&str, Value)>) -> Map<String, Value> {
 }
 
 /// The budget that stands for off, and those for thinking: <https://ai.google.dev/gemini-api/docs/thinking#set-budget>. These
-/// models think unless a request turns it off, and 2.5 Pro cannot be kept from it: off is its least. Of a model that is not known, off is not
-/// said.
+/// models think unless a request turns it off, and 2.5 Pro cannot be kept from it: off is its least. Of a model that is not
+/// known, off is not said.
 fn budgets(model: &str) -> (Option<u64>, RangeInclusive<u64>) {
     if model.contains("2.5-pro") {
         (Some(128), 128..=32_768)

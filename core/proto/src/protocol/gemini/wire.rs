@@ -97,8 +97,8 @@ fn argument<'a>(scan: &mut Scan<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     path.zip(text).filter(|_| goes_on && pieces == 1)
 }
 
-/// Any chunk. Everything is optional: it may have only usage, or a reason without content. What may be of a kind that we do not know
-/// stays as it came. Whatever counts here stops [`piece`], too, and stands in the property of `scan/tests.rs`.
+/// Any chunk. Everything is optional: it may have only usage, or a reason without content. What may be of a kind that we do not
+/// know stays as it came. Whatever counts here stops [`piece`], too, and stands in the property of `scan/tests.rs`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chunk<'a> {

@@ -5,7 +5,8 @@
 //! `[DONE]` may be missing, and usage may come after it, so reading goes on until `[DONE]` or the end.
 //!
 //! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
-//! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an object.
+//! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an
+//! object.
 
 use serde_json::Value;
 use serde_json::value::RawValue;

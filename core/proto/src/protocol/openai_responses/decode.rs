@@ -1,8 +1,9 @@
 //! Events to deltas.
 //!
-//! An answer is a list of items, each a block here. They are distinguished by `output_index`: Copilot and Azure give an item another
-//! id in each event; only where there is no index, the id counts. Text may come before its item or part is announced, items may end out of order, and what was never streamed
-//! may stand in the item's last event or only in the closing one. Unknown events are skipped.
+//! An answer is a list of items, each a block here. They are distinguished by `output_index`: Copilot and Azure give an item
+//! another id in each event; only where there is no index, the id counts. Text may come before its item or part is announced,
+//! items may end out of order, and what was never streamed may stand in the item's last event or only in the closing one. Unknown
+//! events are skipped.
 
 use std::collections::HashMap;
 
@@ -157,8 +158,8 @@ impl Reader {
         }
     }
 
-    /// An item is announced. A call whose name is still to come waits; so does one that is complete at once, as Perplexity announces
-    /// its own searches, which then end as something else.
+    /// An item is announced. A call whose name is still to come waits; so does one that is complete at once, as Perplexity
+    /// announces its own searches, which then end as something else.
     fn added(&mut self, index: i64, given: &Value, out: &mut Vec<Delta>) {
         let kind = kind_of(given);
         let waits = word(given, "name").is_empty() || word(given, "status") == "completed";

@@ -174,10 +174,10 @@ impl Sent<'_> {
 
 /// What the model said, as the items it came in.
 ///
-/// The API checks how items hang together: reasoning must be followed by the item it led to, and an item that is named by its
-/// id must have its reasoning before it. So reasoning that has lost its follower is left out, and behind reasoning that was left
-/// out, items go without their ids. Two items of one id are refused, too: where a part of the conversation stands there twice, only
-/// its first items have theirs.
+/// The API checks how items hang together: reasoning must be followed by the item it led to, and an item that is named by its id
+/// must have its reasoning before it. So reasoning that has lost its follower is left out, and behind reasoning that was left
+/// out, items go without their ids. Two items of one id are refused, too: where a part of the conversation stands there twice,
+/// only its first items have theirs.
 fn assistant_items(message: &AssistantMessage, sent: &mut Sent<'_>, quirks: &Quirks) -> Vec<Value> {
     let mut items: Vec<Value> = Vec::new();
     let mut named = true;

@@ -1,15 +1,16 @@
-//! A model behind the application's server, so that keys stay there and every client is under its rules: `POST /api/stream` with the
-//! model, the context and the options, and a bearer token of the server's; the answer is an event stream of `data:` lines.
+//! A model behind the application's server, so that keys stay there and every client is under its rules: `POST /api/stream` with
+//! the model, the context and the options, and a bearer token of the server's; the answer is an event stream of `data:` lines.
 //!
 //! The request's body, in canonical JSON: `{"model": {"provider", "id"}, "context": {"system_prompt", "messages", "tools"},
 //! "options": {…}}`. The model is the spec's id, which is `provider/id` again: `relay/anthropic/claude-sonnet-4-5`. Options are
 //! those of an agent that are the model's, by the same names, and `thinking_level`.
 //!
-//! The answer's events have a `type`: `start`; then those of the message, as a run emits them, of which only these fields are read:
-//! `text_start`, `thinking_start`, `tool_call_start` (`content_index`, of a call `id` and `name`), `text_delta`, `thinking_delta`,
-//! `tool_call_delta` (`content_index`, `delta`), `text_end`, `thinking_end`, `tool_call_end` (`content_index`; `signature` and
-//! `redacted`, or those of `block`). The last is `done` (`stop_reason`, `raw_stop_reason`, `response_id`, `usage`) or `error`
-//! (`error`, an object as in messages, and `usage`). Names in camel case are understood as well. Unknown types are skipped.
+//! The answer's events have a `type`: `start`; then those of the message, as a run emits them, of which only these fields are
+//! read: `text_start`, `thinking_start`, `tool_call_start` (`content_index`, of a call `id` and `name`), `text_delta`,
+//! `thinking_delta`, `tool_call_delta` (`content_index`, `delta`), `text_end`, `thinking_end`, `tool_call_end` (`content_index`;
+//! `signature` and `redacted`, or those of `block`). The last is `done` (`stop_reason`, `raw_stop_reason`, `response_id`,
+//! `usage`) or `error` (`error`, an object as in messages, and `usage`). Names in camel case are understood as well. Unknown
+//! types are skipped.
 //!
 //! `examples/node/relay.mjs` is such a server.
 

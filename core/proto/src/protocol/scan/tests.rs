@@ -1,5 +1,5 @@
-//! The general readers are the oracle: `serde_json` for a value, and each wire format's own for its frames. A name with an escape in
-//! it keeps a frame from being read the quick way.
+//! The general readers are the oracle: `serde_json` for a value, and each wire format's own for its frames. A name with an escape
+//! in it keeps a frame from being read the quick way.
 
 use proptest::option;
 use proptest::prelude::*;
