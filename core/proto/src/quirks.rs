@@ -13,64 +13,64 @@ use crate::request::ThinkingLevel;
 #[serde(deny_unknown_fields)]
 pub struct Quirks {
     /// Chat: the field of the output limit.
-    pub(crate) max_tokens_field: MaxTokensField,
+    pub max_tokens_field: MaxTokensField,
     /// Chat and Responses: the role of the system prompt.
-    pub(crate) system_role: SystemRole,
+    pub system_role: SystemRole,
     /// Chat and Responses: the value of `strict` with each tool; not sent when null.
-    pub(crate) strict: Option<bool>,
+    pub strict: Option<bool>,
     /// Chat and Responses: whether `store: false` is sent.
-    pub(crate) store: bool,
+    pub store: bool,
     /// Chat: whether `stream_options` is understood.
-    pub(crate) stream_usage: bool,
+    pub stream_usage: bool,
     /// How thinking is asked for.
-    pub(crate) thinking: ThinkingStyle,
+    pub thinking: ThinkingStyle,
     /// Whether a server thinks by default, so that a request without thinking must turn it off.
-    pub(crate) thinking_off: bool,
+    pub thinking_off: bool,
     /// Chat and Responses: the words for how much thinking is asked for.
-    pub(crate) efforts: Efforts,
+    pub efforts: Efforts,
     /// Chat: whether `reasoning_format: "parsed"` is sent, without which thinking would stand in the text.
-    pub(crate) reasoning_format: bool,
+    pub reasoning_format: bool,
     /// Chat: the field in which a model's own thinking goes back; not sent back when null.
-    pub(crate) reasoning_field: Option<ReasoningField>,
+    pub reasoning_field: Option<ReasoningField>,
     /// Chat: whether that field must stand, if empty, in each assistant message while thinking is on.
-    pub(crate) reasoning_required: bool,
+    pub reasoning_required: bool,
     /// Which ids of tool calls are taken.
-    pub(crate) call_ids: CallIds,
+    pub call_ids: CallIds,
     /// Chat: whether the content of a message that only has calls may be null, not an empty text.
-    pub(crate) null_content: bool,
+    pub null_content: bool,
     /// Chat: whether messages may stand in any order. If not, a user's does not stand right behind tool results, and the model's
     /// only behind a user's or a result, and never at the end.
-    pub(crate) any_order: bool,
+    pub any_order: bool,
     /// Chat: whether a tool result names its tool.
-    pub(crate) result_names: bool,
+    pub result_names: bool,
     /// Whether a tool result may hold images.
-    pub(crate) result_images: bool,
+    pub result_images: bool,
     /// Chat: whether `tools` must be there, if empty, when the history has calls.
-    pub(crate) empty_tools: bool,
+    pub empty_tools: bool,
     /// Chat: whether `tool_stream` is sent, without which arguments come only when they are whole.
-    pub(crate) tool_stream: bool,
+    pub tool_stream: bool,
     /// Whether Anthropic's cache markers are understood.
-    pub(crate) cache_markers: bool,
+    pub cache_markers: bool,
     /// Whether the marker on the last tool is understood, too.
-    pub(crate) cache_tools: bool,
+    pub cache_tools: bool,
     /// Whether what is cached may be asked to stay longer (Anthropic: `ttl` of a marker, OpenAI: `prompt_cache_retention`).
-    pub(crate) long_cache: bool,
+    pub long_cache: bool,
     /// Whether `prompt_cache_key` is understood.
-    pub(crate) cache_key: bool,
+    pub cache_key: bool,
     /// The header that names the conversation, so that its cache is found; not sent when null.
     pub session_header: Option<SessionHeader>,
     /// Whether a temperature is taken.
-    pub(crate) temperature: bool,
+    pub temperature: bool,
     /// Anthropic: whether the model can be made to call a tool.
-    pub(crate) forced_tools: bool,
+    pub forced_tools: bool,
     /// Anthropic: whether thinking between calls must be asked for.
-    pub(crate) interleaved: bool,
+    pub interleaved: bool,
     /// Anthropic: whether thinking goes back with an empty signature.
-    pub(crate) empty_signatures: bool,
+    pub empty_signatures: bool,
     /// Responses: whether encrypted reasoning is asked for and sent back.
-    pub(crate) encrypted_reasoning: bool,
+    pub encrypted_reasoning: bool,
     /// Gemini: whether the first call of a turn must have a signature, if only the marker that skips the check.
-    pub(crate) signed_calls: bool,
+    pub signed_calls: bool,
 }
 
 /// See [`Quirks::max_tokens_field`].
