@@ -104,6 +104,8 @@
  * its ..._free(), which accepts NULL, does not wait and does no IO. What you get as a const T * (or
  * as text) is lent; the function says until when.
  *
+ * const on a handle means that the call changes nothing a caller can see, now or later.
+ *
  * No call takes a handle away from you, and you may free what you made as soon as you do not need
  * it yourself: an agent keeps its tools, a run its agent. Freeing a handle inside a callback is fine.
  *
@@ -694,7 +696,7 @@ agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
  * Waits until no run is active and all listeners have returned. AGENT_PENDING when that took longer
  * (timeout_ms < 0: without limit).
  */
-agent_status_t agent_wait_for_idle(agent_t *agent, int64_t timeout_ms, agent_error_t **error);
+agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeout_ms, agent_error_t **error);
 
 /* ---- messages for a run: from any thread and any callback ------------------------------------- */
 
@@ -877,24 +879,24 @@ agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
  * Queues what a user says, as agent_steer(). After the run's end it waits in the agent's queue; after
  * the end of a run without an agent, AGENT_INVALID_STATE. From any thread and any callback.
  */
-agent_status_t agent_run_steer(const agent_run_t *run, const char *text, size_t length,
+agent_status_t agent_run_steer(agent_run_t *run, const char *text, size_t length,
                                agent_error_t **error);
 
 /** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_run_steer_messages(const agent_run_t *run, const agent_messages_t *messages,
+agent_status_t agent_run_steer_messages(agent_run_t *run, const agent_messages_t *messages,
                                         agent_error_t **error);
 
 /** Queues what a user says, as agent_follow_up(). Fails as agent_run_steer(). */
-agent_status_t agent_run_follow_up(const agent_run_t *run, const char *text, size_t length,
+agent_status_t agent_run_follow_up(agent_run_t *run, const char *text, size_t length,
                                    agent_error_t **error);
 
 /** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_run_follow_up_messages(const agent_run_t *run,
+agent_status_t agent_run_follow_up_messages(agent_run_t *run,
                                             const agent_messages_t *messages,
                                             agent_error_t **error);
 
 /** Aborts the run. From any thread, any number of times; returns at once. */
-agent_status_t agent_run_abort(const agent_run_t *run, agent_error_t **error);
+agent_status_t agent_run_abort(agent_run_t *run, agent_error_t **error);
 
 /* What the run came to. NULL or 0 until it is over; then lent as long as the run. */
 

@@ -252,7 +252,7 @@ pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, err
 
 /// Aborts the run.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agent_run_abort(run: *const agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
+pub unsafe extern "C" fn agent_run_abort(run: *mut agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: a run or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn agent_steer_messages(
 /// Queues, through a run, what a user says, for as soon as it can be said.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_steer(
-    run: *const agent_run_t,
+    run: *mut agent_run_t,
     text: *const c_char,
     length: usize,
     error: *mut *mut agent_error_t,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn agent_run_steer(
 /// The same with messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_steer_messages(
-    run: *const agent_run_t,
+    run: *mut agent_run_t,
     messages: *const agent_messages_t,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn agent_follow_up_messages(
 /// Queues, through a run, what a user says, for when a run would have ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_follow_up(
-    run: *const agent_run_t,
+    run: *mut agent_run_t,
     text: *const c_char,
     length: usize,
     error: *mut *mut agent_error_t,
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn agent_run_follow_up(
 /// The same with messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_follow_up_messages(
-    run: *const agent_run_t,
+    run: *mut agent_run_t,
     messages: *const agent_messages_t,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {

@@ -96,7 +96,7 @@ pub unsafe extern "C" fn agent_abort(agent: *mut agent_t, error: *mut *mut agent
 /// Waits until no run is active.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_wait_for_idle(
-    agent: *mut agent_t,
+    agent: *const agent_t,
     timeout_ms: i64,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
