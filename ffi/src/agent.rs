@@ -1,4 +1,4 @@
-//! Agents: made and changed. Their runs, queues, transcript and listeners each have a module.
+//! Agents: creation and settings. Their runs, queues, transcript and listeners each have a module.
 
 pub mod listeners;
 pub mod queues;
@@ -11,7 +11,7 @@ use agent_loop::{Agent, Error, ErrorKind, ModelSpec, Spelling};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{borrow, hand_out, take_back, wanted};
+use crate::handle::{borrow, hand_out, output, take_back};
 use crate::runtime::agent_runtime_t;
 use crate::text;
 use crate::tool::agent_tool_t;
@@ -21,7 +21,7 @@ pub struct agent_t {
     pub(crate) agent: Agent,
 }
 
-/// Makes an agent.
+/// Creates an agent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_new(
     runtime: *mut agent_runtime_t,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn agent_new(
         guard(error, || {
             let runtime = borrow(runtime, "runtime")?;
             let spec = ModelSpec::parse(text::required(model, length, "model")?)?;
-            let out = wanted(agent, "agent")?;
+            let out = output(agent, "agent")?;
             hand_out(out, agent_t { agent: Agent::with_spec(spec).runtime(&runtime.runtime) });
             Ok(AGENT_OK)
         })
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn agent_set_model(
     }
 }
 
-/// Replaces what the model is told first.
+/// Replaces the system prompt.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_set_system_prompt(
     agent: *mut agent_t,
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn agent_add_tool(
     }
 }
 
-/// Takes a tool out.
+/// Removes a tool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_remove_tool(
     agent: *mut agent_t,

@@ -7,30 +7,30 @@ use agent_loop::{Error, ErrorKind};
 
 use crate::guard;
 use crate::handle::take_back;
-use crate::text::{Text, lend};
+use crate::text::{Text, borrowed};
 
-/// How a call went.
+/// The result of a call.
 pub type agent_status_t = i32;
 
 /// It worked.
 pub const AGENT_OK: agent_status_t = 0;
 /// The run is over and all its events have been read.
 pub const AGENT_DONE: agent_status_t = 1;
-/// Nothing within the time given.
+/// Nothing happened within the time limit.
 pub const AGENT_PENDING: agent_status_t = 2;
 /// No key, or the provider refused it.
 pub const AGENT_AUTHENTICATION: agent_status_t = -1;
-/// The key is good but may not do this.
+/// The key is valid but lacks the permission.
 pub const AGENT_PERMISSION: agent_status_t = -2;
 /// The model or address does not exist; also a tool, an argument, a listener.
 pub const AGENT_NOT_FOUND: agent_status_t = -3;
-/// The provider says that the request is malformed.
+/// The provider rejects the request as malformed.
 pub const AGENT_INVALID_REQUEST: agent_status_t = -4;
-/// The conversation is longer than the model can take.
+/// The conversation exceeds the model's context window.
 pub const AGENT_CONTEXT_OVERFLOW: agent_status_t = -5;
 /// Too many requests.
 pub const AGENT_RATE_LIMITED: agent_status_t = -6;
-/// The account's money or allowance is used up.
+/// The account's credit or quota is used up.
 pub const AGENT_QUOTA: agent_status_t = -7;
 /// The provider has no capacity now.
 pub const AGENT_OVERLOADED: agent_status_t = -8;
@@ -42,25 +42,25 @@ pub const AGENT_TIMEOUT: agent_status_t = -10;
 pub const AGENT_CONNECTION: agent_status_t = -11;
 /// The secure connection could not be set up.
 pub const AGENT_TLS: agent_status_t = -12;
-/// The answer ended before its closing event.
+/// The response ended before its closing event.
 pub const AGENT_STREAM_TRUNCATED: agent_status_t = -13;
-/// The answer is not what its protocol allows.
+/// The response violates its protocol.
 pub const AGENT_PROTOCOL: agent_status_t = -14;
-/// A model of one's own failed.
+/// A custom model failed.
 pub const AGENT_PROVIDER: agent_status_t = -15;
 /// A hook failed.
 pub const AGENT_CALLBACK: agent_status_t = -16;
-/// A size bound was passed.
+/// A size limit was exceeded.
 pub const AGENT_LIMIT: agent_status_t = -17;
 /// An argument is wrong.
 pub const AGENT_INVALID_ARGUMENT: agent_status_t = -18;
-/// The call does not fit the present state.
+/// The call is not allowed in the present state.
 pub const AGENT_INVALID_STATE: agent_status_t = -19;
 /// A run is active on this agent.
 pub const AGENT_BUSY: agent_status_t = -20;
 /// It was aborted.
 pub const AGENT_ABORTED: agent_status_t = -21;
-/// The operating system refused something.
+/// The operating system refused a resource.
 pub const AGENT_IO: agent_status_t = -22;
 /// A bug in the library was caught.
 pub const AGENT_PANIC: agent_status_t = -23;
@@ -152,12 +152,12 @@ pub unsafe extern "C" fn agent_error_status(error: *const agent_error_t) -> agen
     guard::read(AGENT_OK, || Some(status_of(unsafe { error.as_ref() }?.error.kind())))
 }
 
-/// What was wrong, where, and what to do.
+/// The message for users: what failed, where, and what to do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_error_message(error: *const agent_error_t, length: *mut usize) -> *const c_char {
     // SAFETY: an error or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let error = error.as_ref()?;
             Some(error.message.get_or_init(|| Text::new(error.error.message())))
         })
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn agent_error_message(error: *const agent_error_t, length
 pub unsafe extern "C" fn agent_error_json(error: *const agent_error_t, length: *mut usize) -> *const c_char {
     // SAFETY: an error or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let error = error.as_ref()?;
             Some(error.json.get_or_init(|| Text::json(&error.error)))
         })

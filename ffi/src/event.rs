@@ -1,7 +1,7 @@
-//! Events as C reads them: no JSON and no memory taken for a delta; all else is made when it is asked for.
+//! Events as C reads them: a delta needs no JSON and no allocation; everything else is computed on request.
 
+mod fields;
 pub mod kind;
-mod parts;
 
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
@@ -11,21 +11,21 @@ use agent_loop::{Event, EventData, Message};
 use crate::error::agent_error_t;
 use crate::guard;
 use crate::handle::take_back;
-use crate::run::end::{AGENT_OUTCOME_NONE, outcome_of};
-use crate::text::{Text, lend};
+use crate::run::result::{AGENT_OUTCOME_NONE, outcome_of};
+use crate::text::{Text, borrowed};
 
-/// An event, and what was lent of it.
+/// An event, and what C has borrowed from it.
 pub struct agent_event_t {
     event: Event,
-    /// A delta's text, in memory that the next event uses again.
+    /// A delta's text, in memory that the next event reuses.
     delta: Text,
-    /// All else. Not there until somebody asks.
-    lent: OnceLock<Box<Lent>>,
+    /// Everything else, computed on request.
+    computed: OnceLock<Box<Computed>>,
 }
 
-/// What was lent of an event. A missing text is kept as `None`.
+/// What C has borrowed from an event. A missing text is kept as `None`.
 #[derive(Default)]
-struct Lent {
+struct Computed {
     run_id: OnceLock<Text>,
     text: OnceLock<Option<Text>>,
     role: OnceLock<Text>,
@@ -40,32 +40,32 @@ struct Lent {
 impl agent_event_t {
     pub(crate) fn new(event: Event) -> agent_event_t {
         let mut delta = Text::new("");
-        delta.set(parts::delta_of(&event.data).unwrap_or_default());
-        agent_event_t { event, delta, lent: OnceLock::new() }
+        delta.set(fields::delta_of(&event.data).unwrap_or_default());
+        agent_event_t { event, delta, computed: OnceLock::new() }
     }
 
-    /// Takes the next event in the place of this one.
+    /// Replaces this event by the next one.
     pub(crate) fn replace(&mut self, event: Event) {
-        if let Some(delta) = parts::delta_of(&event.data) {
+        if let Some(delta) = fields::delta_of(&event.data) {
             self.delta.set(delta);
         }
         self.event = event;
-        self.lent.take();
+        self.computed.take();
     }
 
-    fn lent(&self) -> &Lent {
-        self.lent.get_or_init(Box::default)
+    fn computed(&self) -> &Computed {
+        self.computed.get_or_init(Box::default)
     }
 
     fn text(&self) -> Option<&Text> {
-        if parts::delta_of(&self.event.data).is_some() {
+        if fields::delta_of(&self.event.data).is_some() {
             return Some(&self.delta);
         }
-        self.lent().text.get_or_init(|| parts::text_of(&self.event.data).map(Text::new)).as_ref()
+        self.computed().text.get_or_init(|| fields::text_of(&self.event.data).map(Text::new)).as_ref()
     }
 }
 
-/// What happened.
+/// The event's kind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_kind(event: *const agent_event_t) -> i32 {
     // SAFETY: an event or NULL.
@@ -78,7 +78,7 @@ pub extern "C" fn agent_event_kind_name(kind: i32) -> *const c_char {
     kind::word(kind).map_or(std::ptr::null(), CStr::as_ptr)
 }
 
-/// Whether it is a piece of an answer.
+/// Whether the event is part of an assistant message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_is_message_update(event: *const agent_event_t) -> bool {
     // SAFETY: an event or NULL.
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn agent_event_is_message_update(event: *const agent_event
 pub unsafe extern "C" fn agent_event_run_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            Some(event.lent().run_id.get_or_init(|| Text::new(&*event.event.run_id)))
+            Some(event.computed().run_id.get_or_init(|| Text::new(&*event.event.run_id)))
         })
     }
 }
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn agent_event_content_index(event: *const agent_event_t) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_text(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
-    unsafe { lend(length, || event.as_ref()?.text()) }
+    unsafe { borrowed(length, || event.as_ref()?.text()) }
 }
 
 /// The message's role.
@@ -133,10 +133,10 @@ pub unsafe extern "C" fn agent_event_text(event: *const agent_event_t, length: *
 pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            let message = parts::message_of(&event.event.data)?;
-            Some(event.lent().role.get_or_init(|| Text::new(message.role())))
+            let message = fields::message_of(&event.event.data)?;
+            Some(event.computed().role.get_or_init(|| Text::new(message.role())))
         })
     }
 }
@@ -146,10 +146,10 @@ pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *
 pub unsafe extern "C" fn agent_event_arguments(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            let arguments = parts::arguments_of(&event.event.data)?;
-            Some(event.lent().arguments.get_or_init(|| Text::json(arguments)))
+            let arguments = fields::arguments_of(&event.event.data)?;
+            Some(event.computed().arguments.get_or_init(|| Text::json(arguments)))
         })
     }
 }
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn agent_event_arguments(event: *const agent_event_t, leng
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_is_error(event: *const agent_event_t) -> bool {
     // SAFETY: an event or NULL.
-    guard::read(false, || parts::is_error(&unsafe { event.as_ref() }?.event.data))
+    guard::read(false, || fields::is_error(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// The call's id.
@@ -166,10 +166,10 @@ pub unsafe extern "C" fn agent_event_is_error(event: *const agent_event_t) -> bo
 pub unsafe extern "C" fn agent_event_tool_call_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            let (id, _) = parts::call_and_tool(&event.event.data)?;
-            Some(event.lent().tool_call_id.get_or_init(|| Text::new(id)))
+            let (id, _) = fields::call_and_tool(&event.event.data)?;
+            Some(event.computed().tool_call_id.get_or_init(|| Text::new(id)))
         })
     }
 }
@@ -179,10 +179,10 @@ pub unsafe extern "C" fn agent_event_tool_call_id(event: *const agent_event_t, l
 pub unsafe extern "C" fn agent_event_tool_name(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            let (_, name) = parts::call_and_tool(&event.event.data)?;
-            Some(event.lent().tool_name.get_or_init(|| Text::new(name)))
+            let (_, name) = fields::call_and_tool(&event.event.data)?;
+            Some(event.computed().tool_name.get_or_init(|| Text::new(name)))
         })
     }
 }
@@ -203,20 +203,20 @@ pub unsafe extern "C" fn agent_event_error(event: *const agent_event_t) -> *cons
     guard::read(std::ptr::null(), || {
         // SAFETY: an event or NULL.
         let event = unsafe { event.as_ref() }?;
-        let error = parts::error_of(&event.event.data)?;
-        Some(std::ptr::from_ref(event.lent().error.get_or_init(|| agent_error_t::new(error.clone()))))
+        let error = fields::error_of(&event.event.data)?;
+        Some(std::ptr::from_ref(event.computed().error.get_or_init(|| agent_error_t::new(error.clone()))))
     })
 }
 
-/// The message as it stood after the event.
+/// The message as it is after the event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
             let partial = || event.event.partial().map(|message| Text::json(&Message::Assistant(message)));
-            event.lent().partial.get_or_init(partial).as_ref()
+            event.computed().partial.get_or_init(partial).as_ref()
         })
     }
 }
@@ -226,14 +226,14 @@ pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length
 pub unsafe extern "C" fn agent_event_json(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let event = event.as_ref()?;
-            Some(event.lent().json.get_or_init(|| Text::new(event.event.to_json())))
+            Some(event.computed().json.get_or_init(|| Text::new(event.event.to_json())))
         })
     }
 }
 
-/// Keeps an event.
+/// An owned copy of an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_clone(event: *const agent_event_t) -> *mut agent_event_t {
     guard::read(std::ptr::null_mut(), || {

@@ -1,4 +1,4 @@
-//! The edge of every function: panics stop here, and errors become a status and, where wanted, a handle.
+//! The boundary of every function: panics stop here, and errors become a status and, if requested, a handle.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,24 +22,24 @@ pub(crate) unsafe fn guard(
     };
     let status = status_of(failure.kind());
     if !error.is_null() {
-        // SAFETY: not null, and the caller says that it may be written.
+        // SAFETY: not null, so it may be written, by the caller's promise.
         unsafe { error.write(Box::into_raw(Box::new(agent_error_t::new(failure)))) };
     }
     status
 }
 
-/// Runs a function that only reads, and gives its type's nothing where there is nothing to give.
-pub(crate) fn read<T>(nothing: T, body: impl FnOnce() -> Option<T>) -> T {
-    catch(body).ok().flatten().unwrap_or(nothing)
+/// Runs a function that only reads, and returns `default` if there is nothing to return.
+pub(crate) fn read<T>(default: T, body: impl FnOnce() -> Option<T>) -> T {
+    catch(body).ok().flatten().unwrap_or(default)
 }
 
 /// Runs a function that releases something.
 pub(crate) fn release(body: impl FnOnce()) {
-    // There is nobody to tell; the panic's message went to standard error.
+    // There is no error to return; the panic's message went to standard error.
     let _ = catch(body);
 }
 
-/// Whatever a panic left half done is not looked at again: locks are taken with their poison, handles are written last.
+/// State that a panic left inconsistent is not read again: poison of locks is ignored, handles are written last.
 fn catch<T>(body: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
         let text = format!("a panic in libagent was caught: {}; please report this", panic_text(&*payload));
@@ -49,7 +49,7 @@ fn catch<T>(body: impl FnOnce() -> T) -> Result<T, Error> {
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it has no message")
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Pointers that stand for handles and callbacks: borrowed, handed out, taken back.
+//! Pointers to handles and callbacks: borrowed from C, handed out to C, taken back.
 
 use std::ffi::c_void;
 
@@ -7,30 +7,30 @@ use agent_loop::{Error, Scope};
 /// Called once with the userdata of a callback that will not be called any more.
 pub type agent_destroy_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
 
-/// What C lent us. `name` is the argument's, for the error.
+/// Borrows a handle from C. `name` is the argument's, for the error.
 ///
 /// # Safety
-/// `pointer` is null or a handle that stays as long as `'a`.
+/// `pointer` is null or a handle that outlives `'a`.
 pub(crate) unsafe fn borrow<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Error> {
     // SAFETY: the caller's promise.
-    unsafe { pointer.as_ref() }.ok_or_else(|| is_null(name))
+    unsafe { pointer.as_ref() }.ok_or_else(|| null_argument(name))
 }
 
-/// What C lent us to be changed.
+/// Borrows a handle from C exclusively.
 ///
 /// # Safety
-/// `pointer` is null or a handle that stays as long as `'a` and that nobody else uses meanwhile.
+/// `pointer` is null or a handle that outlives `'a` and that no other thread uses meanwhile.
 pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Error> {
     // SAFETY: the caller's promise.
-    unsafe { pointer.as_mut() }.ok_or_else(|| is_null(name))
+    unsafe { pointer.as_mut() }.ok_or_else(|| null_argument(name))
 }
 
-/// Checks that an output can be written, before anything is done that would have to be undone.
-pub(crate) fn wanted<T>(out: *mut T, name: &str) -> Result<*mut T, Error> {
-    if out.is_null() { Err(is_null(name)) } else { Ok(out) }
+/// Checks that an output can be written, before a side effect that would have to be undone.
+pub(crate) fn output<T>(out: *mut T, name: &str) -> Result<*mut T, Error> {
+    if out.is_null() { Err(null_argument(name)) } else { Ok(out) }
 }
 
-/// Gives a new handle to C.
+/// Hands out a new owned handle to C.
 ///
 /// # Safety
 /// `out` may be written.
@@ -47,12 +47,12 @@ pub(crate) unsafe fn take_back<T>(pointer: *mut T) -> Option<Box<T>> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: it came from a box, and nobody else has it.
+    // SAFETY: it came from a box, and this is its only owner.
     Some(unsafe { Box::from_raw(pointer) })
 }
 
-/// A function of the host with its userdata. When this goes, the userdata's destroy function is called: whoever shares a
-/// callback holds it in an `Arc`.
+/// A function of the host with its userdata. Dropping it calls the userdata's destroy function: a shared callback is held in
+/// an `Arc`.
 pub(crate) struct Callback<F> {
     pub(crate) function: F,
     userdata: *mut c_void,
@@ -61,18 +61,18 @@ pub(crate) struct Callback<F> {
 
 // SAFETY: agent.h says that a callback and its userdata are used on any thread.
 unsafe impl<F: Send> Send for Callback<F> {}
-// SAFETY: as above, also by several at once where the header says so (tools).
+// SAFETY: as above; also concurrently, where the header says so (tools).
 unsafe impl<F: Sync> Sync for Callback<F> {}
 
 impl<F> Callback<Option<F>> {
-    /// To be made first in a function, so that destroy is called whatever goes wrong after it.
+    /// Created first in a function, so that destroy is called whatever fails after it.
     pub(crate) fn new(function: Option<F>, userdata: *mut c_void, destroy: agent_destroy_fn_t) -> Callback<Option<F>> {
         Callback { function, userdata, destroy }
     }
 
     /// The callback, which must have a function.
     pub(crate) fn required(self, name: &str) -> Result<Callback<F>, Error> {
-        self.optional().ok_or_else(|| is_null(name))
+        self.optional().ok_or_else(|| null_argument(name))
     }
 
     /// The callback, if it has a function.
@@ -98,9 +98,9 @@ impl<F> Drop for Callback<F> {
     }
 }
 
-/// Runs code of the host's on a thread where it may block, inside the callbacks that this code is in. For code that the engine
-/// calls.
-pub(crate) fn where_it_may_block(work: impl FnOnce() + Send + 'static) {
+/// Runs code of the host on a thread where it may block, in the scope of the agent callback that is active on this thread. Must
+/// be called on a thread of the engine.
+pub(crate) fn spawn_blocking(work: impl FnOnce() + Send + 'static) {
     let scope = Scope::current();
     drop(tokio::task::spawn_blocking(move || match scope {
         Some(scope) => scope.run(work),
@@ -108,6 +108,6 @@ pub(crate) fn where_it_may_block(work: impl FnOnce() + Send + 'static) {
     }));
 }
 
-fn is_null(name: &str) -> Error {
+fn null_argument(name: &str) -> Error {
     Error::invalid_argument(format!("{name} is NULL"))
 }

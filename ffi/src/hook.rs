@@ -1,4 +1,4 @@
-//! Hooks that are C functions: each is called with a call of its own, which it answers now or later, from any thread.
+//! Hooks that are C functions: each receives a call, which it answers now or later, from any thread.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +10,14 @@ use tokio::sync::oneshot;
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, where_it_may_block};
-use crate::text::{self, Text, lend};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, spawn_blocking, take_back};
+use crate::text::{self, Text, borrowed};
 
-/// Before each model call: the messages the model is to see.
+/// Before each model call: change the messages it sees.
 pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
-/// Before each model call: messages of the three standard roles.
+/// Before each model call: convert messages to the standard roles.
 pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
-/// Before each model call: the API key.
+/// Before each model call: supply the API key.
 pub const AGENT_HOOK_GET_API_KEY: i32 = 3;
 /// Before a tool runs.
 pub const AGENT_HOOK_BEFORE_TOOL_CALL: i32 = 4;
@@ -27,13 +27,13 @@ pub const AGENT_HOOK_AFTER_TOOL_CALL: i32 = 5;
 pub const AGENT_HOOK_PREPARE_NEXT_TURN: i32 = 6;
 /// After each turn: whether the run shall end.
 pub const AGENT_HOOK_SHOULD_STOP_AFTER_TURN: i32 = 7;
-/// With each poll of the steering queue.
+/// On each poll of the steering queue.
 pub const AGENT_HOOK_GET_STEERING_MESSAGES: i32 = 8;
-/// With each poll of the follow-up queue.
+/// On each poll of the follow-up queue.
 pub const AGENT_HOOK_GET_FOLLOW_UP_MESSAGES: i32 = 9;
 /// Before each model call: the request's body.
 pub const AGENT_HOOK_ON_PAYLOAD: i32 = 10;
-/// When an answer's head has come.
+/// When the head of a response has arrived.
 pub const AGENT_HOOK_ON_RESPONSE: i32 = 11;
 /// When something failed.
 pub const AGENT_HOOK_ON_ERROR: i32 = 12;
@@ -71,28 +71,27 @@ fn kind_of(number: i32) -> Result<HookKind, Error> {
 pub type agent_hook_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t)>;
 pub(crate) type HookFunction = unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t);
 
-/// One question to a hook.
+/// One call of a hook.
 pub struct agent_hook_call_t {
     input: Text,
     context: HookContext,
-    /// There until it is answered.
+    /// `None` once it is answered.
     answer: Mutex<Option<oneshot::Sender<Result<Value, String>>>>,
 }
 
 impl agent_hook_call_t {
     fn respond(&self, answer: Result<Value, String>) -> Result<(), Error> {
         let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let sender = sender.ok_or_else(|| {
-            Error::new(ErrorKind::InvalidState, "this call of a hook has its answer already; answer a call once")
-        })?;
-        // Nobody waits any more when the run was aborted.
+        let sender = sender
+            .ok_or_else(|| Error::new(ErrorKind::InvalidState, "this hook call was already answered; answer a call once"))?;
+        // There is no receiver if the run was aborted.
         let _ = sender.send(answer);
         Ok(())
     }
 }
 
-/// Asks a C function and waits for its answer.
-pub(crate) fn ask(
+/// Calls a C function and awaits its answer.
+pub(crate) fn call_hook(
     callback: Arc<Callback<HookFunction>>,
     input: Text,
     context: HookContext,
@@ -100,16 +99,16 @@ pub(crate) fn ask(
     Box::pin(async move {
         let (sender, answer) = oneshot::channel();
         let call = agent_hook_call_t { input, context, answer: Mutex::new(Some(sender)) };
-        where_it_may_block(move || {
+        spawn_blocking(move || {
             let call = Box::into_raw(Box::new(call));
-            // SAFETY: the function and its userdata came together, and the call is now the function's.
+            // SAFETY: function and userdata were given together, and the function now owns the call.
             unsafe { (callback.function)(callback.userdata(), call) };
         });
         answer.await.unwrap_or_else(|_| Err("its call was freed without an answer".to_owned()))
     })
 }
 
-/// Sets or takes out a hook.
+/// Sets or removes a hook.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_set_hook(
     agent: *mut agent_t,
@@ -127,7 +126,7 @@ pub unsafe extern "C" fn agent_set_hook(
             let kind = kind_of(hook)?;
             let hook = callback.optional().map(|callback| {
                 let callback = Arc::new(callback);
-                Arc::new(move |input: Value, context| ask(Arc::clone(&callback), Text::new(input.to_string()), context))
+                Arc::new(move |input: Value, context| call_hook(Arc::clone(&callback), Text::new(input.to_string()), context))
                     as JsonHook
             });
             agent.set_json_hook(kind, hook);
@@ -136,21 +135,21 @@ pub unsafe extern "C" fn agent_set_hook(
     }
 }
 
-/// What the hook is asked.
+/// The input of the hook.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_input(call: *const agent_hook_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&call.as_ref()?.input)) }
+    unsafe { borrowed(length, || Some(&call.as_ref()?.input)) }
 }
 
-/// Whether the answer is no longer wanted.
+/// Whether the call is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_is_cancelled(call: *const agent_hook_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
 }
 
-/// Waits in the engine's time.
+/// Blocks for a time of the run's clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_sleep(
     call: *const agent_hook_call_t,
@@ -163,7 +162,7 @@ pub unsafe extern "C" fn agent_hook_call_sleep(
             if borrow(call, "call")?.context.sleep_blocking(ms) {
                 return Ok(AGENT_OK);
             }
-            Err(Error::new(ErrorKind::Aborted, "the call of a hook was cancelled: its run was aborted"))
+            Err(Error::new(ErrorKind::Aborted, "the hook call was cancelled: its run was aborted"))
         })
     }
 }
@@ -186,7 +185,7 @@ pub unsafe extern "C" fn agent_hook_call_respond_json(
     }
 }
 
-/// Says that the hook failed.
+/// Answers with a failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_fail(
     call: *mut agent_hook_call_t,
@@ -204,7 +203,7 @@ pub unsafe extern "C" fn agent_hook_call_fail(
     }
 }
 
-/// Releases a call; an unanswered one has failed.
+/// Releases a call; an unanswered one fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_free(call: *mut agent_hook_call_t) {
     // SAFETY: ours, and not used again.

@@ -1,33 +1,33 @@
-//! libagent: the agent loop for C. What each function promises is written in `include/agent.h`; here is how it is kept.
+//! libagent: the agent loop for C. `include/agent.h` documents what each function promises; this crate implements it.
 //!
 //! A function is short: guard, borrow, call core, hand out. [`guard`] turns errors and panics into a status and an error
-//! handle, [`handle`] is all pointer work with handles and callbacks, [`text`] all of it with text. Then a module for each
-//! noun of the header. Types and constants have their C names, so that one search finds both sides.
+//! handle, [`handle`] contains all pointer work with handles and callbacks, [`text`] all pointer work with text. Each noun of
+//! the header has a module. Types and constants have their C names, so that one search finds both sides.
 
 #![allow(non_camel_case_types)] // the names of agent.h
 #![allow(clippy::missing_safety_doc)] // one contract for all pointers: agent.h, under OWNERSHIP, THREADS and TEXT
 
 pub mod agent;
-pub mod doctor;
+mod block_on;
 pub mod error;
 pub mod event;
 mod guard;
 pub mod handle;
 pub mod hook;
-pub mod looped;
 pub mod message;
 pub mod model;
+mod readable_fd;
+pub mod repair;
 pub mod run;
 pub mod runtime;
-mod signal;
+pub mod stateless_run;
 pub mod testing;
 pub mod text;
 pub mod tool;
-mod wait;
 
 use std::ffi::c_char;
 
-/// The promise that a program and the library it loads must share.
+/// The ABI that a program and the library it loads must share.
 pub const AGENT_ABI_VERSION: u32 = 0;
 
 /// The library's version.
@@ -42,7 +42,7 @@ pub extern "C" fn agent_abi_version() -> u32 {
     AGENT_ABI_VERSION
 }
 
-/// What the header says of threads holds for every handle.
+/// The header's statements about threads hold for every handle.
 const _: () = {
     const fn any_thread<T: Send + Sync>() {}
     any_thread::<error::agent_error_t>();

@@ -1,4 +1,4 @@
-//! Lists of messages: written by the program for a prompt, or read by it after a run.
+//! Lists of messages: created by the program for a prompt, or read by it after a run.
 
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{borrow_mut, hand_out, take_back, wanted};
-use crate::text::{self, Text, lend};
+use crate::handle::{borrow_mut, hand_out, output, take_back};
+use crate::text::{self, Text, borrowed};
 
 /// A list of messages.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub struct agent_messages_t {
     json: OnceLock<Text>,
 }
 
-/// A message and what was lent of it.
+/// A message, and what C has borrowed from it.
 struct Entry {
     message: Arc<Message>,
     role: OnceLock<Text>,
@@ -50,10 +50,10 @@ impl agent_messages_t {
     }
 }
 
-/// Messages in a JSON array. `name` is where they stand, for the error.
+/// Messages in a JSON array. `name` is the argument or field, for the error.
 pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error> {
     let Value::Array(list) = value else {
-        let text = format!("{name}: expected an array of messages; add a single one to a list");
+        let text = format!("{name}: expected an array of messages; put a single message into an array");
         return Err(Error::invalid_argument(text));
     };
     let read = |(i, message): (usize, Value)| {
@@ -70,7 +70,7 @@ pub(crate) fn tool_result(message: &Message) -> Option<&ToolResultMessage> {
     }
 }
 
-/// Makes an empty list.
+/// Creates an empty list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_new(
     messages: *mut *mut agent_messages_t,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn agent_messages_new(
     // SAFETY: outputs to write or NULL.
     unsafe {
         guard(error, || {
-            hand_out(wanted(messages, "messages")?, agent_messages_t::default());
+            hand_out(output(messages, "messages")?, agent_messages_t::default());
             Ok(AGENT_OK)
         })
     }
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn agent_messages_from_json(
     // SAFETY: text or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let out = wanted(messages, "messages")?;
+            let out = output(messages, "messages")?;
             let list = read_list(text::json(json, length, "json")?, "json")?;
             hand_out(out, agent_messages_t::new(list.into_iter().map(Arc::new)));
             Ok(AGENT_OK)
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn agent_messages_from_json(
     }
 }
 
-/// Appends what a user says.
+/// Appends a user message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_add_user(
     messages: *mut agent_messages_t,
@@ -112,11 +112,11 @@ pub unsafe extern "C" fn agent_messages_add_user(
     length: usize,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
-    // SAFETY: a list or NULL that nobody else uses meanwhile, text or NULL, and an error to write or NULL.
+    // SAFETY: a list or NULL that no other thread uses meanwhile, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
             let messages = borrow_mut(messages, "messages")?;
-            // The run that it starts gives it its time.
+            // The run that it starts sets the timestamp.
             messages.add(Message::user(text::required(text, length, "text")?, 0));
             Ok(AGENT_OK)
         })
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn agent_messages_add_json(
     length: usize,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
-    // SAFETY: a list or NULL that nobody else uses meanwhile, text or NULL, and an error to write or NULL.
+    // SAFETY: a list or NULL that no other thread uses meanwhile, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
             let messages = borrow_mut(messages, "messages")?;
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn agent_messages_add_json(
     }
 }
 
-/// How many there are.
+/// The number of messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_count(messages: *const agent_messages_t) -> usize {
     // SAFETY: a list or NULL.
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn agent_messages_role(
 ) -> *const c_char {
     // SAFETY: a list or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let entry = messages.as_ref()?.entries.get(index)?;
             Some(entry.role.get_or_init(|| Text::new(entry.message.role())))
         })
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn agent_messages_text(
 ) -> *const c_char {
     // SAFETY: a list or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let entry = messages.as_ref()?.entries.get(index)?;
             Some(entry.text.get_or_init(|| Text::new(entry.message.text())))
         })
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn agent_messages_json_at(
 ) -> *const c_char {
     // SAFETY: a list or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let entry = messages.as_ref()?.entries.get(index)?;
             Some(entry.json.get_or_init(|| Text::json(&entry.message)))
         })
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn agent_messages_json_at(
 pub unsafe extern "C" fn agent_messages_json(messages: *const agent_messages_t, length: *mut usize) -> *const c_char {
     // SAFETY: a list or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let messages = messages.as_ref()?;
             let list = || messages.entries.iter().map(|entry| &entry.message).collect::<Vec<_>>();
             Some(messages.json.get_or_init(|| Text::json(&list())))

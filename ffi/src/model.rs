@@ -1,4 +1,4 @@
-//! Models that are known; and a provider of one's own that is a C function: requests, and their answers piece by piece.
+//! Known models, and custom models that are C functions: requests, and their responses chunk by chunk.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,31 +9,31 @@ use serde_json::{Value, json};
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, take_back, wanted, where_it_may_block};
-use crate::text::{self, Text, agent_text_t, lend};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, output, spawn_blocking, take_back};
+use crate::text::{self, Text, agent_text_t, borrowed};
 
-/// The models that are known.
+/// The known models.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_models_json(models: *mut *mut agent_text_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: outputs to write or NULL.
     unsafe {
         guard(error, || {
-            // Nothing in a spec can fail to serialise: all map keys are strings.
+            // Serializing a spec cannot fail: all map keys are strings.
             let json = serde_json::to_string(&agent_loop::models()).unwrap_or_default();
-            hand_out(wanted(models, "models")?, agent_text_t::new(json));
+            hand_out(output(models, "models")?, agent_text_t::new(json));
             Ok(AGENT_OK)
         })
     }
 }
 
-/// A provider's function. It owns the call.
+/// A custom model. It owns the call.
 pub type agent_model_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_model_call_t)>;
 
-/// One request to a provider of one's own.
+/// One request to a custom model.
 pub struct agent_model_call_t {
     request: Text,
     cancel: CancellationToken,
-    /// There until the answer has ended. Never locked while somebody waits.
+    /// `None` once the response has ended. Not locked while a thread blocks.
     call: Mutex<Option<Arc<ModelCall>>>,
 }
 
@@ -46,39 +46,39 @@ impl agent_model_call_t {
         }
     }
 
-    /// Gives a piece and waits while the run is behind.
-    fn push(&self, piece: &Value) -> Result<(), Error> {
+    /// Appends a chunk and blocks while the run is behind.
+    fn push(&self, chunk: &Value) -> Result<(), Error> {
         let call = self.held()?;
         if call.is_cancelled() {
-            return Err(self.unwanted());
+            return Err(self.cancelled());
         }
-        call.push(piece)?;
-        let only = piece.as_object().filter(|piece| piece.len() == 1);
-        if only.is_some_and(|piece| piece.contains_key("end") || piece.contains_key("error")) {
-            // The run takes no more of this answer, which is no reason to call it unwanted.
+        call.push(chunk)?;
+        let only = chunk.as_object().filter(|chunk| chunk.len() == 1);
+        if only.is_some_and(|chunk| chunk.contains_key("end") || chunk.contains_key("error")) {
+            // The run reads no more of this response, which does not mean that it was cancelled.
             return self.take().map(drop);
         }
-        if call.ready_blocking() { Ok(()) } else { Err(self.unwanted()) }
+        if call.ready_blocking() { Ok(()) } else { Err(self.cancelled()) }
     }
 
     fn held(&self) -> Result<Arc<ModelCall>, Error> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(over)
+        self.call.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(already_ended)
     }
 
     fn take(&self) -> Result<Arc<ModelCall>, Error> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)
+        self.call.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(already_ended)
     }
 
-    fn unwanted(&self) -> Error {
-        Error::new(ErrorKind::Aborted, "the answer is no longer wanted: its run was aborted, or the request took too long")
+    fn cancelled(&self) -> Error {
+        Error::new(ErrorKind::Aborted, "the request was cancelled: its run was aborted or a time limit passed")
     }
 }
 
-fn over() -> Error {
-    Error::new(ErrorKind::InvalidState, "this request has its whole answer already; end an answer once")
+fn already_ended() -> Error {
+    Error::new(ErrorKind::InvalidState, "the response of this request has already ended; end it once")
 }
 
-/// Sets or takes out a provider of one's own.
+/// Sets or removes a custom model.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_set_model_callback(
     agent: *mut agent_t,
@@ -96,8 +96,8 @@ pub unsafe extern "C" fn agent_set_model_callback(
                 let callback = Arc::new(callback);
                 Arc::new(move |call: ModelCall| {
                     let (callback, call) = (Arc::clone(&callback), agent_model_call_t::new(call));
-                    where_it_may_block(move || {
-                        // The function and its userdata came together, and the call is now the function's.
+                    spawn_blocking(move || {
+                        // Function and userdata were given together, and the function now owns the call.
                         (callback.function)(callback.userdata(), Box::into_raw(Box::new(call)));
                     });
                 }) as ProviderFn
@@ -108,21 +108,21 @@ pub unsafe extern "C" fn agent_set_model_callback(
     }
 }
 
-/// What is asked.
+/// The request as JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_request(call: *const agent_model_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&call.as_ref()?.request)) }
+    unsafe { borrowed(length, || Some(&call.as_ref()?.request)) }
 }
 
-/// Whether the answer is no longer wanted.
+/// Whether the request is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_is_cancelled(call: *const agent_model_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.cancel.is_cancelled()))
 }
 
-/// Gives a piece of the answer, in JSON.
+/// Appends a chunk to the response, in JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_push(
     call: *mut agent_model_call_t,
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn agent_model_call_push(
     }
 }
 
-/// Gives a piece of the answer's text.
+/// Appends a chunk of text to the response.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_push_text(
     call: *mut agent_model_call_t,
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn agent_model_call_push_text(
     }
 }
 
-/// Says that the answer is complete.
+/// Ends the response.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_finish(
     call: *mut agent_model_call_t,
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn agent_model_call_finish(
     }
 }
 
-/// Says that there will be no answer.
+/// Ends the response with a failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_fail(
     call: *mut agent_model_call_t,
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn agent_model_call_fail(
     }
 }
 
-/// Releases a call; an answer that has not ended fails.
+/// Releases a call; a response that has not ended fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_free(call: *mut agent_model_call_t) {
     // SAFETY: ours, and not used again.

@@ -1,6 +1,6 @@
-//! Runs: their events one by one, ways to learn that there are some, and what they came to.
+//! Runs: pulling their events, learning that there are some, and their results.
 
-pub mod end;
+pub mod result;
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -8,17 +8,17 @@ use std::task::{Wake, Waker};
 
 use agent_loop::{Error, ErrorKind, Event, Run, RunResult};
 
+use crate::block_on::block_on;
 use crate::error::{AGENT_DONE, AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::event::agent_event_t;
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, take_back, wanted};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, output, take_back};
+use crate::readable_fd::ReadableFd;
 use crate::runtime::limit;
-use crate::signal::Signal;
-use crate::text::{Text, lend};
-use crate::wait::wait_for;
-use end::End;
+use crate::text::{Text, borrowed};
+use result::BorrowedResult;
 
-/// Told that a run can be pulled.
+/// Called when a run becomes readable.
 pub type agent_wakeup_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
 type WakeupFunction = unsafe extern "C" fn(userdata: *mut c_void);
 
@@ -34,59 +34,59 @@ pub struct agent_run_t {
     pub(crate) run: Run,
     id: Text,
     reader: Mutex<Reader>,
-    end: OnceLock<End>,
+    borrowed_result: OnceLock<BorrowedResult>,
 }
 
-/// The one who pulls: a batch of events, taken under one lock, is handed out one by one.
+/// The reader's side: a batch of events, taken under one lock, is handed out one by one.
 #[derive(Default)]
 struct Reader {
     batch: std::vec::IntoIter<Event>,
-    /// The event that C has.
-    lent: Option<agent_event_t>,
+    /// The event that C borrows.
+    current: Option<agent_event_t>,
     over: bool,
     wakeup: Option<Waker>,
-    signal: Option<Arc<Signal>>,
+    readable_fd: Option<Arc<ReadableFd>>,
 }
 
 impl Reader {
-    /// Takes what waits in the run's queue. When that is nothing, the queue will call the wakeup.
+    /// Takes all events of the run's queue. If there are none, the queue will call the wakeup.
     fn refill(&mut self, run: &Run) {
-        // Before the queue says that it is empty: what it gives is not nothing.
-        self.tell_batch(true);
+        // Before the queue reports that it is empty: its events are still unread.
+        self.signal_batch(true);
         match run.drain(usize::MAX, self.wakeup.as_ref()) {
             Some(events) => self.batch = events.into_iter(),
             None => self.over = true,
         }
-        self.tell_batch(self.batch.len() > 0);
+        self.signal_batch(self.batch.len() > 0);
     }
 
     fn next(&mut self) -> Option<*const agent_event_t> {
         let event = self.batch.next()?;
         if self.batch.len() == 0 {
-            self.tell_batch(false);
+            self.signal_batch(false);
         }
-        let lent = match &mut self.lent {
-            Some(lent) => {
-                lent.replace(event);
-                lent
+        let current = match &mut self.current {
+            Some(current) => {
+                current.replace(event);
+                current
             }
             none => none.insert(agent_event_t::new(event)),
         };
-        Some(std::ptr::from_ref(lent))
+        Some(std::ptr::from_ref(current))
     }
 
     fn discard(&mut self) {
         self.batch = Vec::new().into_iter();
-        self.tell_batch(false);
+        self.signal_batch(false);
     }
 
-    fn has_something(&self) -> bool {
+    fn is_readable(&self) -> bool {
         self.over || self.batch.len() > 0
     }
 
-    fn tell_batch(&self, ready: bool) {
-        if let Some(signal) = &self.signal {
-            signal.batch(ready);
+    fn signal_batch(&self, ready: bool) {
+        if let Some(readable_fd) = &self.readable_fd {
+            readable_fd.set_batch(ready);
         }
     }
 }
@@ -94,18 +94,18 @@ impl Reader {
 impl agent_run_t {
     pub(crate) fn new(run: Run) -> agent_run_t {
         let id = Text::new(run.id());
-        agent_run_t { run, id, reader: Mutex::default(), end: OnceLock::new() }
+        agent_run_t { run, id, reader: Mutex::default(), borrowed_result: OnceLock::new() }
     }
 
-    /// What the run came to, once it is over.
+    /// The run's result, once it is over.
     fn result(&self) -> Option<&RunResult> {
         self.run.finished()
     }
 
-    /// The same as it is lent.
-    fn end(&self) -> Option<&End> {
+    /// The result as C borrows it.
+    fn borrowed_result(&self) -> Option<&BorrowedResult> {
         let result = self.result()?;
-        Some(self.end.get_or_init(|| End::new(result)))
+        Some(self.borrowed_result.get_or_init(|| BorrowedResult::new(result)))
     }
 
     fn reader(&self) -> Result<MutexGuard<'_, Reader>, Error> {
@@ -113,13 +113,13 @@ impl agent_run_t {
             Ok(reader) => Ok(reader),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {
-                let text = "another thread is pulling this run at the same time; pull from one thread at a time";
+                let text = "another thread is pulling this run; pull from one thread at a time";
                 Err(Error::new(ErrorKind::InvalidState, text))
             }
         }
     }
 
-    /// Lends the next event, where there is one now or in time.
+    /// Writes the next event, if there is one now or in time.
     ///
     /// # Safety
     /// `out` may be written.
@@ -136,7 +136,7 @@ impl agent_run_t {
                 return Ok(AGENT_DONE);
             }
             reader.refill(&self.run);
-            if !reader.has_something() && (timeout_ms == 0 || !self.run.wait_readable(limit(timeout_ms))) {
+            if !reader.is_readable() && (timeout_ms == 0 || !self.run.wait_readable(limit(timeout_ms))) {
                 return Ok(AGENT_PENDING);
             }
         }
@@ -147,7 +147,7 @@ impl Drop for agent_run_t {
     fn drop(&mut self) {
         let reader = self.reader.get_mut().unwrap_or_else(PoisonError::into_inner);
         if reader.wakeup.take().is_some() {
-            // The queue lets go of the wakeup, so that its destroy does not have to wait for the end of the run.
+            // The queue drops the wakeup, so that its destroy is called now and not at the end of the run.
             drop(self.run.drain(usize::MAX, None));
         }
     }
@@ -157,7 +157,7 @@ impl Drop for agent_run_t {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_id(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&run.as_ref()?.id)) }
+    unsafe { borrowed(length, || Some(&run.as_ref()?.id)) }
 }
 
 /// The next event.
@@ -172,12 +172,12 @@ pub unsafe extern "C" fn agent_run_next(
     unsafe {
         guard(error, || {
             let run = borrow(run, "run")?;
-            run.next(timeout_ms, wanted(event, "event")?)
+            run.next(timeout_ms, output(event, "event")?)
         })
     }
 }
 
-/// Waits until the run is over.
+/// Blocks until the run is over.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_wait(
     run: *mut agent_run_t,
@@ -190,12 +190,12 @@ pub unsafe extern "C" fn agent_run_wait(
             let run = borrow(run, "run")?;
             run.run.agent().check_outside("agent_run_wait")?;
             run.reader()?.discard();
-            wait_for(run.run.outcome(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
+            block_on(run.run.outcome(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
         })
     }
 }
 
-/// Sets who is told that there is something to pull.
+/// Sets the function that is called when the run becomes readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_set_wakeup(
     run: *mut agent_run_t,
@@ -212,11 +212,11 @@ pub unsafe extern "C" fn agent_run_set_wakeup(
             let wakeup = callback.optional().map(|callback| Waker::from(Arc::new(callback)));
             let mut reader = run.reader()?;
             let before = std::mem::replace(&mut reader.wakeup, wakeup.clone());
-            if !reader.has_something() {
+            if !reader.is_readable() {
                 reader.refill(&run.run);
             }
-            let now = reader.has_something();
-            // Not under the lock: what is called, to wake or to destroy, may pull.
+            let now = reader.is_readable();
+            // Not under the lock: the functions that are called, wakeup and destroy, may pull.
             drop(reader);
             drop(before);
             if let (Some(wakeup), true) = (wakeup, now) {
@@ -234,17 +234,17 @@ pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, err
     unsafe {
         guard(error, || {
             let run = borrow(run, "run")?;
-            let out = wanted(fd, "fd")?;
+            let out = output(fd, "fd")?;
             let mut reader = run.reader()?;
-            if reader.signal.is_none() {
-                let signal = Signal::new()
-                    .map_err(|e| Error::new(ErrorKind::Io, format!("a descriptor for the run cannot be made: {e}")))?;
-                let told = Arc::clone(&signal);
-                run.run.observe(Some(Box::new(move |ready| told.queue(ready))));
-                reader.signal = Some(signal);
-                reader.tell_batch(reader.batch.len() > 0);
+            if reader.readable_fd.is_none() {
+                let readable_fd = ReadableFd::new()
+                    .map_err(|e| Error::new(ErrorKind::Io, format!("cannot create a descriptor for the run: {e}")))?;
+                let of_queue = Arc::clone(&readable_fd);
+                run.run.observe(Some(Box::new(move |ready| of_queue.set_queue(ready))));
+                reader.readable_fd = Some(readable_fd);
+                reader.signal_batch(reader.batch.len() > 0);
             }
-            out.write(reader.signal.as_ref().map_or(-1, |signal| signal.fd()));
+            out.write(reader.readable_fd.as_ref().map_or(-1, |readable_fd| readable_fd.fd()));
             Ok(AGENT_OK)
         })
     }

@@ -1,4 +1,4 @@
-//! Runtimes: threads and connections, made and shut down by the program.
+//! Runtimes: threads and connections, created and shut down by the program.
 
 use std::ffi::c_char;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use agent_loop::{Error, ErrorKind, Runtime, Spelling};
 
 use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{borrow, hand_out, take_back, wanted};
+use crate::handle::{borrow, hand_out, output, take_back};
 use crate::text;
 
 /// Threads and connections.
@@ -20,7 +20,7 @@ pub(crate) fn limit(timeout_ms: i64) -> Option<Duration> {
     u64::try_from(timeout_ms).ok().map(Duration::from_millis)
 }
 
-/// Makes a runtime.
+/// Creates a runtime.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_runtime_new(
     options: *const c_char,
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn agent_runtime_new(
     // SAFETY: text or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let out = wanted(runtime, "runtime")?;
+            let out = output(runtime, "runtime")?;
             let runtime = if options.is_null() {
                 Runtime::new()?
             } else {
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn agent_runtime_shutdown(
         guard(error, || {
             let runtime = &borrow(runtime, "runtime")?.runtime;
             if runtime.is_current() {
-                let text = "agent_runtime_shutdown inside a callback would wait for itself; call it on a thread of your own";
+                let text = "agent_runtime_shutdown inside a callback of the runtime would deadlock; call it on another thread";
                 return Err(Error::new(ErrorKind::InvalidState, text));
             }
             let ended = runtime.shutdown(limit(timeout_ms).unwrap_or(Duration::MAX));

@@ -1,4 +1,4 @@
-//! For tests of one's own: whether a stream of events is one that the loop can give.
+//! For tests of programs that use the library: whether a stream of events is one that the loop can emit.
 
 use std::ffi::c_char;
 
@@ -10,7 +10,7 @@ use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::text;
 
-/// Events in an array, or one after the other.
+/// Events in an array, or as a sequence of objects.
 fn read(text: &str) -> Result<Vec<Value>, Error> {
     let wrong = |e: serde_json::Error| Error::invalid_argument(format!("events is not JSON: {e}"));
     let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! Text over the edge: in by pointer and length, out with a NUL behind it and lent by a handle.
+//! Text across the boundary: in by pointer and length; out NUL-terminated and borrowed from a handle.
 
 use std::ffi::{CStr, c_char};
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use crate::guard;
 use crate::handle::take_back;
 
-/// As the length of a text: it ends with a NUL.
+/// As the length of a text: the text ends with a NUL.
 pub const AGENT_NTS: usize = usize::MAX;
 
-/// A text that C can read: UTF-8 and a NUL. Its address stays when this is moved.
+/// A text that C can read: UTF-8 and a NUL. Moving this does not move the bytes.
 #[derive(Debug)]
 pub(crate) struct Text(Vec<u8>);
 
-/// A text of its own.
+/// An owned text.
 pub struct agent_text_t(Text);
 
 impl agent_text_t {
@@ -33,45 +33,45 @@ impl Text {
         Text(bytes)
     }
 
-    /// The canonical JSON of something of core's.
+    /// The canonical JSON of a value of core.
     pub(crate) fn json(value: &impl Serialize) -> Text {
-        // Nothing of core's can fail to serialise: all map keys are strings.
+        // Serializing a value of core cannot fail: all map keys are strings.
         Text::new(serde_json::to_string(value).unwrap_or_default())
     }
 
-    /// Replaces the text and keeps the memory.
+    /// Replaces the text and reuses the memory.
     pub(crate) fn set(&mut self, text: &str) {
         self.0.clear();
         self.0.extend_from_slice(text.as_bytes());
         self.0.push(0);
     }
 
-    /// Lends the text to C.
+    /// The text as C borrows it.
     ///
     /// # Safety
     /// `length` is null or may be written.
-    pub(crate) unsafe fn lend(&self, length: *mut usize) -> *const c_char {
+    pub(crate) unsafe fn as_ptr(&self, length: *mut usize) -> *const c_char {
         // SAFETY: the caller's promise.
-        unsafe { tell_length(length, self.0.len() - 1) };
+        unsafe { write_length(length, self.0.len() - 1) };
         self.0.as_ptr().cast()
     }
 }
 
-/// Lends a text that may be missing, then as NULL with length 0.
+/// A text as C borrows it: NULL with length 0 if it is missing.
 ///
 /// # Safety
 /// `length` is null or may be written.
-pub(crate) unsafe fn lend<'a>(length: *mut usize, find: impl FnOnce() -> Option<&'a Text>) -> *const c_char {
+pub(crate) unsafe fn borrowed<'a>(length: *mut usize, find: impl FnOnce() -> Option<&'a Text>) -> *const c_char {
     // SAFETY: the caller's promise.
     unsafe {
-        tell_length(length, 0);
-        guard::read(std::ptr::null(), || Some(find()?.lend(length)))
+        write_length(length, 0);
+        guard::read(std::ptr::null(), || Some(find()?.as_ptr(length)))
     }
 }
 
 /// # Safety
 /// `length` is null or may be written.
-unsafe fn tell_length(length: *mut usize, value: usize) {
+unsafe fn write_length(length: *mut usize, value: usize) {
     if !length.is_null() {
         // SAFETY: not null, so it may be written.
         unsafe { length.write(value) };
@@ -89,7 +89,7 @@ pub(crate) const fn with_nul(text: &str) -> &CStr {
 /// Text from C. `name` is the argument's, for the error.
 ///
 /// # Safety
-/// `pointer` is null, or has `length` bytes that stay as long as `'a` (with [`AGENT_NTS`]: up to a NUL).
+/// `pointer` is null, or has `length` bytes that outlive `'a` (with [`AGENT_NTS`]: up to a NUL).
 pub(crate) unsafe fn required<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Error> {
     // SAFETY: the caller's promise.
     unsafe { optional(pointer, length, name) }?.ok_or_else(|| Error::invalid_argument(format!("{name} is NULL")))
@@ -104,17 +104,17 @@ pub(crate) unsafe fn optional<'a>(pointer: *const c_char, length: usize, name: &
         return Ok(None);
     }
     let bytes = if length == AGENT_NTS {
-        // SAFETY: the caller says that there is a NUL.
+        // SAFETY: there is a NUL, by the caller's promise.
         unsafe { CStr::from_ptr(pointer) }.to_bytes()
     } else if isize::try_from(length).is_err() {
-        return Err(Error::invalid_argument(format!("{name}: a length of {length} bytes is more than there can be")));
+        return Err(Error::invalid_argument(format!("{name}: a length of {length} bytes is not possible")));
     } else {
-        // SAFETY: the caller says that there are so many bytes.
+        // SAFETY: there are so many bytes, by the caller's promise.
         unsafe { std::slice::from_raw_parts(pointer.cast(), length) }
     };
     std::str::from_utf8(bytes)
         .map(Some)
-        .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: the byte at {} is wrong", e.valid_up_to())))
+        .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: invalid byte at offset {}", e.valid_up_to())))
 }
 
 /// JSON from C.
@@ -138,7 +138,7 @@ pub(crate) unsafe fn object(pointer: *const c_char, length: usize, name: &str) -
     }
 }
 
-/// JSON that a host wrote: halves of characters in it do not matter.
+/// JSON that a host wrote; an unpaired surrogate in it becomes U+FFFD.
 pub(crate) fn parse(text: &str, name: &str) -> Result<Value, Error> {
     read_json(text).map_err(|e| Error::invalid_argument(format!("{name} is {}", e.message())))
 }
@@ -147,7 +147,7 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Value, Error> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_text_data(text: *const agent_text_t, length: *mut usize) -> *const c_char {
     // SAFETY: a text or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&text.as_ref()?.0)) }
+    unsafe { borrowed(length, || Some(&text.as_ref()?.0)) }
 }
 
 /// Releases a text.

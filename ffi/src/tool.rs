@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, take_back, wanted};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, output, take_back};
 use crate::hook::{self, HookFunction, agent_hook_fn_t};
 use crate::text::{self, Text};
 use call::agent_tool_call_t;
@@ -20,7 +20,7 @@ use call::agent_tool_call_t;
 pub type agent_tool_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_tool_call_t)>;
 type ToolFunction = unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_tool_call_t);
 
-/// What a model can call.
+/// A tool that a model can call.
 pub struct agent_tool_t {
     description: Mutex<Description>,
 }
@@ -35,7 +35,7 @@ impl agent_tool_t {
         Arc::clone(&lock(&self.description).tool) as Arc<dyn Tool>
     }
 
-    /// Makes another tool of it, for agents that get it from now on.
+    /// Replaces the tool, for agents to which it is added from now on.
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>, &mut Functions)) -> Result<(), Error> {
         let before = {
             let mut description = lock(&self.description);
@@ -45,7 +45,7 @@ impl agent_tool_t {
             description.fields = fields;
             std::mem::replace(&mut description.tool, tool)
         };
-        // Not under the lock: what a function owns may call for this tool when it goes.
+        // Not under the lock: destroy functions may use this tool.
         drop(before);
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Tool for CTool {
         let function = Arc::clone(self.functions.prepare_arguments.as_ref()?);
         let (arguments, context) = (arguments.clone(), context.clone());
         Some(Box::pin(async move {
-            match hook::ask(function, Text::json(&arguments), context).await? {
+            match hook::call_hook(function, Text::json(&arguments), context).await? {
                 Value::Null => Ok(arguments),
                 Value::Object(prepared) => Ok(prepared),
                 other => Err(format!("expected an object of arguments or null, got {other}")),
@@ -88,22 +88,22 @@ impl Tool for CTool {
 
     fn start(&self, call: PendingCall) {
         let (function, call) = (&self.functions.execute, Box::into_raw(Box::new(agent_tool_call_t::new(call))));
-        // SAFETY: the function and its userdata came together, and the call is now the function's.
+        // SAFETY: function and userdata were given together, and the function now owns the call.
         unsafe { (function.function)(function.userdata(), call) };
     }
 
-    /// C has no other way to wait.
+    /// A C function has no other way to wait.
     fn may_block(&self) -> bool {
         true
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is half changed under these locks.
+    // No panic under these locks leaves the data inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a tool.
+/// Creates a tool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_new(
     json: *const c_char,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn agent_tool_new(
     unsafe {
         guard(error, || {
             let functions = Functions { execute: Arc::new(callback.required("function")?), prepare_arguments: None };
-            let out = wanted(tool, "tool")?;
+            let out = output(tool, "tool")?;
             let fields = text::object(json, length, "json")?;
             let tool = CTool::new(&fields, functions)?;
             hand_out(out, agent_tool_t { description: Mutex::new(Description { fields, tool }) });
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn agent_tool_set_json(
     }
 }
 
-/// Sets or takes out who puts the model's arguments right.
+/// Sets or removes the function that corrects the model's arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
     tool: *mut agent_tool_t,

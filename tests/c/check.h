@@ -1,5 +1,5 @@
 /*
- * A small frame for tests: static void name(void) { CHECK(...); } and in main RUN(name) for each, then return finish();
+ * A small test framework: static void name(void) { CHECK(...); } and in main RUN(name) for each, then return finish();
  *
  * CHECK ends the test when it fails; EXPECT goes on, and is for callbacks and other threads.
  */

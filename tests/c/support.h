@@ -1,4 +1,4 @@
-/* What the tests share: a runtime, agents with scripts, errors that say what they should, gates between threads. */
+/* Shared by the tests: a runtime, agents with scripts, expected errors, gates between threads. */
 
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -34,7 +34,7 @@ static inline bool fails(agent_status_t rc, agent_status_t status, const char *t
 /* A call with a NULL argument of this name. */
 #define CHECK_NULL(call, name) CHECK_FAILS(call, AGENT_INVALID_ARGUMENT, name " is NULL")
 
-/* A call that works; its error, if any, is shown. */
+/* A call that succeeds; its error, if any, is printed. */
 static inline bool works(agent_status_t rc, const char *file, int line)
 {
     bool ok = check_true(rc == AGENT_OK, "the call works", file, line);
@@ -78,28 +78,28 @@ static inline agent_t *with_tool(const char *model, agent_tool_fn_t function, vo
     return agent;
 }
 
-/* Reads a run to its end. Its events keep the grammar. */
+/* Reads a run to its end, and checks the grammar of its events. */
 static inline void read_out(agent_run_t *run)
 {
     const agent_event_t *event;
     agent_status_t rc;
-    char *told = NULL;
+    char *reported = NULL;
     size_t size = 0, length;
     const char *json;
 
     while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK) {
         json = agent_event_json(event, &length);
-        told = realloc(told, size + length + 1);
-        memcpy(told + size, json, length);
+        reported = realloc(reported, size + length + 1);
+        memcpy(reported + size, json, length);
         size += length;
-        told[size++] = '\n';
+        reported[size++] = '\n';
     }
     EXPECT(rc == AGENT_DONE);
-    EXPECT_OK(agent_check_events(told, size, &error));
-    free(told);
+    EXPECT_OK(agent_check_events(reported, size, &error));
+    free(reported);
 }
 
-/* Prompts and reads to the end; the run is still there for what it came to. */
+/* Prompts and reads to the end; returns the run for its result. */
 static inline agent_run_t *play(agent_t *agent)
 {
     agent_run_t *run = NULL;
@@ -109,32 +109,32 @@ static inline agent_run_t *play(agent_t *agent)
     return run;
 }
 
-/* The texts of the messages that a run added, with the first letter of their roles: "u Go.; a Hello.; ". To be freed. */
-static inline char *told_by(const agent_run_t *run)
+/* The texts of the messages that a run added, with the first letter of their roles: "u Go.; a Hello.; ". The caller frees it. */
+static inline char *messages_text(const agent_run_t *run)
 {
     const agent_messages_t *messages = agent_run_messages(run);
-    char *told = strdup("");
+    char *reported = strdup("");
     size_t i;
 
     for (i = 0; i < agent_messages_count(messages); i++) {
         const char *text = agent_messages_text(messages, i, NULL);
 
-        told = realloc(told, strlen(told) + strlen(text) + 5);
-        sprintf(told + strlen(told), "%c %s; ", agent_messages_role(messages, i, NULL)[0], text);
+        reported = realloc(reported, strlen(reported) + strlen(text) + 5);
+        sprintf(reported + strlen(reported), "%c %s; ", agent_messages_role(messages, i, NULL)[0], text);
     }
-    return told;
+    return reported;
 }
 
-#define CHECK_TOLD(run, text)                  \
+#define CHECK_MESSAGES(run, text)                  \
     do {                                       \
-        char *told = told_by(run);             \
-        bool same = EXPECT_TEXT(told, (text)); \
-        free(told);                            \
+        char *reported = messages_text(run);             \
+        bool same = EXPECT_TEXT(reported, (text)); \
+        free(reported);                            \
         if (!same)                             \
             return;                            \
     } while (0)
 
-/* Prompts, and gives the text of the first tool_execution_end; to be freed. */
+/* Prompts, and returns the text of the first tool_execution_end; the caller frees it. */
 static inline char *tool_result(agent_t *agent, bool *is_error)
 {
     agent_run_t *run = NULL;
@@ -155,7 +155,7 @@ static inline char *tool_result(agent_t *agent, bool *is_error)
 
 /* ---- between threads --------------------------------------------------------------------------------------------- */
 
-/* A number that threads raise and wait for. */
+/* A counter that threads raise and wait for. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;

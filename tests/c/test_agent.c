@@ -1,4 +1,4 @@
-/* Agents: made, changed, prompted, listened to, read. */
+/* Agents: creation, settings, prompts, listeners, state. */
 
 #include "support.h"
 
@@ -22,11 +22,11 @@ static void bad_models_are_refused(void)
                   "location, api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
     CHECK_REFUSED("{\"provider\": \"openai\", \"id\": \"x\", \"base_uri\": \"y\"}",
                   "unknown model field \"base_uri\"; did you mean \"base_url\"?");
-    CHECK_REFUSED("\xfe", "model is not UTF-8: the byte at 0 is wrong");
+    CHECK_REFUSED("\xfe", "model is not UTF-8: invalid byte at offset 0");
     CHECK(agent == NULL);
 }
 
-static void a_model_that_cannot_be_used_is_told_by_the_prompt(void)
+static void a_model_that_cannot_be_used_is_refused_by_the_prompt(void)
 {
     agent_t *agent = NULL;
     agent_run_t *run = NULL;
@@ -123,7 +123,7 @@ static void messages_are_prompted(void)
                                      "\"mime_type\": \"image/png\"}]}",
                                      AGENT_NTS, &error));
     CHECK_OK(agent_prompt_messages(agent, messages, &run, &error));
-    /* the list is ours again */
+    /* the list may be freed */
     agent_messages_free(messages);
     CHECK_OK(agent_run_wait(run, -1, &error));
     CHECK_TEXT(agent_run_text(run, NULL), "A cat.");
@@ -133,7 +133,7 @@ static void messages_are_prompted(void)
     CHECK(agent_messages_count(messages) == 3);
     CHECK_CONTAINS(agent_messages_json_at(messages, 1, NULL), "\"data\":\"aGk=\"");
 
-    /* a list that was given is not changed by what follows */
+    /* a list that was returned does not change */
     agent_run_free(play(agent));
     CHECK(agent_messages_count(messages) == 3);
     agent_messages_free(messages);
@@ -182,7 +182,7 @@ static void one_run_at_a_time(void)
 typedef struct {
     agent_t *agent;
     uint64_t subscription;
-    char told[400];
+    char reported[400];
     int destroyed;
 } listener_t;
 
@@ -190,7 +190,7 @@ static void note(void *userdata, const agent_event_t *event)
 {
     listener_t *listener = userdata;
 
-    snprintf(listener->told + strlen(listener->told), sizeof listener->told - strlen(listener->told), "%s ",
+    snprintf(listener->reported + strlen(listener->reported), sizeof listener->reported - strlen(listener->reported), "%s ",
              agent_event_kind_name(agent_event_kind(event)));
 }
 
@@ -207,11 +207,11 @@ static void a_run_for_listeners_alone(void)
     CHECK_OK(agent_subscribe(agent, note, &listener, count_destroyed, NULL, &error));
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, NULL, &error));
     CHECK_OK(agent_wait_for_idle(agent, -1, &error));
-    CHECK_TEXT(listener.told, "agent_start turn_start message_start message_end message_start text_start text_delta text_end "
+    CHECK_TEXT(listener.reported, "agent_start turn_start message_start message_end message_start text_start text_delta text_end "
                               "message_end turn_end agent_end ");
     CHECK(listener.destroyed == 0);
     agent_free(agent);
-    /* its last reference may have been the run's, on another thread */
+    /* the last reference may have been the run's, on another thread */
     CHECK_OK(agent_runtime_shutdown(runtime, -1, &error));
     CHECK(listener.destroyed == 1);
     agent_runtime_free(runtime);
@@ -237,9 +237,9 @@ static void a_listener_may_remove_itself(void)
     CHECK_OK(agent_subscribe(agent, note, &second, count_destroyed, &second.subscription, &error));
     CHECK(first.subscription != second.subscription);
     agent_run_free(play(agent));
-    CHECK_TEXT(first.told, "agent_start turn_start ");
+    CHECK_TEXT(first.reported, "agent_start turn_start ");
     CHECK(first.destroyed == 1);
-    CHECK_CONTAINS(second.told, " agent_end ");
+    CHECK_CONTAINS(second.reported, " agent_end ");
     CHECK_OK(agent_unsubscribe(agent, second.subscription, &error));
     CHECK(second.destroyed == 1);
     CHECK(agent_unsubscribe(agent, second.subscription, &error) == AGENT_NOT_FOUND);
@@ -271,7 +271,7 @@ static void waiting_inside(void *userdata, const agent_event_t *event)
                  what " inside a listener, hook or tool of the same agent would wait for itself; do it after the run", __FILE__, __LINE__))
     EXPECT_INSIDE(agent_prompt(listener->agent, "And?", AGENT_NTS, &run, &error), "starting a run");
     EXPECT_INSIDE(agent_wait_for_idle(listener->agent, -1, &error), "wait_for_idle");
-    /* but this is fine */
+    /* but this is allowed */
     EXPECT_OK(agent_set_system_prompt(listener->agent, "Be kind.", AGENT_NTS, &error));
     note(userdata, event);
 }
@@ -284,7 +284,7 @@ static void what_would_wait_for_itself_is_refused(void)
     listener.agent = agent;
     CHECK_OK(agent_subscribe(agent, waiting_inside, &listener, NULL, NULL, &error));
     agent_run_free(play(agent));
-    CHECK_CONTAINS(listener.told, " agent_end ");
+    CHECK_CONTAINS(listener.reported, " agent_end ");
     agent_free(agent);
 }
 
@@ -327,7 +327,7 @@ static void listeners_and_tools_outlive_the_handle(void)
     gate_raise(&gate);
     CHECK_OK(agent_run_wait(run, -1, &error));
     CHECK_TEXT(agent_run_text(run, NULL), "Done.");
-    CHECK_CONTAINS(listener.told, " agent_end ");
+    CHECK_CONTAINS(listener.reported, " agent_end ");
     agent_run_free(run);
     CHECK_OK(agent_runtime_shutdown(runtime, -1, &error));
     CHECK(listener.destroyed == 1);
@@ -349,7 +349,7 @@ static void free_inside(void *userdata, const agent_event_t *event)
     if (agent_event_kind(event) == AGENT_EVENT_TURN_START) {
         agent_run_free(owner->run);
         agent_free(owner->agent);
-        /* the event is still there */
+        /* the event is still valid */
         EXPECT(agent_event_turn(event) == 1);
     }
 }
@@ -372,7 +372,7 @@ static void handles_may_be_freed_inside_a_callback(void)
 
 /* ---- null -------------------------------------------------------------------------------------------------------- */
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     agent_t *agent = NULL;
     agent_run_t *run = NULL;
@@ -408,7 +408,7 @@ static void null_is_told(void)
     CHECK_NULL(agent_prompt_messages(agent, NULL, &run, &error), "messages");
     CHECK_NULL(agent_state_json(agent, NULL, &error), "state");
     CHECK_NULL(agent_messages(agent, NULL, &error), "messages");
-    /* where NULL means something it is no mistake */
+    /* where NULL has a meaning it is accepted */
     CHECK_OK(agent_set_api_key(agent, NULL, 0, &error));
     CHECK_OK(agent_set_base_url(agent, NULL, 0, &error));
     agent_free(agent);
@@ -418,7 +418,7 @@ int main(void)
 {
     begin();
     RUN(bad_models_are_refused);
-    RUN(a_model_that_cannot_be_used_is_told_by_the_prompt);
+    RUN(a_model_that_cannot_be_used_is_refused_by_the_prompt);
     RUN(bad_options_are_refused_and_change_nothing);
     RUN(what_is_set_is_found_in_the_state);
     RUN(messages_are_prompted);
@@ -430,6 +430,6 @@ int main(void)
     RUN(an_abort_may_come_from_a_listener);
     RUN(listeners_and_tools_outlive_the_handle);
     RUN(handles_may_be_freed_inside_a_callback);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     return end();
 }

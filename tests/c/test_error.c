@@ -1,4 +1,4 @@
-/* Statuses, errors, texts, and the library's own functions. */
+/* Statuses, errors, texts, and the functions of the library itself. */
 
 #include "support.h"
 
@@ -47,7 +47,7 @@ static void an_error_need_not_be_wanted(void)
     CHECK(agent == NULL);
 }
 
-static void a_call_that_works_leaves_the_error_alone(void)
+static void a_call_that_succeeds_does_not_touch_the_error(void)
 {
     agent_messages_t *messages = NULL;
     agent_error_t *mark = (agent_error_t *)&messages;
@@ -63,10 +63,10 @@ static void text_is_checked(void)
 
     CHECK_OK(agent_messages_new(&messages, &error));
     CHECK_FAILS(agent_messages_add_user(messages, "ab\xff", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                "text is not UTF-8: the byte at 2 is wrong");
+                "text is not UTF-8: invalid byte at offset 2");
     CHECK_FAILS(agent_messages_add_user(messages, "ab", SIZE_MAX - 1, &error), AGENT_INVALID_ARGUMENT,
-                "text: a length of 18446744073709551614 bytes is more than there can be");
-    /* a length ends the text wherever it is */
+                "text: a length of 18446744073709551614 bytes is not possible");
+    /* the length ends the text, wherever the NUL is */
     CHECK_OK(agent_messages_add_user(messages, "abcdef", 3, &error));
     CHECK_TEXT(agent_messages_text(messages, 0, NULL), "abc");
     CHECK_OK(agent_messages_add_user(messages, "", 0, &error));
@@ -97,7 +97,7 @@ int main(void)
     RUN(statuses_have_names);
     RUN(an_error_says_what_and_how_to_go_on);
     RUN(an_error_need_not_be_wanted);
-    RUN(a_call_that_works_leaves_the_error_alone);
+    RUN(a_call_that_succeeds_does_not_touch_the_error);
     RUN(text_is_checked);
     RUN(nothing_comes_from_null);
     return end();

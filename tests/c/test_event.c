@@ -17,7 +17,7 @@ static void failing(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-/* All that C can see of an event but its JSON, on a line. */
+/* Everything that the accessors return for an event, except its JSON, on one line. */
 static void describe(const agent_event_t *event, char *line, size_t size)
 {
     size_t length = 0;
@@ -82,7 +82,7 @@ static void every_kind_has_its_parts(void)
         CHECK(i < sizeof expected / sizeof *expected);
         CHECK_TEXT(line, expected[i]);
         i++;
-        /* the number and the word are those of the JSON */
+        /* number and word agree with the JSON */
         snprintf(type, sizeof type, "{\"type\":\"%s\",\"run_id\":\"", agent_event_kind_name(agent_event_kind(event)));
         CHECK(strncmp(agent_event_json(event, NULL), type, strlen(type)) == 0);
         CHECK(agent_event_is_message_update(event)
@@ -121,7 +121,7 @@ static void the_message_so_far_is_there_for_whoever_asks(void)
     }
     agent_run_free(run);
     agent_free(agent);
-    /* a kept event stays what it was */
+    /* a clone does not change */
     CHECK(kept != NULL);
     CHECK_TEXT(agent_event_text(kept, NULL), "a");
     CHECK_CONTAINS(agent_event_partial(kept, NULL), "\"text\":\"a\"}]");

@@ -1,10 +1,10 @@
-/* Hooks: asked, answered, failing. */
+/* Hooks: calls, answers, failures. */
 
 #include <unistd.h>
 
 #include "support.h"
 
-/* A hook that gives one answer, and keeps what it was asked last. */
+/* A hook that gives one answer, and records its last input. */
 typedef struct {
     const char *answer;  /* NULL: not this */
     const char *failure; /* NULL: not this either, so that the call is freed unanswered */
@@ -44,7 +44,7 @@ static void echo(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-/* A model that keeps the last request and says yes. */
+/* A model that records the last request and answers yes. */
 static void seeing(void *userdata, agent_model_call_t *call)
 {
     snprintf(userdata, 4000, "%s", agent_model_call_request(call, NULL));
@@ -63,7 +63,7 @@ static agent_t *seen_by(char *request)
 
 #define SET(agent, kind, function, hook) CHECK_OK(agent_set_hook(agent, kind, function, hook, NULL, &error))
 
-/* ---- each hook ---------------------------------------------------------------------------------------------------- */
+/* ---- each hook --------------------------------------------------------------------------------------------------- */
 
 static void the_messages_for_the_model_are_changed(void)
 {
@@ -77,7 +77,7 @@ static void the_messages_for_the_model_are_changed(void)
     run = play(agent);
     CHECK_CONTAINS(transform.input, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go.\"}]");
     CHECK_CONTAINS(request, "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Instead.\"}]");
-    CHECK_TOLD(run, "u Go.; a Yes.; ");
+    CHECK_MESSAGES(run, "u Go.; a Yes.; ");
     agent_run_free(run);
 
     SET(agent, AGENT_HOOK_CONVERT_TO_LLM, answering, &convert);
@@ -86,7 +86,7 @@ static void the_messages_for_the_model_are_changed(void)
     CHECK_CONTAINS(request, "\"text\":\"Converted.\"");
     CHECK(transform.asked == 2 && convert.asked == 1);
 
-    /* taken out again */
+    /* removed again */
     CHECK_OK(agent_set_hook(agent, AGENT_HOOK_TRANSFORM_CONTEXT, NULL, NULL, NULL, &error));
     CHECK_OK(agent_set_hook(agent, AGENT_HOOK_CONVERT_TO_LLM, NULL, NULL, NULL, &error));
     agent_run_free(play(agent));
@@ -118,14 +118,14 @@ static void a_call_is_blocked_or_changed(void)
 
     SET(agent, AGENT_HOOK_BEFORE_TOOL_CALL, answering, &hook);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t not today; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t not today; a Done.; ");
     CHECK_CONTAINS(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},\"message\":{\"role\":\"assistant\"");
     agent_run_free(run);
 
     CHECK_OK(agent_set_model(agent, ONE_CALL, AGENT_NTS, &error));
     hook.answer = "{\"arguments\": {\"n\": 2}}";
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t {\"n\":2}; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t {\"n\":2}; a Done.; ");
     agent_run_free(run);
     agent_free(agent);
 }
@@ -138,7 +138,7 @@ static void an_answer_is_changed(void)
 
     SET(agent, AGENT_HOOK_AFTER_TOOL_CALL, answering, &hook);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t better; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t better; a Done.; ");
     CHECK_TEXT(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},\"result\":{\"content\":[{\"type\":\"text\","
                            "\"text\":\"{\\\"n\\\":1}\"}],\"details\":null,\"terminate\":false},\"is_error\":false}");
     agent_run_free(run);
@@ -182,7 +182,7 @@ static void messages_come_from_hooks(void)
     SET(agent, AGENT_HOOK_GET_STEERING_MESSAGES, answering_once, &steering);
     SET(agent, AGENT_HOOK_GET_FOLLOW_UP_MESSAGES, answering_once, &follow_up);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; u Faster.; a Yes.; u One more.; u And one.; a Yes.; ");
+    CHECK_MESSAGES(run, "u Go.; u Faster.; a Yes.; u One more.; u And one.; a Yes.; ");
     CHECK(steering.asked > 1 && follow_up.asked == 2);
     agent_run_free(run);
     agent_free(agent);
@@ -223,7 +223,7 @@ static void a_run_and_its_failures_are_seen(void)
     agent_free(agent);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static void a_failing_hook_fails_the_answer(void)
 {
@@ -250,14 +250,14 @@ static void a_failing_hook_fails_the_answer(void)
 
 static void careless(void *userdata, agent_hook_call_t *call)
 {
-    static const char again[] = "this call of a hook has its answer already; answer a call once";
+    static const char again[] = "this hook call was already answered; answer a call once";
 
     (void)userdata;
     EXPECT(fails(agent_hook_call_respond_json(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "json is not JSON: EOF while parsing an object at line 1 column 1", __FILE__, __LINE__));
     EXPECT(fails(agent_hook_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_hook_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
-    /* none of which was the answer */
+    /* none of these answered the call */
     EXPECT_OK(agent_hook_call_respond_json(call, "{\"block\": true, \"reason\": \"first\"} ignored", 34, &error));
     EXPECT(fails(agent_hook_call_respond_json(call, "null", AGENT_NTS, &error), AGENT_INVALID_STATE, again, __FILE__, __LINE__));
     EXPECT(fails(agent_hook_call_fail(call, "late", AGENT_NTS, &error), AGENT_INVALID_STATE, again, __FILE__, __LINE__));
@@ -271,12 +271,12 @@ static void only_the_first_answer_counts(void)
 
     SET(agent, AGENT_HOOK_BEFORE_TOOL_CALL, careless, NULL);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t first; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t first; a Done.; ");
     agent_run_free(run);
     agent_free(agent);
 }
 
-/* ---- later, elsewhere, aborted ------------------------------------------------------------------------------------ */
+/* ---- later, elsewhere, aborted ----------------------------------------------------------------------------------- */
 
 static void *answer_elsewhere(void *call)
 {
@@ -300,7 +300,7 @@ static void a_hook_answers_later_from_another_thread(void)
     SET(agent, AGENT_HOOK_BEFORE_TOOL_CALL, handing_over, &thread);
     run = play(agent);
     CHECK(pthread_join(thread, NULL) == 0);
-    CHECK_TOLD(run, "u Go.; a ; t from another thread; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t from another thread; a Done.; ");
     agent_run_free(run);
     agent_free(agent);
 }
@@ -331,9 +331,9 @@ static void waiting_for_the_abort(void *userdata, agent_hook_call_t *call)
     gate_raise(userdata);
     while (!agent_hook_call_is_cancelled(call))
         usleep(1000);
-    EXPECT(fails(agent_hook_call_sleep(call, 1000000, &error), AGENT_ABORTED, "the call of a hook was cancelled: its run was aborted",
+    EXPECT(fails(agent_hook_call_sleep(call, 1000000, &error), AGENT_ABORTED, "the hook call was cancelled: its run was aborted",
                  __FILE__, __LINE__));
-    /* nobody wants it any more, which is no failure */
+    /* an answer after the abort is not a failure */
     EXPECT_OK(agent_hook_call_respond_json(call, "null", AGENT_NTS, &error));
     agent_hook_call_free(call);
     gate_raise(userdata);
@@ -356,7 +356,7 @@ static void an_abort_does_not_wait_for_a_hook(void)
     agent_free(agent);
 }
 
-/* What a hook may not do, and what it may. */
+/* What a hook may call, and what not. */
 static void trying(void *agent, agent_hook_call_t *call)
 {
     agent_run_t *run = NULL;
@@ -377,15 +377,15 @@ static void a_hook_does_not_wait_for_its_run(void)
     agent_t *agent = scripted(SCRIPTED(SAYS("One.") "," SAYS("Two.")));
     agent_run_t *run;
 
-    /* which takes itself out */
+    /* which removes itself */
     SET(agent, AGENT_HOOK_BEFORE_RUN, trying, agent);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a One.; u More.; a Two.; ");
+    CHECK_MESSAGES(run, "u Go.; a One.; u More.; a Two.; ");
     agent_run_free(run);
     agent_free(agent);
 }
 
-/* ---- destroy, null ------------------------------------------------------------------------------------------------ */
+/* ---- destroy, null ----------------------------------------------------------------------------------------------- */
 
 static void destroy_comes_once_whatever_happens(void)
 {
@@ -410,7 +410,7 @@ static void destroy_comes_once_whatever_happens(void)
     CHECK(gate_count(&destroyed) == 6);
 }
 
-/* What userdata owns may use its agent when it goes. */
+/* A destroy function may use the agent. */
 static void clearing(void *agent) { EXPECT_OK(agent_clear_all_queues(agent, &error)); }
 
 static void destroy_may_use_the_agent(void)
@@ -424,7 +424,7 @@ static void destroy_may_use_the_agent(void)
     agent_free(agent);
 }
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     CHECK(agent_hook_call_input(NULL, NULL) == NULL);
     CHECK(!agent_hook_call_is_cancelled(NULL));
@@ -453,6 +453,6 @@ int main(void)
     RUN(a_hook_does_not_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
     RUN(destroy_may_use_the_agent);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     return end();
 }

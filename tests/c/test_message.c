@@ -27,14 +27,14 @@ static void a_list_is_written_and_read(void)
                "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"What is this?\"}],\"timestamp\":0}");
     CHECK_TEXT(agent_messages_json_at(messages, 2, NULL), "{\"role\":\"note\",\"by\":\"me\"}");
 
-    /* what was lent stays as the list grows */
+    /* what was borrowed stays valid as the list grows */
     first = agent_messages_text(messages, 0, NULL);
     for (i = 0; i < 100; i++)
         CHECK_OK(agent_messages_add_user(messages, "more", AGENT_NTS, &error));
     CHECK(first == agent_messages_text(messages, 0, NULL));
     CHECK_TEXT(first, "What is this?");
 
-    /* and a list reads back as it was written */
+    /* a list is read as it was written */
     json = agent_messages_json(messages, &length);
     CHECK(length == strlen(json));
     CHECK_OK(agent_messages_from_json(json, length, &again, &error));
@@ -86,13 +86,13 @@ static void bad_messages_are_refused(void)
     agent_messages_free(messages);
     messages = NULL;
     CHECK_FAILS(agent_messages_from_json("{\"role\": \"user\", \"content\": \"x\"}", AGENT_NTS, &messages, &error),
-                AGENT_INVALID_ARGUMENT, "json: expected an array of messages; add a single one to a list");
+                AGENT_INVALID_ARGUMENT, "json: expected an array of messages; put a single message into an array");
     CHECK_FAILS(agent_messages_from_json("[{\"role\": \"user\", \"content\": 5}]", AGENT_NTS, &messages, &error),
                 AGENT_INVALID_ARGUMENT, "json: [0]: user message: content: expected an array of blocks or a string, got 5");
     CHECK(messages == NULL);
 }
 
-static void half_a_character_becomes_the_replacement_character(void)
+static void an_unpaired_surrogate_becomes_the_replacement_character(void)
 {
     agent_messages_t *messages = NULL;
 
@@ -104,7 +104,7 @@ static void half_a_character_becomes_the_replacement_character(void)
     agent_messages_free(messages);
 }
 
-/* ---- the doctor -------------------------------------------------------------------------------------------------- */
+/* ---- repair ------------------------------------------------------------------------------------------------------ */
 
 /* A failed message with a call and its result, an orphan, a foreign id, and a call without a result. */
 #define SICK                                                                                          \
@@ -136,7 +136,7 @@ static void a_transcript_is_made_to_fit_a_model(void)
                "{\"code\":\"missing_result\",\"message_index\":3,\"content_index\":0,"
                "\"text\":\"the call \\\"a b\\\" of t has no result; an error result says so\"}]");
 
-    /* a check says the same; what was repaired needs nothing more; and nobody has to want the list */
+    /* a check reports the same; a repaired list is valid; the list of repairs is optional */
     CHECK_OK(agent_messages_check(messages, "{\"provider\": \"anthropic\", \"id\": \"any\"}", AGENT_NTS, &expected, &error));
     CHECK_TEXT(agent_text_data(expected, NULL), agent_text_data(repairs, NULL));
     agent_text_free(expected);
@@ -150,7 +150,7 @@ static void a_transcript_is_made_to_fit_a_model(void)
     agent_messages_free(messages);
 }
 
-static void what_the_doctor_does_not_know_is_refused(void)
+static void a_repair_refuses_unknown_models(void)
 {
     agent_messages_t *messages = NULL, *repaired = NULL;
     agent_text_t *repairs = NULL;
@@ -169,7 +169,7 @@ static void what_the_doctor_does_not_know_is_refused(void)
     agent_messages_free(messages);
 }
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     agent_messages_t *messages = NULL;
 
@@ -197,9 +197,9 @@ int main(void)
     RUN(beyond_the_last_is_nothing);
     RUN(a_text_may_have_a_nul_inside);
     RUN(bad_messages_are_refused);
-    RUN(half_a_character_becomes_the_replacement_character);
+    RUN(an_unpaired_surrogate_becomes_the_replacement_character);
     RUN(a_transcript_is_made_to_fit_a_model);
-    RUN(what_the_doctor_does_not_know_is_refused);
-    RUN(null_is_told);
+    RUN(a_repair_refuses_unknown_models);
+    RUN(null_is_refused);
     return end();
 }

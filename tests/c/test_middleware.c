@@ -1,4 +1,4 @@
-/* The chain around tool execution, and arguments that are put right before it. */
+/* Middleware around tool execution, and the correction of arguments before it. */
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ static void failing(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-/* What a link is to do once the rest of the chain has run, with its call. */
+/* What a middleware does with its call once the rest of the chain has run. */
 static void passing_on(void *call, bool is_error, const char *text, size_t length)
 {
     EXPECT(strlen(text) == length);
@@ -38,7 +38,7 @@ static void link_to(agent_t *agent, agent_tool_fn_t function, void *userdata)
     EXPECT_OK(agent_add_middleware(agent, function, userdata, NULL, &error));
 }
 
-/* The text that the model gets of the only call. */
+/* The text that the model receives for the only call. */
 #define CHECK_RESULT(agent, error_expected, text) \
     do {                                          \
         bool is_error = !(error_expected);        \
@@ -49,7 +49,7 @@ static void link_to(agent_t *agent, agent_tool_fn_t function, void *userdata)
             return;                               \
     } while (0)
 
-/* ---- links -------------------------------------------------------------------------------------------------------- */
+/* ---- chains ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *name;
@@ -188,7 +188,7 @@ static void a_link_that_drops_its_call_fails_it(void)
     agent_free(agent);
 }
 
-/* ---- aborted, wrong, null ----------------------------------------------------------------------------------------- */
+/* ---- abort, errors, null ----------------------------------------------------------------------------------------- */
 
 static void silent(void *userdata, agent_tool_call_t *call)
 {
@@ -200,23 +200,23 @@ static void silent(void *userdata, agent_tool_call_t *call)
     gate_raise(gate);
 }
 
-static gate_t *told_to;
+static gate_t *aborted_gate;
 
-static void told_of_the_abort(void *userdata, bool is_error, const char *text, size_t length)
+static void after_the_abort(void *userdata, bool is_error, const char *text, size_t length)
 {
     (void)userdata;
     EXPECT(is_error && length == 7);
     EXPECT_TEXT(text, "aborted");
-    gate_raise(told_to);
+    gate_raise(aborted_gate);
 }
 
 static void waiting(void *userdata, agent_tool_call_t *call)
 {
-    told_to = userdata;
-    EXPECT_OK(agent_tool_call_next(call, NULL, 0, told_of_the_abort, call, done, &error));
+    aborted_gate = userdata;
+    EXPECT_OK(agent_tool_call_next(call, NULL, 0, after_the_abort, call, done, &error));
 }
 
-static void a_call_that_is_given_up_is_told(void)
+static void a_call_that_is_given_up_is_reported(void)
 {
     gate_t gate = GATE;
     agent_t *agent = with_tool(ONE_CALL, silent, &gate);
@@ -229,7 +229,7 @@ static void a_call_that_is_given_up_is_told(void)
     CHECK_OK(agent_run_abort(run, &error));
     read_out(run);
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
-    gate_wait(&gate, 2); /* the link has been told */
+    gate_wait(&gate, 2); /* the middleware has its result */
     gate_raise(&gate);
     gate_wait(&gate, 4); /* the tool has ended */
     agent_run_free(run);
@@ -241,7 +241,7 @@ static void no_link(void *userdata, agent_tool_call_t *call)
     gate_t *destroyed = userdata;
 
     EXPECT(fails(agent_tool_call_next(call, NULL, 0, passing_on, destroyed, gate_raise, &error), AGENT_INVALID_STATE,
-                 "this call of tool is the tool's own; only a middleware has a next", __FILE__, __LINE__));
+                 "this call of tool is for the tool itself; only the call of a middleware has a next", __FILE__, __LINE__));
     EXPECT(gate_count(destroyed) == 1);
     EXPECT(fails(agent_tool_call_next(call, NULL, 0, NULL, destroyed, gate_raise, &error), AGENT_INVALID_ARGUMENT, "function is NULL",
                  __FILE__, __LINE__));
@@ -295,7 +295,7 @@ static void destroy_comes_once_whatever_happens(void)
     CHECK(gate_count(&destroyed) == 3);
 }
 
-/* ---- arguments put right ------------------------------------------------------------------------------------------ */
+/* ---- corrected arguments ----------------------------------------------------------------------------------------- */
 
 #define NUMBER "{\"name\": \"tool\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"number\"}}, \"required\": [\"n\"]}}"
 
@@ -328,7 +328,7 @@ static agent_t *prepared(prepare_t *prepare)
     return agent;
 }
 
-static void arguments_are_put_right(void)
+static void arguments_are_corrected(void)
 {
     static const struct { const char *answer; bool is_error; const char *text; } cases[] = {
         {"{\"n\": 1}", false, "{\"n\":1}"},
@@ -349,7 +349,7 @@ static void arguments_are_put_right(void)
 
 static agent_tool_t *renamed;
 
-/* What userdata owns may use its tool when it goes. */
+/* A destroy function may use the tool. */
 static void renaming(void *destroyed)
 {
     EXPECT_OK(agent_tool_set_json(renamed, "{\"name\": \"other\"}", AGENT_NTS, &error));
@@ -381,11 +381,11 @@ int main(void)
     RUN(a_link_tries_again);
     RUN(a_link_gets_the_full_result);
     RUN(a_link_that_drops_its_call_fails_it);
-    RUN(a_call_that_is_given_up_is_told);
+    RUN(a_call_that_is_given_up_is_reported);
     RUN(only_links_have_a_next);
     RUN(a_link_does_not_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
-    RUN(arguments_are_put_right);
+    RUN(arguments_are_corrected);
     RUN(destroy_of_prepare_arguments_comes_once);
     return end();
 }

@@ -1,5 +1,5 @@
 /*
- * Models over HTTP: what the world does to a run. Needs agent-mock with server.json at $AGENT_MOCK_URL.
+ * Models over HTTP: runtime failures of a run. Needs agent-mock with server.json at $AGENT_MOCK_URL.
  */
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@ static agent_t *at(const char *model, const char *path)
     return agent;
 }
 
-/* A port that nobody listens on. */
+/* A port without a listener. */
 static int closed_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -57,7 +57,7 @@ static void both_formats_answer(void)
         CHECK_TEXT(agent_error_message(agent_run_error(run), NULL), (text)); \
     } while (0)
 
-/* What the mock is called in errors, and what it says there. */
+/* The mock's name in errors, and its message. */
 static const char *answered(const char *provider, const char *said)
 {
     static char text[300];
@@ -80,7 +80,7 @@ static void a_missing_key_is_named(void)
     agent_free(agent);
 }
 
-static void a_refused_connection_is_told(void)
+static void a_refused_connection_is_reported(void)
 {
     char url[64], expected[200];
     agent_t *agent = scripted("openai/tiny");
@@ -161,7 +161,7 @@ static void an_abort_closes_a_stalled_connection(void)
 static void sleeping(void *userdata, agent_tool_call_t *call)
 {
     gate_raise(userdata);
-    /* an hour of real time, unless somebody wakes it */
+    /* an hour of real time, unless it is woken */
     EXPECT(agent_tool_call_sleep(call, 3600000, NULL) == AGENT_ABORTED);
     agent_tool_call_free(call);
     gate_raise(userdata);
@@ -212,7 +212,7 @@ int main(void)
     RUN(the_known_models_are_listed);
     RUN(both_formats_answer);
     RUN(a_missing_key_is_named);
-    RUN(a_refused_connection_is_told);
+    RUN(a_refused_connection_is_reported);
     RUN(a_401_keeps_the_providers_words);
     RUN(a_cut_stream_keeps_what_came);
     RUN(an_abort_closes_a_stalled_connection);

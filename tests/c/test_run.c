@@ -1,4 +1,4 @@
-/* Runs: pulled, waited for, polled, woken, aborted; and what they came to. */
+/* Runs: pull, wait, poll, wakeup, abort; and their results. */
 
 #include <poll.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #define HELLO "[{\"delta\": \"Hel\"}, {\"delta\": \"lo.\"}, {\"end\": {\"stop_reason\": \"stop\", \"usage\": {\"input\": 9, \"output\": 4, \"cache_read\": 2}}}]"
 
-/* A tool that lets its run stand still: raises the gate, and waits until it has been raised once more. */
+/* A tool that blocks its run: raises the gate, and waits until it has been raised once more. */
 static void holding(void *userdata, agent_tool_call_t *call)
 {
     gate_t *gate = userdata;
@@ -39,7 +39,7 @@ static void events_are_pulled_one_by_one(void)
     }
     CHECK_TEXT(text, "Hello.");
     CHECK(seq == 12);
-    /* the end stays the end, and leaves the last event alone */
+    /* the end stays the end, and the last event stays valid */
     event = NULL;
     CHECK(agent_run_next(run, -1, &event, &error) == AGENT_DONE);
     CHECK(agent_run_next(run, 0, &event, &error) == AGENT_DONE);
@@ -97,7 +97,7 @@ static void nothing_came_of_it_yet(void)
     CHECK(agent_run_next(run, 5, &event, &error) == AGENT_PENDING);
     CHECK(error == NULL);
     gate_raise(&gate);
-    /* what is not read is thrown away */
+    /* unread events are discarded */
     CHECK_OK(agent_run_wait(run, -1, &error));
     CHECK_OK(agent_run_wait(run, 0, &error));
     CHECK(agent_run_next(run, -1, &event, &error) == AGENT_DONE);
@@ -115,7 +115,7 @@ static void *pull_forever(void *userdata)
     return NULL;
 }
 
-static void two_threads_that_pull_are_told_so(void)
+static void pulling_from_two_threads_is_refused(void)
 {
     gate_t gate = GATE;
     agent_t *agent = with_tool(HELD, holding, &gate);
@@ -127,18 +127,18 @@ static void two_threads_that_pull_are_told_so(void)
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     gate_wait(&gate, 1);
     CHECK(pthread_create(&thread, NULL, pull_forever, run) == 0);
-    /* the run stands still, so the other thread is soon at the end of what there is, and waits */
+    /* the run is blocked, so the other thread soon has read all events, and waits */
     while ((rc = agent_run_next(run, 0, &event, NULL)) != AGENT_INVALID_STATE)
         usleep(1000);
     CHECK_FAILS(agent_run_next(run, 0, &event, &error), AGENT_INVALID_STATE,
-                "another thread is pulling this run at the same time; pull from one thread at a time");
+                "another thread is pulling this run; pull from one thread at a time");
     gate_raise(&gate);
     CHECK(pthread_join(thread, NULL) == 0);
     agent_run_free(run);
     agent_free(agent);
 }
 
-/* ---- in an event loop of one's own ------------------------------------------------------------------------------- */
+/* ---- in an event loop -------------------------------------------------------------------------------------------- */
 
 static bool readable(int fd, int timeout_ms)
 {
@@ -191,7 +191,7 @@ static void a_descriptor_of_a_run_that_is_over(void)
 
     CHECK_OK(agent_run_fd(run, &fd, &error));
     CHECK(readable(fd, 0));
-    /* who reads from it against all advice hangs nobody */
+    /* reading from it, which is not allowed, blocks no thread */
     CHECK(read(fd, &byte, 1) == 1);
     agent_run_free(run);
     agent_free(agent);
@@ -223,13 +223,13 @@ static void a_wakeup_comes_when_there_begins_to_be_something(void)
 
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     gate_wait(&gate, 1);
-    /* at once, as events wait */
+    /* immediately, as events are queued */
     CHECK_OK(agent_run_set_wakeup(run, wake, &wakeup, wakeup_destroyed, &error));
     CHECK(gate_count(&wakeup.woken) == 1);
     while (agent_run_next(run, 0, &event, &error) == AGENT_OK)
         ;
     CHECK(gate_count(&wakeup.woken) == 1);
-    /* another in its place */
+    /* replaced by another */
     CHECK_OK(agent_run_set_wakeup(run, wake, &other, wakeup_destroyed, &error));
     CHECK(gate_count(&wakeup.destroyed) == 1);
     CHECK(gate_count(&other.woken) == 0);
@@ -281,7 +281,7 @@ static void an_abort_ends_the_run_as_usual(void)
     agent_t *agent = with_tool(HELD, holding, &gate);
     agent_run_t *run = NULL;
     const agent_event_t *event;
-    char told[400] = "";
+    char reported[400] = "";
 
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     gate_wait(&gate, 1);
@@ -290,10 +290,10 @@ static void an_abort_ends_the_run_as_usual(void)
     gate_raise(&gate);
     while (agent_run_next(run, -1, &event, &error) == AGENT_OK)
         if (agent_event_kind(event) >= AGENT_EVENT_TOOL_EXECUTION_END) {
-            strcat(told, agent_event_kind_name(agent_event_kind(event)));
-            strcat(told, " ");
+            strcat(reported, agent_event_kind_name(agent_event_kind(event)));
+            strcat(reported, " ");
         }
-    CHECK_TEXT(told, "tool_execution_end turn_end agent_end ");
+    CHECK_TEXT(reported, "tool_execution_end turn_end agent_end ");
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
     CHECK_TEXT(agent_error_message(agent_run_error(run), NULL), "the run was aborted");
     CHECK(agent_run_error(run) == agent_run_error(run));
@@ -317,7 +317,7 @@ static void freeing_an_active_run_aborts_it(void)
     CHECK_OK(agent_state_json(agent, &state, &error));
     CHECK_CONTAINS(agent_text_data(state, NULL), "\"error\":{\"kind\":\"aborted\"");
     agent_text_free(state);
-    /* and the agent goes on */
+    /* and the agent can be used again */
     run = play(agent);
     CHECK_TEXT(agent_run_text(run, NULL), "Hello.");
     agent_run_free(run);
@@ -371,7 +371,7 @@ static void pulling_inside_a_listener_is_refused(void)
     agent_free(agent);
 }
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     agent_t *agent = scripted(SCRIPTED(HELLO));
     agent_run_t *run = play(agent);
@@ -403,7 +403,7 @@ int main(void)
     RUN(events_are_pulled_one_by_one);
     RUN(what_a_run_came_to);
     RUN(nothing_came_of_it_yet);
-    RUN(two_threads_that_pull_are_told_so);
+    RUN(pulling_from_two_threads_is_refused);
     RUN(the_descriptor_is_readable_as_long_as_there_is_something);
     RUN(a_descriptor_of_a_run_that_is_over);
     RUN(a_wakeup_comes_when_there_begins_to_be_something);
@@ -412,6 +412,6 @@ int main(void)
     RUN(freeing_an_active_run_aborts_it);
     RUN(freeing_an_unread_run_is_fine);
     RUN(pulling_inside_a_listener_is_refused);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     return end();
 }

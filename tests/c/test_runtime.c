@@ -56,11 +56,11 @@ static void bad_options_are_refused(void)
     CHECK_FAILS(agent_runtime_new("threads", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "options is not JSON: expected ident at line 1 column 2");
     CHECK_FAILS(agent_runtime_new("\xc3", 1, &one, &error), AGENT_INVALID_ARGUMENT,
-                "options is not UTF-8: the byte at 0 is wrong");
+                "options is not UTF-8: invalid byte at offset 0");
     CHECK(one == NULL);
 }
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     CHECK_NULL(agent_runtime_new(NULL, 0, NULL, &error), "runtime");
     CHECK_NULL(agent_runtime_shutdown(NULL, 0, &error), "runtime");
@@ -129,7 +129,7 @@ static void shutdown_leaves_behind_what_does_not_end(void)
     gate_wait(&started, 1);
     CHECK(agent_runtime_shutdown(runtime, 20, &error) == AGENT_PENDING);
 
-    /* whoever waits for the run does not wait for ever */
+    /* a wait for the run ends */
     while ((rc = agent_run_next(run, -1, &event, &error)) == AGENT_OK)
         last = agent_event_kind(event);
     CHECK(rc == AGENT_DONE);
@@ -142,7 +142,7 @@ static void shutdown_leaves_behind_what_does_not_end(void)
     agent_runtime_free(runtime);
     runtime = kept;
 
-    /* and its answer is dropped, not lost memory */
+    /* its answer is dropped, and no memory leaks */
     gate_raise(&released);
     gate_wait(&started, 2);
 }
@@ -151,7 +151,7 @@ static void shut_down_inside(void *userdata, const agent_event_t *event)
 {
     (void)event;
     EXPECT(fails(agent_runtime_shutdown(runtime, 0, &error), AGENT_INVALID_STATE,
-                 "agent_runtime_shutdown inside a callback would wait for itself; call it on a thread of your own", __FILE__,
+                 "agent_runtime_shutdown inside a callback of the runtime would deadlock; call it on another thread", __FILE__,
                  __LINE__));
     gate_raise(userdata);
 }
@@ -193,7 +193,7 @@ static void free_in_order(const char *order)
         case 'R': agent_run_free(run); break;
         }
     }
-    /* everything is let go, wherever the last reference was */
+    /* everything is released, wherever the last reference was */
     gate_wait(&destroyed, 1);
 }
 
@@ -206,7 +206,7 @@ static void handles_are_freed_in_any_order(void)
         free_in_order(orders[i]);
 }
 
-static void a_forked_child_is_told_so(void)
+static void a_forked_child_is_refused(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_run_t *run = NULL;
@@ -214,11 +214,11 @@ static void a_forked_child_is_told_so(void)
     pid_t child = fork();
 
     if (child == 0) {
-        bool told = agent_prompt(agent, "Go.", AGENT_NTS, &run, &error) == AGENT_INVALID_STATE
+        bool reported = agent_prompt(agent, "Go.", AGENT_NTS, &run, &error) == AGENT_INVALID_STATE
             && strstr(agent_error_message(error, NULL), "made before the process forked");
-        told = told && agent_runtime_shutdown(runtime, -1, NULL) == AGENT_OK;
-        /* not exit: the memory of the parent is not ours to give back */
-        execlp(told ? "true" : "false", told ? "true" : "false", (char *)NULL);
+        reported = reported && agent_runtime_shutdown(runtime, -1, NULL) == AGENT_OK;
+        /* not exit(): the child must not release the parent's memory */
+        execlp(reported ? "true" : "false", reported ? "true" : "false", (char *)NULL);
         _exit(2);
     }
     CHECK(waitpid(child, &status, 0) == child);
@@ -234,12 +234,12 @@ int main(void)
     begin();
     RUN(options_are_read);
     RUN(bad_options_are_refused);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     RUN(after_shutdown_agents_can_be_read_but_not_run);
     RUN(shutdown_ends_what_runs);
     RUN(shutdown_leaves_behind_what_does_not_end);
     RUN(shutdown_inside_a_callback_is_refused);
     RUN(handles_are_freed_in_any_order);
-    RUN(a_forked_child_is_told_so);
+    RUN(a_forked_child_is_refused);
     return end();
 }

@@ -1,10 +1,10 @@
-/* Messages for a run that goes on, going on without one, and the transcript between runs. */
+/* Messages for an active run, resume, and the transcript between runs. */
 
 #include "support.h"
 
-/* ---- queues ------------------------------------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------------------------------------ */
 
-/* A tool that has a user interrupt it. */
+/* A tool during which the user steers. */
 static void interrupted(void *agent, agent_tool_call_t *call)
 {
     EXPECT_OK(agent_steer(agent, "Stop that, and more", 10, &error));
@@ -31,14 +31,14 @@ static void steering_skips_what_does_not_run_yet(void)
     agent_t *agent = interruptible("{}");
     agent_run_t *run = play(agent);
 
-    CHECK_TOLD(run, "u Go.; a ; t done; t skipped because of a queued user message, which comes next; u Stop that,; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t done; t skipped because of a queued user message, which comes next; u Stop that,; a Done.; ");
     CHECK(!agent_has_queued_messages(agent));
     agent_run_free(run);
     agent_free(agent);
 
     agent = interruptible("{\"steering_policy\": \"after_batch\", \"steering_mode\": \"all\"}");
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t done; t done; u Stop that,; u Stop that,; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t done; t done; u Stop that,; u Stop that,; a Done.; ");
     agent_run_free(run);
     agent_free(agent);
 }
@@ -56,7 +56,7 @@ static void follow_ups_come_one_after_the_other(void)
     CHECK_OK(agent_steer(agent, "Now.", AGENT_NTS, &error));
     CHECK(agent_has_queued_messages(agent));
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; u Now.; a One.; u Second?; a Two.; u Third?; a Three.; ");
+    CHECK_MESSAGES(run, "u Go.; u Now.; a One.; u Second?; a Two.; u Third?; a Three.; ");
     CHECK(agent_messages_count(messages) == 2);
     agent_messages_free(messages);
     agent_run_free(run);
@@ -117,11 +117,11 @@ static void a_run_is_steered(void)
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     gate_raise(&gate);
     read_out(run);
-    CHECK_TOLD(run, "u Go.; a One.; u Once more.; a Two.; u At the end.; a Three.; ");
+    CHECK_MESSAGES(run, "u Go.; a One.; u Once more.; a Two.; u At the end.; a Three.; ");
 
     CHECK_OK(agent_unsubscribe(agent, subscription, &error));
 
-    /* after the end, what is said waits for the next run */
+    /* after the end, messages wait for the next run */
     CHECK_OK(agent_messages_new(&messages, &error));
     CHECK_OK(agent_messages_add_user(messages, "Later.", AGENT_NTS, &error));
     CHECK_OK(agent_run_steer_messages(run, messages, &error));
@@ -131,12 +131,12 @@ static void a_run_is_steered(void)
     CHECK_OK(agent_clear_follow_up_queue(agent, &error));
     CHECK_OK(agent_resume(agent, &run, &error));
     read_out(run);
-    CHECK_TOLD(run, "u Later.; a Four.; ");
+    CHECK_MESSAGES(run, "u Later.; a Four.; ");
     agent_run_free(run);
     agent_free(agent);
 }
 
-/* ---- resume ------------------------------------------------------------------------------------------------------- */
+/* ---- resume ------------------------------------------------------------------------------------------------------ */
 
 static void there_may_be_nothing_to_resume(void)
 {
@@ -161,7 +161,7 @@ static void a_failed_run_is_resumed(void)
     agent_run_free(run);
     CHECK_OK(agent_resume(agent, &run, &error));
     read_out(run);
-    CHECK_TOLD(run, "a Paid.; ");
+    CHECK_MESSAGES(run, "a Paid.; ");
     agent_run_free(run);
 
     /* for listeners alone */
@@ -173,26 +173,26 @@ static void a_failed_run_is_resumed(void)
     agent_free(agent);
 }
 
-/* ---- the transcript ----------------------------------------------------------------------------------------------- */
+/* ---- the transcript ---------------------------------------------------------------------------------------------- */
 
 static char *transcript(agent_t *agent)
 {
     agent_messages_t *messages = NULL;
-    char *told = calloc(1, 200);
+    char *reported = calloc(1, 200);
     size_t i;
 
     EXPECT_OK(agent_messages(agent, &messages, &error));
     for (i = 0; i < agent_messages_count(messages); i++)
-        strcat(strcat(told, agent_messages_text(messages, i, NULL)), ";");
+        strcat(strcat(reported, agent_messages_text(messages, i, NULL)), ";");
     agent_messages_free(messages);
-    return told;
+    return reported;
 }
 
 #define CHECK_TRANSCRIPT(agent, text)                     \
     do {                                                  \
-        char *told = transcript(agent);                   \
-        bool same = EXPECT_TEXT(told, (text));            \
-        free(told);                                       \
+        char *reported = transcript(agent);                   \
+        bool same = EXPECT_TEXT(reported, (text));            \
+        free(reported);                                       \
         if (!same)                                        \
             return;                                       \
     } while (0)
@@ -236,7 +236,7 @@ static void a_reset_forgets_everything_but_the_settings(void)
     agent_free(agent);
 }
 
-/* A tool that finds its agent busy. */
+/* A tool that tries to change the transcript. */
 static void busy(void *agent, agent_tool_call_t *call)
 {
     agent_messages_t *messages = NULL;
@@ -254,7 +254,7 @@ static void busy(void *agent, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void the_transcript_is_left_alone_during_a_run(void)
+static void the_transcript_cannot_be_changed_during_a_run(void)
 {
     agent_t *agent = scripted(SCRIPTED(CALLS("tool", "{}") "," SAYS("Done.")));
     agent_tool_t *tool = NULL;
@@ -264,14 +264,14 @@ static void the_transcript_is_left_alone_during_a_run(void)
     CHECK_OK(agent_add_tool(agent, tool, &error));
     agent_tool_free(tool);
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t busy; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t busy; a Done.; ");
     agent_run_free(run);
     agent_free(agent);
 }
 
-/* ---- null --------------------------------------------------------------------------------------------------------- */
+/* ---- null -------------------------------------------------------------------------------------------------------- */
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_messages_t *messages = NULL;
@@ -316,7 +316,7 @@ int main(void)
     RUN(a_failed_run_is_resumed);
     RUN(the_transcript_is_changed_between_runs);
     RUN(a_reset_forgets_everything_but_the_settings);
-    RUN(the_transcript_is_left_alone_during_a_run);
-    RUN(null_is_told);
+    RUN(the_transcript_cannot_be_changed_during_a_run);
+    RUN(null_is_refused);
     return end();
 }

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 static void never(void *userdata, agent_tool_call_t *call)
 {
@@ -51,7 +51,7 @@ static void destroy_comes_once_whatever_happens(void)
     CHECK(agent_tool_new("{", AGENT_NTS, never, &destroyed, gate_raise, &tool, NULL) == AGENT_INVALID_ARGUMENT);
     CHECK(gate_count(&destroyed) == 4);
 
-    /* a tool that nobody has */
+    /* a tool that no agent has */
     CHECK_OK(agent_tool_new("{\"name\": \"tool\"}", AGENT_NTS, never, &destroyed, gate_raise, &tool, &error));
     CHECK(gate_count(&destroyed) == 4);
     agent_tool_free(tool);
@@ -122,7 +122,7 @@ static void read_arguments(agent_tool_call_t *call)
     CHECK_FAILS(agent_tool_call_get_number(call, "nothing", AGENT_NTS, &number, &error), AGENT_NOT_FOUND,
                 "the call of tool has no argument \"nothing\"; it has: text, number, yes, nothing, list");
     CHECK_FAILS(agent_tool_call_get_string(call, "number", AGENT_NTS, &text, NULL, &error), AGENT_INVALID_ARGUMENT,
-                "argument \"number\" of tool is not a text: -1500.0");
+                "argument \"number\" of tool is not a string: -1500.0");
     CHECK_FAILS(agent_tool_call_get_number(call, "text", AGENT_NTS, &number, &error), AGENT_INVALID_ARGUMENT,
                 "argument \"text\" of tool is not a number: \"t\xc3\xa9xt\"");
     CHECK_FAILS(agent_tool_call_get_bool(call, "list", AGENT_NTS, &yes, &error), AGENT_INVALID_ARGUMENT,
@@ -146,7 +146,7 @@ static void reading(void *userdata, agent_tool_call_t *call)
     (void)userdata;
     read_arguments(call);
     agent_tool_call_respond(call, "read", AGENT_NTS, NULL);
-    /* what was lent of a call stays after its answer */
+    /* what was borrowed from a call stays valid after its answer */
     EXPECT_TEXT(agent_tool_call_id(call, NULL), "call_1");
     agent_tool_call_free(call);
 }
@@ -164,7 +164,7 @@ static void arguments_are_read(void)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* What a test wants done with a call. */
+/* What a test does with a call. */
 typedef void (*act_t)(agent_tool_call_t *call);
 
 static void acting(void *userdata, agent_tool_call_t *call)
@@ -209,7 +209,7 @@ static void with_full_result(agent_tool_call_t *call)
 
 static void with_two_answers(agent_tool_call_t *call)
 {
-    static const char again[] = "this call of tool has its answer already; answer a call once";
+    static const char again[] = "this call of tool was already answered; answer a call once";
 
     EXPECT_OK(agent_tool_call_respond(call, "first", AGENT_NTS, &error));
     EXPECT(fails(agent_tool_call_respond(call, "second", AGENT_NTS, &error), AGENT_INVALID_STATE, again, __FILE__, __LINE__));
@@ -223,13 +223,13 @@ static void with_bad_answers(agent_tool_call_t *call)
     EXPECT(fails(agent_tool_call_respond_json(call, "{\"result\": inf}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "json is not JSON: expected value at line 1 column 12", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond(call, "\xff", 1, &error), AGENT_INVALID_ARGUMENT,
-                 "text is not UTF-8: the byte at 0 is wrong", __FILE__, __LINE__));
+                 "text is not UTF-8: invalid byte at offset 0", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_update(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_update_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
-    /* none of which was the answer */
+    /* none of these answered the call */
     EXPECT_OK(agent_tool_call_respond(call, "right", AGENT_NTS, &error));
 }
 
@@ -270,7 +270,7 @@ static void calls_that_do_not_fit_go_back_to_the_model(void)
     agent_free(agent);
 }
 
-/* ---- later, elsewhere, side by side ------------------------------------------------------------------------------- */
+/* ---- later, on other threads, concurrently ----------------------------------------------------------------------- */
 
 static void *answer_elsewhere(void *call)
 {
@@ -308,7 +308,7 @@ static void meeting(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void calls_of_one_answer_run_side_by_side(void)
+static void calls_of_one_message_run_concurrently(void)
 {
     gate_t met = GATE;
     agent_t *agent = with_tool(
@@ -337,15 +337,15 @@ static void updates_come_in_order(void)
     agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") "," SAYS("Done.")), updating, NULL);
     agent_run_t *run = NULL;
     const agent_event_t *event;
-    char told[200] = "";
+    char reported[200] = "";
 
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     while (agent_run_next(run, -1, &event, &error) == AGENT_OK)
         if (agent_event_kind(event) == AGENT_EVENT_TOOL_EXECUTION_UPDATE) {
-            strcat(told, agent_event_text(event, NULL));
-            strcat(told, ";");
+            strcat(reported, agent_event_text(event, NULL));
+            strcat(reported, ";");
         }
-    CHECK_TEXT(told, "a third;{\"done\":2,\"of\":3};");
+    CHECK_TEXT(reported, "a third;{\"done\":2,\"of\":3};");
     agent_run_free(run);
     agent_free(agent);
 }
@@ -411,7 +411,7 @@ static void an_abort_reaches_a_running_tool(void)
 
 /* ---- null -------------------------------------------------------------------------------------------------------- */
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     agent_tool_t *tool = NULL;
 
@@ -444,10 +444,10 @@ int main(void)
     RUN(answers_take_every_form);
     RUN(calls_that_do_not_fit_go_back_to_the_model);
     RUN(a_call_is_answered_later_from_another_thread);
-    RUN(calls_of_one_answer_run_side_by_side);
+    RUN(calls_of_one_message_run_concurrently);
     RUN(updates_come_in_order);
     RUN(a_tool_sleeps_in_the_engines_time);
     RUN(an_abort_reaches_a_running_tool);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     return end();
 }

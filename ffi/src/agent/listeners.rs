@@ -1,4 +1,4 @@
-//! Who is told an agent's events.
+//! An agent's listeners.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::event::agent_event_t;
 use crate::guard::guard;
 use crate::handle::{Callback, agent_destroy_fn_t, borrow};
 
-/// A listener. The event is lent until it returns.
+/// A listener. The event is borrowed until it returns.
 pub type agent_event_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, event: *const agent_event_t)>;
 
 /// Adds a listener.
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn agent_subscribe(
             let agent = &borrow(agent, "agent")?.agent;
             let listener = move |event: &Event| {
                 let event = agent_event_t::new(event.clone());
-                // The function and its userdata came together, and the event is there until it returns.
+                // Function and userdata were given together, and the event outlives the call.
                 (callback.function)(callback.userdata(), &raw const event);
                 Ok(())
             };
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn agent_unsubscribe(
             if borrow(agent, "agent")?.agent.unsubscribe(subscription) {
                 return Ok(AGENT_OK);
             }
-            Err(Error::new(ErrorKind::NotFound, format!("the agent has no subscription {subscription} (any more)")))
+            Err(Error::new(ErrorKind::NotFound, format!("the agent has no subscription {subscription}")))
         })
     }
 }

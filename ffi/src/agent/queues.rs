@@ -1,4 +1,4 @@
-//! Messages on their way into a run: steering and follow-up, queued with the agent or through a run.
+//! Queued messages: steering and follow-up, through the agent or through a run.
 
 use std::ffi::c_char;
 
@@ -14,19 +14,19 @@ use crate::text;
 
 /// # Safety
 /// As [`text::required`].
-unsafe fn said(pointer: *const c_char, length: usize) -> Result<Prompt, Error> {
+unsafe fn text_prompt(pointer: *const c_char, length: usize) -> Result<Prompt, Error> {
     // SAFETY: the caller's promise.
     Ok(unsafe { text::required(pointer, length, "text") }?.into())
 }
 
 /// # Safety
 /// `messages` is a list or null.
-unsafe fn listed(messages: *const agent_messages_t) -> Result<Prompt, Error> {
+unsafe fn list_prompt(messages: *const agent_messages_t) -> Result<Prompt, Error> {
     // SAFETY: the caller's promise.
     Ok(unsafe { borrow(messages, "messages") }?.prompt())
 }
 
-/// Queues what a user says, for as soon as it can be said.
+/// Queues a user message as steering.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_steer(
     agent: *mut agent_t,
@@ -37,13 +37,13 @@ pub unsafe extern "C" fn agent_steer(
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.steer(said(text, length)?);
+            borrow(agent, "agent")?.agent.steer(text_prompt(text, length)?);
             Ok(AGENT_OK)
         })
     }
 }
 
-/// The same with messages.
+/// Queues messages as steering.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_steer_messages(
     agent: *mut agent_t,
@@ -53,13 +53,13 @@ pub unsafe extern "C" fn agent_steer_messages(
     // SAFETY: handles or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.steer(listed(messages)?);
+            borrow(agent, "agent")?.agent.steer(list_prompt(messages)?);
             Ok(AGENT_OK)
         })
     }
 }
 
-/// Queues, through a run, what a user says, for as soon as it can be said.
+/// Queues a user message as steering, through a run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_steer(
     run: *mut agent_run_t,
@@ -70,13 +70,13 @@ pub unsafe extern "C" fn agent_run_steer(
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(run, "run")?.run.steer(said(text, length)?)?;
+            borrow(run, "run")?.run.steer(text_prompt(text, length)?)?;
             Ok(AGENT_OK)
         })
     }
 }
 
-/// The same with messages.
+/// Queues messages as steering, through a run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_steer_messages(
     run: *mut agent_run_t,
@@ -86,13 +86,13 @@ pub unsafe extern "C" fn agent_run_steer_messages(
     // SAFETY: handles or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(run, "run")?.run.steer(listed(messages)?)?;
+            borrow(run, "run")?.run.steer(list_prompt(messages)?)?;
             Ok(AGENT_OK)
         })
     }
 }
 
-/// Queues what a user says, for when a run would have ended.
+/// Queues a user message as follow-up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_follow_up(
     agent: *mut agent_t,
@@ -103,13 +103,13 @@ pub unsafe extern "C" fn agent_follow_up(
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.follow_up(said(text, length)?);
+            borrow(agent, "agent")?.agent.follow_up(text_prompt(text, length)?);
             Ok(AGENT_OK)
         })
     }
 }
 
-/// The same with messages.
+/// Queues messages as follow-up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_follow_up_messages(
     agent: *mut agent_t,
@@ -119,13 +119,13 @@ pub unsafe extern "C" fn agent_follow_up_messages(
     // SAFETY: handles or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.follow_up(listed(messages)?);
+            borrow(agent, "agent")?.agent.follow_up(list_prompt(messages)?);
             Ok(AGENT_OK)
         })
     }
 }
 
-/// Queues, through a run, what a user says, for when a run would have ended.
+/// Queues a user message as follow-up, through a run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_follow_up(
     run: *mut agent_run_t,
@@ -136,13 +136,13 @@ pub unsafe extern "C" fn agent_run_follow_up(
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(run, "run")?.run.follow_up(said(text, length)?)?;
+            borrow(run, "run")?.run.follow_up(text_prompt(text, length)?)?;
             Ok(AGENT_OK)
         })
     }
 }
 
-/// The same with messages.
+/// Queues messages as follow-up, through a run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_follow_up_messages(
     run: *mut agent_run_t,
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn agent_run_follow_up_messages(
     // SAFETY: handles or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(run, "run")?.run.follow_up(listed(messages)?)?;
+            borrow(run, "run")?.run.follow_up(list_prompt(messages)?)?;
             Ok(AGENT_OK)
         })
     }
@@ -191,7 +191,7 @@ unsafe fn clear(agent: *mut agent_t, error: *mut *mut agent_error_t, clear: impl
     }
 }
 
-/// Whether a message waits in either queue.
+/// Whether a message is in either queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_has_queued_messages(agent: *const agent_t) -> bool {
     // SAFETY: an agent or NULL.

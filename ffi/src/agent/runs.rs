@@ -1,10 +1,11 @@
-//! An agent's runs: started, aborted, waited for.
+//! An agent's runs: start, resume, abort, wait.
 
 use std::ffi::c_char;
 
 use agent_loop::{Agent, Error, Prompt};
 
 use super::agent_t;
+use crate::block_on::block_on;
 use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, hand_out};
@@ -12,7 +13,6 @@ use crate::message::agent_messages_t;
 use crate::run::agent_run_t;
 use crate::runtime::limit;
 use crate::text;
-use crate::wait::wait_for;
 
 /// Starts a run with a user message.
 #[unsafe(no_mangle)]
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn agent_prompt_messages(
     }
 }
 
-/// Goes on from the transcript as it stands.
+/// Starts a run from the current transcript.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_resume(
     agent: *mut agent_t,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn agent_resume(
     unsafe { guard(error, || start(&borrow(agent, "agent")?.agent, None, run)) }
 }
 
-/// Starts a run, or goes on without a prompt: with a queue when somebody will pull, else for listeners alone.
+/// Starts a run, without a prompt to resume: with a queue if the caller takes the handle, otherwise for listeners alone.
 ///
 /// # Safety
 /// `run` is null or may be written.
@@ -75,7 +75,7 @@ unsafe fn start(agent: &Agent, prompt: Option<Prompt>, run: *mut *mut agent_run_
             Some(prompt) => agent.stream(prompt)?,
             None => agent.stream_resume()?,
         };
-        // SAFETY: not null, so the caller says that it may be written.
+        // SAFETY: not null, so it may be written, by the caller's promise.
         unsafe { hand_out(run, agent_run_t::new(started)) };
     }
     Ok(AGENT_OK)
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn agent_abort(agent: *mut agent_t, error: *mut *mut agent
     }
 }
 
-/// Waits until no run is active.
+/// Blocks until no run is active.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_wait_for_idle(
     agent: *const agent_t,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn agent_wait_for_idle(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            wait_for(agent.wait_for_idle(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |idle| idle.map(|()| AGENT_OK))
+            block_on(agent.wait_for_idle(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |idle| idle.map(|()| AGENT_OK))
         })
     }
 }

@@ -1,11 +1,11 @@
-//! An agent's state and its transcript: read at any time, changed between runs.
+//! An agent's state and its transcript: readable at any time, changed only while no run is active.
 
 use agent_loop::{Agent, Error};
 
 use super::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{borrow, hand_out, wanted};
+use crate::handle::{borrow, hand_out, output};
 use crate::message::agent_messages_t;
 use crate::text::agent_text_t;
 
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn agent_state_json(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            hand_out(wanted(state, "state")?, agent_text_t::new(agent.state_json().to_string()));
+            hand_out(output(state, "state")?, agent_text_t::new(agent.state_json().to_string()));
             Ok(AGENT_OK)
         })
     }
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn agent_messages(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            hand_out(wanted(messages, "messages")?, agent_messages_t::new(agent.messages().iter().cloned()));
+            hand_out(output(messages, "messages")?, agent_messages_t::new(agent.messages().iter().cloned()));
             Ok(AGENT_OK)
         })
     }
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn agent_clear_messages(agent: *mut agent_t, error: *mut *
     unsafe { change(agent, error, Agent::clear_messages) }
 }
 
-/// Forgets the conversation, both queues and the last error.
+/// Clears the conversation, both queues and the last error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_reset(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.

@@ -30,19 +30,19 @@ pub const AGENT_EVENT_TOOL_CALL_DELTA: i32 = 11;
 pub const AGENT_EVENT_TOOL_CALL_END: i32 = 12;
 /// A message is complete.
 pub const AGENT_EVENT_MESSAGE_END: i32 = 13;
-/// A tool call is taken up.
+/// The execution of a tool call begins.
 pub const AGENT_EVENT_TOOL_EXECUTION_START: i32 = 14;
-/// A tool tells how far it is.
+/// A tool reports progress.
 pub const AGENT_EVENT_TOOL_EXECUTION_UPDATE: i32 = 15;
-/// A tool call has its answer.
+/// A tool call has its result.
 pub const AGENT_EVENT_TOOL_EXECUTION_END: i32 = 16;
 /// A turn is over.
 pub const AGENT_EVENT_TURN_END: i32 = 17;
 /// The run is over.
 pub const AGENT_EVENT_AGENT_END: i32 = 18;
-/// The model call is tried again after a pause.
+/// The model call is repeated after a backoff.
 pub const AGENT_EVENT_RETRY: i32 = 19;
-/// Something was repaired, dropped, late or odd.
+/// Something was repaired, dropped, late or unusual.
 pub const AGENT_EVENT_DIAGNOSTIC: i32 = 20;
 /// A frame as the provider sent it.
 pub const AGENT_EVENT_RAW: i32 = 21;

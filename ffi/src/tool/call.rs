@@ -1,4 +1,4 @@
-//! A call of a tool: its arguments, and its answer, now or later, from any thread.
+//! A tool call: its arguments, and its answer, now or later, from any thread.
 
 use std::collections::BTreeMap;
 use std::ffi::c_char;
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::lock;
-use super::middleware::Place;
+use super::middleware::ChainPosition;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{borrow, take_back, wanted};
-use crate::text::{self, Text, lend};
+use crate::handle::{borrow, output, take_back};
+use crate::text::{self, Text, borrowed};
 
 /// One call of a tool.
 pub struct agent_tool_call_t {
@@ -22,18 +22,18 @@ pub struct agent_tool_call_t {
     name: Text,
     arguments: Map<String, Value>,
     json: OnceLock<Text>,
-    /// The texts lent of single arguments.
+    /// The texts of single arguments that C has borrowed.
     strings: Mutex<BTreeMap<String, Text>>,
-    /// There until it is answered.
+    /// `None` once it is answered.
     pending: Mutex<Option<Pending>>,
 }
 
-/// Whom the answer is for.
+/// Who receives the answer.
 pub(super) enum Pending {
-    /// A tool's call, which its tool answers.
+    /// The run: the call is for the tool itself.
     Tool(PendingCall),
-    /// A call on its way through the chain around the tool, which a middleware answers.
-    Link(Place, oneshot::Sender<Result<Value, String>>),
+    /// The chain around the tool: the call is for a middleware.
+    Middleware(ChainPosition, oneshot::Sender<Result<Value, String>>),
 }
 
 impl Pending {
@@ -41,8 +41,8 @@ impl Pending {
         match (self, answer) {
             (Pending::Tool(call), Ok(value)) => call.respond(value),
             (Pending::Tool(call), Err(message)) => call.fail(message),
-            // Nobody waits any more when the call was given up.
-            (Pending::Link(_, sender), answer) => drop(sender.send(answer)),
+            // There is no receiver if the call was given up.
+            (Pending::Middleware(_, sender), answer) => drop(sender.send(answer)),
         }
     }
 }
@@ -75,37 +75,40 @@ impl agent_tool_call_t {
         })
     }
 
-    fn not_a(&self, what: &str, name: &str, value: &Value) -> Error {
+    fn wrong_type(&self, what: &str, name: &str, value: &Value) -> Error {
         Error::invalid_argument(format!("argument {name:?} of {} is not {what}: {value}", self.context.name()))
     }
 
     fn answer(&self, answer: Result<Value, String>) -> Result<(), Error> {
-        let pending = lock(&self.pending).take().ok_or_else(|| self.answered())?;
+        let pending = lock(&self.pending).take().ok_or_else(|| self.already_answered())?;
         pending.answer(answer);
         Ok(())
     }
 
     fn update(&self, partial: Value) -> Result<(), Error> {
         let pending = lock(&self.pending);
-        pending.as_ref().ok_or_else(|| self.answered())?;
-        // Under the lock: an update may not overtake the answer.
+        pending.as_ref().ok_or_else(|| self.already_answered())?;
+        // Under the lock: an update must not overtake the answer.
         self.context.update(partial);
         Ok(())
     }
 
-    /// The call's place in the chain of middleware.
-    pub(super) fn place(&self) -> Result<Place, Error> {
-        match lock(&self.pending).as_ref().ok_or_else(|| self.answered())? {
-            Pending::Link(place, _) => Ok(place.clone()),
+    /// The call's position in the chain of middleware.
+    pub(super) fn position(&self) -> Result<ChainPosition, Error> {
+        match lock(&self.pending).as_ref().ok_or_else(|| self.already_answered())? {
+            Pending::Middleware(position, _) => Ok(position.clone()),
             Pending::Tool(_) => {
-                let text = format!("this call of {} is the tool's own; only a middleware has a next", self.context.name());
+                let text = format!(
+                    "this call of {} is for the tool itself; only the call of a middleware has a next",
+                    self.context.name()
+                );
                 Err(Error::new(ErrorKind::InvalidState, text))
             }
         }
     }
 
-    fn answered(&self) -> Error {
-        let text = format!("this call of {} has its answer already; answer a call once", self.context.name());
+    fn already_answered(&self) -> Error {
+        let text = format!("this call of {} was already answered; answer a call once", self.context.name());
         Error::new(ErrorKind::InvalidState, text)
     }
 }
@@ -114,14 +117,14 @@ impl agent_tool_call_t {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_id(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&call.as_ref()?.id)) }
+    unsafe { borrowed(length, || Some(&call.as_ref()?.id)) }
 }
 
 /// The tool's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_name(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&call.as_ref()?.name)) }
+    unsafe { borrowed(length, || Some(&call.as_ref()?.name)) }
 }
 
 /// The arguments.
@@ -129,14 +132,14 @@ pub unsafe extern "C" fn agent_tool_call_name(call: *const agent_tool_call_t, le
 pub unsafe extern "C" fn agent_tool_call_arguments(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let call = call.as_ref()?;
             Some(call.json.get_or_init(|| Text::json(&call.arguments)))
         })
     }
 }
 
-/// One argument that is a text.
+/// One argument that is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_get_string(
     call: *const agent_tool_call_t,
@@ -151,12 +154,12 @@ pub unsafe extern "C" fn agent_tool_call_get_string(
         guard(error, || {
             let call = borrow(call, "call")?;
             let name = text::required(name, length, "name")?;
-            let out = wanted(value, "value")?;
+            let out = output(value, "value")?;
             let found = call.argument(name)?;
-            let text = found.as_str().ok_or_else(|| call.not_a("a text", name, found))?;
+            let text = found.as_str().ok_or_else(|| call.wrong_type("a string", name, found))?;
             let mut strings = lock(&call.strings);
-            let lent = strings.entry(name.to_owned()).or_insert_with(|| Text::new(text));
-            out.write(lent.lend(value_length));
+            let kept = strings.entry(name.to_owned()).or_insert_with(|| Text::new(text));
+            out.write(kept.as_ptr(value_length));
             Ok(AGENT_OK)
         })
     }
@@ -176,9 +179,9 @@ pub unsafe extern "C" fn agent_tool_call_get_number(
         guard(error, || {
             let call = borrow(call, "call")?;
             let name = text::required(name, length, "name")?;
-            let out = wanted(value, "value")?;
+            let out = output(value, "value")?;
             let found = call.argument(name)?;
-            out.write(found.as_f64().ok_or_else(|| call.not_a("a number", name, found))?);
+            out.write(found.as_f64().ok_or_else(|| call.wrong_type("a number", name, found))?);
             Ok(AGENT_OK)
         })
     }
@@ -198,22 +201,22 @@ pub unsafe extern "C" fn agent_tool_call_get_bool(
         guard(error, || {
             let call = borrow(call, "call")?;
             let name = text::required(name, length, "name")?;
-            let out = wanted(value, "value")?;
+            let out = output(value, "value")?;
             let found = call.argument(name)?;
-            out.write(found.as_bool().ok_or_else(|| call.not_a("true or false", name, found))?);
+            out.write(found.as_bool().ok_or_else(|| call.wrong_type("true or false", name, found))?);
             Ok(AGENT_OK)
         })
     }
 }
 
-/// Whether the answer is no longer wanted.
+/// Whether the call is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_is_cancelled(call: *const agent_tool_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
 }
 
-/// Waits in the engine's time.
+/// Blocks for a time of the run's clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_sleep(
     call: *const agent_tool_call_t,
@@ -233,7 +236,7 @@ pub unsafe extern "C" fn agent_tool_call_sleep(
     }
 }
 
-/// Tells how far the tool is, with a text.
+/// Reports progress with a text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_update(
     call: *mut agent_tool_call_t,
@@ -250,7 +253,7 @@ pub unsafe extern "C" fn agent_tool_call_update(
     }
 }
 
-/// Tells how far the tool is, with JSON.
+/// Reports progress with JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_update_json(
     call: *mut agent_tool_call_t,
@@ -305,7 +308,7 @@ pub unsafe extern "C" fn agent_tool_call_respond_json(
     }
 }
 
-/// Answers that the call failed.
+/// Answers with a failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_fail(
     call: *mut agent_tool_call_t,

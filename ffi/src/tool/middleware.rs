@@ -1,5 +1,5 @@
-//! The chain around tool execution, whose links are C functions: each is called with a call that it answers as a tool would,
-//! and may have the rest of the chain run first.
+//! Middleware around tool execution: C functions that receive a call, answer it as a tool would, and may run the rest of the
+//! chain first.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use super::call::{Pending, agent_tool_call_t};
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, where_it_may_block};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, spawn_blocking};
 use crate::text::{self, Text};
 
-/// Told what the rest of the chain came to. The text is lent until it returns.
+/// Receives the result of the rest of the chain. The text is borrowed until it returns.
 pub type agent_tool_next_fn_t =
     Option<unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize)>;
 type NextFunction = unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize);
 
-/// A call's place in the chain.
+/// A call's position in the chain.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ChainPosition {
     call: MiddlewareCall,
     /// Where the rest of the chain runs.
     engine: Handle,
 }
 
-impl Place {
-    /// Runs the rest of the chain, and tells a function what it came to.
+impl ChainPosition {
+    /// Runs the rest of the chain, and passes the result to a function.
     fn next(self, arguments: Option<Map<String, Value>>, callback: Callback<NextFunction>) {
-        let Place { call, engine } = self;
+        let ChainPosition { call, engine } = self;
         let rest = call.next(arguments.unwrap_or_else(|| call.arguments().clone()));
         let scope = call.scope();
         engine.spawn(scope.enter(async move {
@@ -42,23 +42,23 @@ impl Place {
                 answer = rest => answer,
                 () = call.context().over_token().cancelled() => Err("aborted".to_owned()),
             };
-            where_it_may_block(move || tell(&callback, answer));
+            spawn_blocking(move || deliver(&callback, answer));
         }));
     }
 }
 
-fn tell(callback: &Callback<NextFunction>, answer: Result<Value, String>) {
+fn deliver(callback: &Callback<NextFunction>, answer: Result<Value, String>) {
     let is_error = answer.is_err();
     let text = Text::new(answer.map_or_else(|why| why, |result| result.to_string()));
     let mut length = 0;
-    // SAFETY: the length is ours to write; the function and its userdata came together, and the text is there until it returns.
+    // SAFETY: the length is ours to write; function and userdata were given together, and the text outlives the call.
     unsafe {
-        let data = text.lend(&raw mut length);
+        let data = text.as_ptr(&raw mut length);
         (callback.function)(callback.userdata(), is_error, data, length);
     }
 }
 
-/// Adds a link to the chain around tool execution.
+/// Adds a middleware.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_add_middleware(
     agent: *mut agent_t,
@@ -73,22 +73,22 @@ pub unsafe extern "C" fn agent_add_middleware(
         guard(error, || {
             let callback = Arc::new(callback.required("function")?);
             let agent = &borrow(agent, "agent")?.agent;
-            let link: Middleware = Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, _> {
+            let middleware: Middleware = Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, _> {
                 let callback = Arc::clone(&callback);
                 Box::pin(async move {
                     let (sender, answer) = oneshot::channel();
                     let (context, arguments) = (call.context().clone(), call.arguments().clone());
                     let unanswered = format!("a middleware dropped the call of {} without an answer", call.name());
-                    let place = Place { call, engine: Handle::current() };
-                    let call = agent_tool_call_t::with(context, arguments, Pending::Link(place, sender));
-                    where_it_may_block(move || {
-                        // The function and its userdata came together, and the call is now the function's.
+                    let position = ChainPosition { call, engine: Handle::current() };
+                    let call = agent_tool_call_t::with(context, arguments, Pending::Middleware(position, sender));
+                    spawn_blocking(move || {
+                        // Function and userdata were given together, and the function now owns the call.
                         (callback.function)(callback.userdata(), Box::into_raw(Box::new(call)));
                     });
                     answer.await.unwrap_or(Err(unanswered))
                 })
             });
-            agent.add_middleware(link);
+            agent.add_middleware(middleware);
             Ok(AGENT_OK)
         })
     }
@@ -112,9 +112,9 @@ pub unsafe extern "C" fn agent_tool_call_next(
             let callback = callback.required("function")?;
             let call = borrow(call, "call")?;
             let arguments = if arguments.is_null() { None } else { Some(text::object(arguments, length, "arguments")?) };
-            let place = call.place()?;
-            // Not under the call's lock: where the runtime is gone, this drops the callback, whose destroy may free the call.
-            place.next(arguments, callback);
+            let position = call.position()?;
+            // Not under the call's lock: if the runtime is gone, this drops the callback, whose destroy may free the call.
+            position.next(arguments, callback);
             Ok(AGENT_OK)
         })
     }

@@ -1,11 +1,11 @@
-/* A model of one's own: requests answered piece by piece. */
+/* Custom models: requests answered chunk by chunk. */
 
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "support.h"
 
-/* A model that pushes these pieces, up to a NULL, and then ends so. */
+/* A model that pushes these chunks, up to a NULL, and then ends like this. */
 typedef struct {
     const char *const *pieces;
     const char *end;     /* of finish */
@@ -41,7 +41,7 @@ static agent_t *own(agent_model_fn_t function, void *userdata)
     return agent;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- responses --------------------------------------------------------------------------------------------------- */
 
 static void pieces_become_a_message(void)
 {
@@ -96,12 +96,12 @@ static void a_model_calls_tools(void)
 
     CHECK_OK(agent_set_model_callback(agent, calling, &requests, NULL, &error));
     run = play(agent);
-    CHECK_TOLD(run, "u Go.; a ; t so; a It \"said\" so,; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t so; a It \"said\" so,; ");
     agent_run_free(run);
     agent_free(agent);
 }
 
-static void it_wins_over_the_known_ones(void)
+static void it_replaces_known_providers(void)
 {
     model_t model = {.pieces = (const char *const[]){"\"Mine.\"", NULL}};
     agent_t *agent = own(answering, &model);
@@ -120,7 +120,7 @@ static void it_wins_over_the_known_ones(void)
     agent_free(agent);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static void failures_keep_their_kind(void)
 {
@@ -150,7 +150,7 @@ static void failures_keep_their_kind(void)
 
 static void careless(void *userdata, agent_model_call_t *call)
 {
-    static const char over[] = "this request has its whole answer already; end an answer once";
+    static const char over[] = "the response of this request has already ended; end it once";
 
     (void)userdata;
     EXPECT(fails(agent_model_call_push(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
@@ -163,7 +163,7 @@ static void careless(void *userdata, agent_model_call_t *call)
     EXPECT(fails(agent_model_call_finish(call, "{\"stop_reason\": \"error\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "chunk: end: a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run", __FILE__,
                  __LINE__));
-    /* none of which was part of the answer */
+    /* none of these was part of the response */
     EXPECT_OK(agent_model_call_push_text(call, "Right.", AGENT_NTS, &error));
     EXPECT_OK(agent_model_call_finish(call, "\"length\"", AGENT_NTS, &error));
     EXPECT(fails(agent_model_call_push_text(call, "More.", AGENT_NTS, &error), AGENT_INVALID_STATE, over, __FILE__, __LINE__));
@@ -183,7 +183,7 @@ static void what_is_no_piece_is_refused(void)
     agent_free(agent);
 }
 
-/* ---- later, aborted, too fast ------------------------------------------------------------------------------------- */
+/* ---- later, aborted, too fast ------------------------------------------------------------------------------------ */
 
 static void *answer_elsewhere(void *call)
 {
@@ -213,14 +213,14 @@ static void a_model_answers_later_from_another_thread(void)
 
 static void until_cancelled(void *userdata, agent_model_call_t *call)
 {
-    /* The reader may have aborted before this returns; then it says so. */
+    /* The reader may have aborted before this returns; then it fails. */
     agent_status_t status = agent_model_call_push_text(call, "Never-ending", AGENT_NTS, NULL);
     EXPECT(status == AGENT_OK || status == AGENT_ABORTED);
     gate_raise(userdata);
     while (!agent_model_call_is_cancelled(call))
         usleep(1000);
     EXPECT(fails(agent_model_call_push_text(call, " story", AGENT_NTS, &error), AGENT_ABORTED,
-                 "the answer is no longer wanted: its run was aborted, or the request took too long", __FILE__, __LINE__));
+                 "the request was cancelled: its run was aborted or a time limit passed", __FILE__, __LINE__));
     EXPECT_OK(agent_model_call_finish(call, NULL, 0, &error));
     agent_model_call_free(call);
     gate_raise(userdata);
@@ -278,7 +278,7 @@ static void a_fast_model_waits_for_a_slow_reader(void)
             usleep(100);
     }
     CHECK(read == MANY);
-    /* the run's queue, what is on its way there, and a batch that the reader has taken at once */
+    /* the run's queue, what is on its way there, and a batch that the reader has taken */
     CHECK(ahead < 8000);
     agent_run_free(run);
     agent_free(agent);
@@ -305,7 +305,7 @@ static void a_model_does_not_wait_for_its_run(void)
     agent_free(agent);
 }
 
-/* ---- destroy, null ------------------------------------------------------------------------------------------------ */
+/* ---- destroy, null ----------------------------------------------------------------------------------------------- */
 
 static void destroy_comes_once_whatever_happens(void)
 {
@@ -324,7 +324,7 @@ static void destroy_comes_once_whatever_happens(void)
     CHECK(gate_count(&destroyed) == 4);
 }
 
-static void null_is_told(void)
+static void null_is_refused(void)
 {
     CHECK(agent_model_call_request(NULL, NULL) == NULL);
     CHECK(!agent_model_call_is_cancelled(NULL));
@@ -340,7 +340,7 @@ int main(void)
     begin();
     RUN(pieces_become_a_message);
     RUN(a_model_calls_tools);
-    RUN(it_wins_over_the_known_ones);
+    RUN(it_replaces_known_providers);
     RUN(failures_keep_their_kind);
     RUN(what_is_no_piece_is_refused);
     RUN(a_model_answers_later_from_another_thread);
@@ -348,6 +348,6 @@ int main(void)
     RUN(a_fast_model_waits_for_a_slow_reader);
     RUN(a_model_does_not_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
-    RUN(null_is_told);
+    RUN(null_is_refused);
     return end();
 }

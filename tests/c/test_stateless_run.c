@@ -1,4 +1,4 @@
-/* The loop without an agent, and the checker of events. */
+/* Stateless runs, and the checker of events. */
 
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static agent_messages_t *prompts(const char *text)
     return messages;
 }
 
-/* A model that keeps the last request and says yes. */
+/* A model that records the last request and answers yes. */
 static void seeing(void *userdata, agent_model_call_t *call)
 {
     if (userdata)
@@ -47,7 +47,7 @@ static agent_t *seen_by(char *request)
     return agent;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 #define CONTEXT "{\"system_prompt\": \"Be kind.\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi.\"}], \"tools\": [\"b\"]}"
 
@@ -66,13 +66,13 @@ static void a_context_is_run_and_not_changed(void)
 
     CHECK_OK(agent_loop_run(settings, CONTEXT, AGENT_NTS, go, &run, &error));
     read_out(run);
-    CHECK_TOLD(run, "u Go.; a Yes.; ");
+    CHECK_MESSAGES(run, "u Go.; a Yes.; ");
     CHECK_CONTAINS(request, "\"system_prompt\":\"Be kind.\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}]");
     CHECK_CONTAINS(request, "\"tools\":[{\"name\":\"b\",");
     CHECK_CONTAINS(agent_run_json(run, NULL), "\"undelivered\":{\"steering\":[],\"follow_up\":[]}}");
     agent_run_free(run);
 
-    /* without a context, all the settings' own but the conversation */
+    /* without a context, everything of the settings but the conversation */
     CHECK_OK(agent_loop_run(settings, NULL, 0, go, &run, &error));
     read_out(run);
     CHECK_CONTAINS(request, "\"system_prompt\":\"Be brief.\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go.\"}]");
@@ -97,7 +97,7 @@ static void a_context_is_resumed(void)
     /* the run keeps what it needs */
     agent_free(settings);
     read_out(run);
-    CHECK_TOLD(run, "a Yes.; ");
+    CHECK_MESSAGES(run, "a Yes.; ");
     CHECK_FAILS(agent_run_steer(run, "More.", AGENT_NTS, &error), AGENT_INVALID_STATE,
                 "the run is over, and without an agent there is no queue to keep the message; begin another run with it");
     CHECK_FAILS(agent_run_follow_up(run, "More.", AGENT_NTS, &error), AGENT_INVALID_STATE,
@@ -127,7 +127,7 @@ static void opening(void *gate, agent_hook_call_t *call)
     agent_hook_call_free(call);
 }
 
-static void what_was_not_shown_is_given_back(void)
+static void undelivered_messages_are_in_the_result(void)
 {
     gate_t gate = GATE;
     agent_t *settings = seen_by(NULL);
@@ -161,7 +161,7 @@ static void many_runs_share_their_settings(void)
     CHECK_OK(agent_prompt(settings, "Go.", AGENT_NTS, NULL, &error));
     for (i = 0; i < AT_ONCE; i++) {
         read_out(runs[i]);
-        CHECK_TOLD(runs[i], "u Go.; a Yes.; ");
+        CHECK_MESSAGES(runs[i], "u Go.; a Yes.; ");
         agent_run_free(runs[i]);
     }
     CHECK_OK(agent_wait_for_idle(settings, -1, &error));
@@ -203,7 +203,7 @@ static void a_run_is_aborted(void)
     agent_free(settings);
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void bad_contexts_are_refused(void)
 {
@@ -218,7 +218,7 @@ static void bad_contexts_are_refused(void)
     CHECK_CONTEXT("{\"message\": []}", "unknown context field \"message\"; did you mean \"messages\"?");
     CHECK_CONTEXT("{\"history\": []}", "unknown context field \"history\"; known are system_prompt, messages, tools");
     CHECK_CONTEXT("{\"system_prompt\": 5}", "context: system_prompt: expected text, got 5");
-    CHECK_CONTEXT("{\"messages\": {}}", "context: messages: expected an array of messages; add a single one to a list");
+    CHECK_CONTEXT("{\"messages\": {}}", "context: messages: expected an array of messages; put a single message into an array");
     CHECK_CONTEXT("{\"messages\": [{}]}",
                   "context: messages: [0]: role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own");
     CHECK_CONTEXT("{\"tools\": \"a\"}", "context: tools: expected an array of names, got \"a\"");
@@ -240,7 +240,7 @@ static void bad_contexts_are_refused(void)
     agent_free(settings);
 }
 
-/* ---- the checker -------------------------------------------------------------------------------------------------- */
+/* ---- the checker ------------------------------------------------------------------------------------------------- */
 
 static void events_are_checked(void)
 {
@@ -278,7 +278,7 @@ int main(void)
     begin();
     RUN(a_context_is_run_and_not_changed);
     RUN(a_context_is_resumed);
-    RUN(what_was_not_shown_is_given_back);
+    RUN(undelivered_messages_are_in_the_result);
     RUN(many_runs_share_their_settings);
     RUN(a_run_is_aborted);
     RUN(bad_contexts_are_refused);

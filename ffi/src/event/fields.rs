@@ -1,4 +1,4 @@
-//! Which part of an event an accessor gives.
+//! Which field of an event an accessor returns.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) fn delta_of(data: &EventData) -> Option<&str> {
     }
 }
 
-/// The text of all events but deltas.
+/// The text of every event but a delta.
 pub(super) fn text_of(data: &EventData) -> Option<Cow<'_, str>> {
     match data {
         EventData::MessageUpdate(update) => match update {

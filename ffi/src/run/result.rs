@@ -1,4 +1,4 @@
-//! What a run came to.
+//! A run's result.
 
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
@@ -9,13 +9,13 @@ use super::agent_run_t;
 use crate::error::agent_error_t;
 use crate::guard;
 use crate::message::agent_messages_t;
-use crate::text::{Text, lend};
+use crate::text::{Text, borrowed};
 
 /// It has not ended.
 pub const AGENT_OUTCOME_NONE: i32 = 0;
 /// The model had nothing more to do.
 pub const AGENT_OUTCOME_COMPLETED: i32 = 1;
-/// The tools asked for the end.
+/// The tools or a hook requested the end.
 pub const AGENT_OUTCOME_STOPPED: i32 = 2;
 /// The last allowed turn left work to do.
 pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
@@ -24,17 +24,17 @@ pub const AGENT_OUTCOME_ABORTED: i32 = 4;
 /// Something failed.
 pub const AGENT_OUTCOME_ERROR: i32 = 5;
 
-/// Tokens read that were not in a cache.
+/// Input tokens that were not cached.
 pub const AGENT_USAGE_INPUT: i32 = 1;
-/// Tokens written, thinking included.
+/// Output tokens, including reasoning.
 pub const AGENT_USAGE_OUTPUT: i32 = 2;
-/// Tokens read from the provider's cache.
+/// Input tokens read from the provider's cache.
 pub const AGENT_USAGE_CACHE_READ: i32 = 3;
-/// Tokens written to it.
+/// Input tokens written to the provider's cache.
 pub const AGENT_USAGE_CACHE_WRITE: i32 = 4;
-/// The part of the output that was thinking.
+/// The part of the output that was reasoning.
 pub const AGENT_USAGE_REASONING: i32 = 5;
-/// All of them.
+/// The sum of input, output, cache read and cache write.
 pub const AGENT_USAGE_TOTAL: i32 = 6;
 
 /// The number of an outcome.
@@ -72,17 +72,17 @@ fn count(usage: &Usage, which: i32) -> Option<u64> {
     })
 }
 
-/// A run's result as it is lent.
-pub(crate) struct End {
+/// A run's result as C borrows it.
+pub(crate) struct BorrowedResult {
     text: Text,
     messages: agent_messages_t,
     error: Option<agent_error_t>,
     json: OnceLock<Text>,
 }
 
-impl End {
-    pub(crate) fn new(result: &RunResult) -> End {
-        End {
+impl BorrowedResult {
+    pub(crate) fn new(result: &RunResult) -> BorrowedResult {
+        BorrowedResult {
             text: Text::new(&*result.text),
             messages: agent_messages_t::new(result.messages.iter().cloned()),
             error: result.error.clone().map(agent_error_t::new),
@@ -104,14 +104,14 @@ pub extern "C" fn agent_outcome_name(outcome: i32) -> *const c_char {
     word(outcome).map_or(std::ptr::null(), CStr::as_ptr)
 }
 
-/// The text of its last answer.
+/// The text of the last assistant message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
-    unsafe { lend(length, || Some(&run.as_ref()?.end()?.text)) }
+    unsafe { borrowed(length, || Some(&run.as_ref()?.borrowed_result()?.text)) }
 }
 
-/// The sum of its tokens.
+/// The tokens of all model calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_usage(run: *const agent_run_t, which: i32) -> u64 {
     // SAFETY: a run or NULL.
@@ -125,29 +125,29 @@ pub unsafe extern "C" fn agent_run_turns(run: *const agent_run_t) -> u32 {
     guard::read(0, || Some(unsafe { run.as_ref() }?.result()?.turns))
 }
 
-/// The messages it added.
+/// The messages that the run appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_messages(run: *const agent_run_t) -> *const agent_messages_t {
     // SAFETY: a run or NULL.
-    guard::read(std::ptr::null(), || Some(&raw const unsafe { run.as_ref() }?.end()?.messages))
+    guard::read(std::ptr::null(), || Some(&raw const unsafe { run.as_ref() }?.borrowed_result()?.messages))
 }
 
 /// Why it failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_error(run: *const agent_run_t) -> *const agent_error_t {
     // SAFETY: a run or NULL.
-    guard::read(std::ptr::null(), || Some(std::ptr::from_ref(unsafe { run.as_ref() }?.end()?.error.as_ref()?)))
+    guard::read(std::ptr::null(), || Some(std::ptr::from_ref(unsafe { run.as_ref() }?.borrowed_result()?.error.as_ref()?)))
 }
 
-/// All of it in JSON.
+/// The whole result as JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_json(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe {
-        lend(length, || {
+        borrowed(length, || {
             let run = run.as_ref()?;
-            let (end, result) = (run.end()?, run.result()?);
-            Some(end.json.get_or_init(|| Text::json(result)))
+            let (borrowed_result, result) = (run.borrowed_result()?, run.result()?);
+            Some(borrowed_result.json.get_or_init(|| Text::json(result)))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The loop without an agent: a run over a context that the caller keeps.
+//! Stateless runs: without an agent, over a context that the caller owns.
 
 use std::ffi::c_char;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{borrow, hand_out, wanted};
+use crate::handle::{borrow, hand_out, output};
 use crate::message::{agent_messages_t, read_list};
 use crate::run::agent_run_t;
 use crate::text;
 
-/// A context in JSON; what it does not say, the settings do.
+/// Reads a context in JSON; what it omits is taken from the settings.
 ///
 /// # Safety
 /// As [`text::required`].
-unsafe fn read(pointer: *const c_char, length: usize, settings: &Agent) -> Result<Context, Error> {
+unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) -> Result<Context, Error> {
     const FIELDS: [&str; 3] = ["system_prompt", "messages", "tools"];
     let mut context = Context { system_prompt: settings.current_system_prompt(), tools: settings.tools(), ..Context::default() };
     if pointer.is_null() {
@@ -29,7 +29,7 @@ unsafe fn read(pointer: *const c_char, length: usize, settings: &Agent) -> Resul
             ("system_prompt" | "messages" | "tools", Value::Null) => {}
             ("system_prompt", Value::String(text)) => context.system_prompt = text,
             ("messages", list) => context.messages = read_list(list, "context: messages")?,
-            ("tools", names) => keep(&mut context, names, settings)?,
+            ("tools", names) => select_tools(&mut context, names, settings)?,
             ("system_prompt", other) => {
                 return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {other}")));
             }
@@ -45,8 +45,8 @@ unsafe fn read(pointer: *const c_char, length: usize, settings: &Agent) -> Resul
     Ok(context)
 }
 
-/// Offers, of the settings' tools, those named.
-fn keep(context: &mut Context, names: Value, settings: &Agent) -> Result<(), Error> {
+/// Limits the context to those tools of the settings that are named.
+fn select_tools(context: &mut Context, names: Value, settings: &Agent) -> Result<(), Error> {
     let wrong = |what: String| Error::invalid_argument(format!("context: tools: {what}"));
     let Value::Array(names) = names else {
         return Err(wrong(format!("expected an array of names, got {names}")));
@@ -61,7 +61,7 @@ fn keep(context: &mut Context, names: Value, settings: &Agent) -> Result<(), Err
     Ok(())
 }
 
-/// Runs prompts over a context.
+/// Starts a run with prompts over a context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_loop_run(
     settings: *const agent_t,
@@ -76,15 +76,15 @@ pub unsafe extern "C" fn agent_loop_run(
         guard(error, || {
             let settings = &borrow(settings, "settings")?.agent;
             let prompts = borrow(prompts, "prompts")?.prompt();
-            let out = wanted(run, "run")?;
-            let context = read(context, length, settings)?;
+            let out = output(run, "run")?;
+            let context = read_context(context, length, settings)?;
             hand_out(out, agent_run_t::new(agent_loop::run(&context, prompts, settings)?));
             Ok(AGENT_OK)
         })
     }
 }
 
-/// Goes on with a context as it stands.
+/// Starts a run from a context, adding no message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_loop_resume(
     settings: *const agent_t,
@@ -97,8 +97,8 @@ pub unsafe extern "C" fn agent_loop_resume(
     unsafe {
         guard(error, || {
             let settings = &borrow(settings, "settings")?.agent;
-            let out = wanted(run, "run")?;
-            let context = read(context, length, settings)?;
+            let out = output(run, "run")?;
+            let context = read_context(context, length, settings)?;
             hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings)?));
             Ok(AGENT_OK)
         })

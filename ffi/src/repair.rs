@@ -1,4 +1,4 @@
-//! Transcripts made to fit a model.
+//! Transcript repair.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use agent_loop::{Error, Message, ModelSpec};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{borrow, hand_out, wanted};
+use crate::handle::{borrow, hand_out, output};
 use crate::message::agent_messages_t;
 use crate::text::{self, agent_text_t};
 
-/// The transcript, and what it is to fit.
+/// The transcript, and the model that it must be valid for.
 ///
 /// # Safety
 /// `messages` is a list or null; `model` and `length` as in [`text::required`].
@@ -29,11 +29,11 @@ unsafe fn read(
 }
 
 fn report(repairs: &[Repair]) -> agent_text_t {
-    // Nothing in a repair can fail to serialise.
+    // Serializing a repair cannot fail.
     agent_text_t::new(serde_json::to_string(repairs).unwrap_or_default())
 }
 
-/// Makes a transcript fit a model.
+/// Repairs a transcript for a model.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_repair(
     messages: *const agent_messages_t,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agent_messages_repair(
     unsafe {
         guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
-            let out = wanted(repaired, "repaired")?;
+            let out = output(repaired, "repaired")?;
             let done = transcript::repair(&transcript, &fit);
             hand_out(out, agent_messages_t::new(done.messages));
             if !repairs.is_null() {
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn agent_messages_repair(
     }
 }
 
-/// Says what would have to be done to a transcript.
+/// Reports what a repair would do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_check(
     messages: *const agent_messages_t,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn agent_messages_check(
     unsafe {
         guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
-            hand_out(wanted(repairs, "repairs")?, report(&transcript::check(&transcript, &fit)));
+            hand_out(output(repairs, "repairs")?, report(&transcript::check(&transcript, &fit)));
             Ok(AGENT_OK)
         })
     }

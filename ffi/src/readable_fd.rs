@@ -1,34 +1,35 @@
-//! A descriptor that is readable as long as there is something to pull, for event loops that poll.
+//! A descriptor that is readable while a run is, for event loops that poll.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What makes the descriptor readable: the run's queue, told under its lock, or events that were taken from it in a batch.
+/// What makes the descriptor readable: the run's queue, which reports under its lock, or events that were taken from it in a
+/// batch.
 #[derive(Default)]
 struct State {
     queue: bool,
     batch: bool,
 }
 
-/// The descriptor and who keeps it.
-pub(crate) struct Signal {
+/// The descriptor, and the state that it reflects.
+pub(crate) struct ReadableFd {
     state: Mutex<State>,
     pair: Pair,
 }
 
-impl Signal {
+impl ReadableFd {
     /// A descriptor that is not readable yet.
-    pub(crate) fn new() -> io::Result<Arc<Signal>> {
-        Ok(Arc::new(Signal { state: Mutex::default(), pair: Pair::new()? }))
+    pub(crate) fn new() -> io::Result<Arc<ReadableFd>> {
+        Ok(Arc::new(ReadableFd { state: Mutex::default(), pair: Pair::new()? }))
     }
 
-    /// The queue has events or is closed, or neither.
-    pub(crate) fn queue(&self, ready: bool) {
+    /// Whether the queue has events or is closed.
+    pub(crate) fn set_queue(&self, ready: bool) {
         self.change(|state| state.queue = ready);
     }
 
-    /// A batch has events left, or none.
-    pub(crate) fn batch(&self, ready: bool) {
+    /// Whether the batch has events left.
+    pub(crate) fn set_batch(&self, ready: bool) {
         self.change(|state| state.batch = ready);
     }
 
@@ -42,7 +43,7 @@ impl Signal {
         change(&mut state);
         let after = state.queue || state.batch;
         if before != after {
-            // Under the lock: the descriptor always says what the state says.
+            // Under the lock: descriptor and state always agree.
             self.pair.set(after);
         }
     }
@@ -63,7 +64,7 @@ struct Pair {
 impl Pair {
     fn new() -> io::Result<Pair> {
         let (read, write) = std::os::unix::net::UnixStream::pair()?;
-        // Whatever a host does with its end, this library does not hang on it.
+        // Whatever a host does with its end, this library does not block on it.
         read.set_nonblocking(true)?;
         write.set_nonblocking(true)?;
         Ok(Pair { read, write })
@@ -71,7 +72,7 @@ impl Pair {
 
     fn set(&self, readable: bool) {
         use std::io::{Read as _, Write as _};
-        // Neither can fail in a way that could be helped: there is at most one byte on the way.
+        // A failure cannot be handled here, and is not expected: at most one byte is in the socket.
         let _ = if readable { (&self.write).write(&[1]) } else { (&self.read).read(&mut [0; 8]) };
     }
 
@@ -86,7 +87,7 @@ struct Pair;
 #[cfg(not(unix))]
 impl Pair {
     fn new() -> io::Result<Pair> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there are no descriptors to poll on this system"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no descriptors to poll"))
     }
 
     fn set(&self, _readable: bool) {}
