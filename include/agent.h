@@ -1,9 +1,9 @@
 /*
  * agent.h - libagent: the LLM agent loop as a C library.
  *
- * An agent has a model, tools and a conversation. A prompt starts a run: the model is asked, the
- * tools it calls are executed, it is asked again with their results, and so on until the work is
- * done. All of it is told as events while it happens.
+ * An agent has a model, tools and a conversation. A prompt starts a run: the model is called, the
+ * tools it asks for are executed, it is called again with their results, and so on until the work
+ * is done. A run reports everything it does as a stream of events.
  *
  *     #include <agent.h>
  *     #include <stdio.h>
@@ -41,103 +41,167 @@
  *
  *     cc hello.c $(pkg-config --cflags --libs libagent)
  *
+ * The essays come first: EVENTS, THREADS, OWNERSHIP, RESULTS, TEXT, THE PROCESS, VERSIONS. Then come
+ * the types, and a section for each noun: library, error, text, runtime, tool, agent, message, run,
+ * stateless run, event, hook, model, testing. docs/loop.md describes what a run does and when.
+ *
  *
  * EVENTS
  *
- * A run tells everything it does, in this order:
+ * A run emits its events in this order:
  *
  *     agent_start
- *       turn_start                                a turn: one answer of the model, and its tools
- *         message_start message_end               the prompt; later, what was steered
- *         message_start                           the answer begins
- *           text_start text_delta... text_end     a piece of it; also thinking_..., tool_call_...
- *         message_end                             the answer, whole
- *         tool_execution_start ..._update ..._end a tool at work, for each call
+ *       turn_start                                a turn: one assistant message and its tool calls
+ *         message_start message_end               the prompt; in later turns, steering
+ *         message_start                           the assistant message begins
+ *           text_start text_delta... text_end     a content block; also thinking_..., tool_call_...
+ *         message_end                             the complete assistant message
+ *         tool_execution_start ..._update ..._end the execution of each tool call
  *         message_start message_end               its result
  *       turn_end
- *       turn_start ...                            as long as there are results to answer, or messages
- *     agent_end                                   exactly once, and nothing after it
+ *       turn_start ...                            while there are tool results or queued messages
+ *     agent_end                                   exactly once; no event follows it
  *
- * They come either way, and both at once if you like:
+ * Events can be read in two ways, also both in one run:
  *
- *   pulled  agent_run_next() gives one after the other. To wait in an event loop of your own, have it
- *           poll the descriptor of agent_run_fd(), or be woken by agent_run_set_wakeup(). A run whose
- *           reader is slow waits for it.
- *   pushed  agent_subscribe() has a function of yours called with each event, in order, one at a
- *           time. The run waits for it.
+ *   pulled  agent_run_next() returns them one by one. To block in an event loop instead, poll the
+ *           descriptor of agent_run_fd(), or have agent_run_set_wakeup() wake the loop. The queue is
+ *           bounded: a run whose reader is slow blocks until there is room.
+ *   pushed  agent_subscribe() adds a listener, which is called with each event, in order, one event
+ *           at a time. The run blocks until the listener returns.
  *
- * You can reach into a run while it goes on: agent_steer() queues a message that joins it as soon as
- * it can, agent_follow_up() one for when it would have ended, agent_abort() ends it. Hooks
- * (agent_set_hook()) are functions of yours that it asks on its way and waits for.
+ * An active run can be influenced: agent_steer() queues a message that joins it as soon as possible,
+ * agent_follow_up() one that continues it when it would have ended, agent_abort() ends it. Hooks
+ * (agent_set_hook()) are callbacks that a run calls at fixed points, and whose answers change what it
+ * does.
  *
- * What the world does (a refused key, a cut connection, a broken tool) is told in events and in the
- * run's outcome. What the caller does wrong (a NULL, bad JSON, a second run at the same time) is
- * returned by the call. The kinds of failure are the same in both: AGENT_AUTHENTICATION to AGENT_PANIC.
+ * Runtime failures (a refused key, a lost connection, a failing tool) are reported through events and
+ * the run's outcome. Usage errors (a NULL argument, invalid JSON, a second concurrent run) are
+ * returned by the call. Both use the same error kinds, AGENT_AUTHENTICATION to AGENT_PANIC.
  *
  *
  * THREADS
  *
- * Threads and connections belong to a runtime that you make; nothing here is global. Everything on an
- * agent_t, and steering or aborting a run, may be done from any thread at any time. Pulling the events
- * of one run, and using the event that it lends, is for one thread at a time. Every handle may be used
- * on another thread than the one that made it.
+ * Threads and connections belong to a runtime that the program creates; the library has no global
+ * state. Every handle may be used on any thread, not only on the one that created it. The entry of each
+ * function says from where it may be called:
  *
- * Callbacks come on threads of the library: the events of one run one at a time, its tools side by
- * side, and tools, middleware, hooks and models each on a thread where it may block as long as it
- * likes. Inside a callback you may call any function but those that would wait for what is waiting for
- * you: agent_prompt(), agent_resume(), agent_run_next(), agent_run_wait() and agent_wait_for_idle() of
- * the same agent, and agent_runtime_shutdown(), give AGENT_INVALID_STATE there. No C++ exception may
- * leave a callback.
+ *   Threads: any              also while other threads use the same handle
+ *   Threads: one at a time    any thread, but no other may use the same handle during the call
+ *   Callbacks: all            also destroy and wakeup functions: the call does not block
+ *   Callbacks: all but destroy and wakeup
+ *                             the call may block
+ *   Callbacks: not of the same agent
+ *                             the call fails with AGENT_INVALID_STATE in a callback of that agent,
+ *                             where it would wait for the run that waits for the callback
  *
- * A destroy function may come on any thread: on yours, inside the call that lets go of the callback,
- * or on one that runs go on, which stand still meanwhile. So it may call whatever returns at once
- * (every ..._free(), what sets, steers, aborts, answers) but nothing that waits: no agent_run_next()
- * with a time, no agent_run_wait(), agent_wait_for_idle(), ..._sleep(), agent_model_call_push() or
- * agent_runtime_shutdown(). No lock of the library is held while it is called.
+ * Callbacks run on threads of the library:
  *
- * After fork() a runtime is of no use in the child; make a new one there.
+ *   listener                  the events of one run, one at a time, in order; the run blocks meanwhile
+ *   tool                      each call on its own thread, up to max_parallel_tools concurrently
+ *   middleware, next, hook,   each call on its own thread
+ *   custom model
+ *   destroy, wakeup           any thread: one of the library's, or one that is inside a call of a
+ *                             function of this header
+ *
+ * A callback may block as long as it likes, except for destroy and wakeup functions. These may run on a
+ * worker thread, which they block: they must return quickly and must not call a function that may block.
+ * The library holds no lock while it calls one of them.
+ *
+ * Whether a call is made in a callback is known per thread: a callback that waits for another thread
+ * which waits for the same run is a deadlock. No C++ exception, longjmp() or thread exit may leave a
+ * callback.
+ *
+ * Threads of the library are named "agent-loop". They have a stack of 2 MiB, callbacks included; the
+ * environment variable RUST_MIN_STACK (in bytes, read once) changes that. A runtime has the worker
+ * threads of its option "threads" and, for callbacks, up to 4096 more, which it creates when they are
+ * needed and which end after 10 seconds without work.
  *
  *
  * OWNERSHIP
  *
- * All types are opaque. What you get through a T ** or as a T * is yours, and you release it once with
- * its ..._free(), which accepts NULL, does not wait and does no IO. What you get as a const T * (or
- * as text) is lent; the function says until when.
+ * All types are opaque. A T * that a function returns, writes through a T **, or passes to a callback
+ * is owned by the caller or the callback: release it once with its ..._free(), which accepts NULL, does
+ * not block and does no IO. It must be the last call on the handle. A const T * and strings are
+ * borrowed; each function states their lifetime.
  *
- * const on a handle means that the call changes nothing a caller can see, now or later.
+ * const on a handle means that the call changes nothing a caller can see, now or later. Functions that
+ * change an object, start something in it or take something out of it have no const. A const handle may
+ * be given to several threads.
  *
- * No call takes a handle away from you, and you may free what you made as soon as you do not need
- * it yourself: an agent keeps its tools, a run its agent. Freeing a handle inside a callback is fine.
+ * No call consumes a handle. What the program created may be freed as soon as the program itself no
+ * longer needs it: an agent keeps its runtime and its tools, a run its agent. A handle may be freed
+ * inside a callback.
  *
  * A callback is given as function, userdata and destroy. userdata is the first argument of each call.
- * destroy (NULL if there is nothing to do) is called with it exactly once, when the function will not
- * be called any more: also if the call that was given it failed. THREADS says what it may do.
+ * destroy (NULL for none) is called with it exactly once, when the function will not be called again:
+ * also if the call that received it failed. THREADS says what it may do.
  *
  *
  * RESULTS
  *
- * agent_status_t is AGENT_OK (0), a positive value that is fine but different (AGENT_DONE,
- * AGENT_PENDING), or negative for a failure. The last parameter is where the error goes: NULL if you
- * do not want it; else, on failure, it is given a handle to free, and otherwise not touched. Outputs
- * are written only when the status is AGENT_OK. Functions that only read have no status: given NULL,
- * or asked for what is not there, they give NULL, 0 or false.
+ * agent_status_t is AGENT_OK (0), a positive value for success of another kind (AGENT_DONE,
+ * AGENT_PENDING), or a negative value for a failure. The last parameter of a function that can fail is
+ * where the error goes: NULL if it is not wanted; otherwise it receives an owned handle on failure, and
+ * is not touched on success. Outputs are written only when the status is AGENT_OK. There is no "last
+ * error" to fetch.
+ *
+ * Each such function lists under "Errors:" the statuses it fails with. AGENT_INVALID_ARGUMENT always
+ * includes a required argument that is NULL and text that is not UTF-8; the entries name further
+ * reasons. AGENT_PANIC, a caught bug in the library, is possible everywhere and never listed.
+ *
+ * Functions that only read have no status: given NULL, or asked for something that does not exist, they
+ * return NULL, 0 or false.
  *
  *
  * TEXT
  *
- * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length when it ends
- * with a NUL. It is copied. Text out is UTF-8 with a NUL behind it; its length, for which you may
- * pass NULL, does not count that. JSON is text like any other; the objects and their fields are
- * described in docs/abi.md. Half a character in JSON that you give (an escape such as \ud83d alone)
- * becomes U+FFFD.
+ * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length if it ends with
+ * a NUL. It is copied. Text out is UTF-8 with a NUL after it; its length, for which NULL may be passed,
+ * does not count the NUL. JSON is text; docs/abi.md describes its objects and their fields. An unpaired
+ * surrogate in JSON that the library reads (an escape such as \ud83d alone) becomes U+FFFD.
+ *
+ * Times are in milliseconds. A timeout_ms below 0 is no limit, 0 does not block.
+ *
+ *
+ * THE PROCESS
+ *
+ * Signals. The library installs no signal handlers, starts no child processes, and its writes to
+ * sockets raise no SIGPIPE. No function may be called in a signal handler: wake a thread instead, and
+ * have that call agent_abort(). The library's threads inherit the signal mask of the thread that calls
+ * agent_runtime_new(): block there what the program's own threads are to receive. Blocking calls
+ * continue after a signal; they do not return early.
+ *
+ * Out of memory. If memory cannot be allocated, the process is aborted (SIGABRT) with a message on
+ * standard error. There is no status for it.
+ *
+ * Panics. A bug in the library that is caught becomes AGENT_PANIC; its message also goes to standard
+ * error. Otherwise the library writes to neither standard output nor standard error.
+ *
+ * Environment. API keys, proxies and the like are read from environment variables when a run starts or
+ * needs them. Do not call setenv() while another thread is inside the library or a run is active.
+ *
+ * dlclose(). On Linux, Android and the BSDs the library stays loaded for the rest of the process
+ * (-z nodelete), because its threads may still run. On other systems do not unload it.
+ *
+ * fork(). Threads are not copied, so a runtime does not work in a child process: starting a run there
+ * fails with AGENT_INVALID_STATE, agent_runtime_shutdown() does nothing and returns AGENT_OK, handles
+ * may be freed. Waiting there for a run of the parent would never end. Create a new runtime in the
+ * child, and fork while no run is active: a lock that another thread holds at that moment stays locked
+ * in the child. Descriptors of the library are closed by exec().
+ *
+ * exit(). The library registers nothing with atexit(). Threads and callbacks that are active continue
+ * while exit() runs handlers and destroys static objects, so call agent_runtime_shutdown() before
+ * returning from main().
  *
  *
  * VERSIONS
  *
- * AGENT_VERSION is the library this header came with, agent_version() the one that is loaded. What
- * must agree is AGENT_ABI_VERSION, which the library's file name has too (libagent.so.0). Within one
+ * AGENT_VERSION is the version of this header, agent_version() that of the loaded library. What must
+ * agree is AGENT_ABI_VERSION, which is also part of the library's file name (libagent.so.0). Within one
  * ABI functions, constants and JSON fields are added, never changed or removed: skip event kinds and
- * statuses that you do not know. docs/abi.md is the whole promise.
+ * statuses that are unknown. "Since" names the version in which a function appeared. docs/abi.md is the
+ * complete promise.
  */
 
 #ifndef AGENT_H
@@ -146,6 +210,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * How functions are imported. Define AGENT_STATIC on Windows to link libagent statically, AGENT_BUILD
+ * to export the functions from a library that contains it. Elsewhere neither is needed.
+ */
+#ifndef AGENT_API
+#if defined(_WIN32) && defined(AGENT_STATIC)
+#define AGENT_API
+#elif defined(_WIN32) && defined(AGENT_BUILD)
+#define AGENT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define AGENT_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define AGENT_API __attribute__((visibility("default")))
+#else
+#define AGENT_API
+#endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -156,53 +238,53 @@ extern "C" {
 #define AGENT_VERSION_MINOR 1
 #define AGENT_VERSION_PATCH 0
 
-/** The promise that a program and the library it loads must share; see docs/abi.md. */
+/** The ABI that a program and the library it loads must share; see docs/abi.md. */
 #define AGENT_ABI_VERSION 0
 
-/** As the length of a text: it ends with a NUL. */
+/** As the length of a text: the text ends with a NUL. */
 #define AGENT_NTS SIZE_MAX
 
 /* ================================================================================ types ======== */
 
-/** How a call went: AGENT_OK, a positive AGENT_... or a negative one. */
+/** The result of a call: AGENT_OK, a positive AGENT_... or a negative one. See RESULTS. */
 typedef int32_t agent_status_t;
 
 enum {
     AGENT_OK = 0,
     /** The run is over and all its events have been read. */
     AGENT_DONE = 1,
-    /** Nothing within the time given. */
+    /** Nothing happened within timeout_ms. */
     AGENT_PENDING = 2,
 
-    /* From the world: found in events, messages and agent_run_error(). */
-    AGENT_AUTHENTICATION = -1,   /**< no key, or the provider refused it (HTTP 401) */
-    AGENT_PERMISSION = -2,       /**< the key is good but may not do this (403) */
-    AGENT_NOT_FOUND = -3,        /**< the model or address (404); a tool, an argument, a listener */
-    AGENT_INVALID_REQUEST = -4,  /**< the provider finds the request malformed (400, 409, 422) */
-    AGENT_CONTEXT_OVERFLOW = -5, /**< the conversation is longer than the model can take */
-    AGENT_RATE_LIMITED = -6,     /**< too many requests; the same may work later (429) */
-    AGENT_QUOTA = -7,            /**< the account's money or allowance is used up (402, some 429) */
-    AGENT_OVERLOADED = -8,       /**< the provider has no capacity now (503, 529) */
-    AGENT_SERVER = -9,           /**< the provider failed (other 5xx) */
-    AGENT_TIMEOUT = -10,         /**< a time limit passed, here or at a gateway */
-    AGENT_CONNECTION = -11,      /**< no connection, or it broke before the answer began */
-    AGENT_TLS = -12,             /**< the secure connection could not be set up */
-    AGENT_STREAM_TRUNCATED = -13, /**< the answer ended before its closing event */
-    AGENT_PROTOCOL = -14,        /**< the answer is not what its protocol allows */
-    AGENT_PROVIDER = -15,        /**< a model of one's own failed */
-    AGENT_CALLBACK = -16,        /**< a hook failed; the message names it */
-    AGENT_LIMIT = -17,           /**< a size bound was passed */
+    /* Runtime failures: reported in events, messages and agent_run_error(). */
+    AGENT_AUTHENTICATION = -1,    /**< no key, or the provider refused it (HTTP 401) */
+    AGENT_PERMISSION = -2,        /**< the key is valid but lacks the permission (403) */
+    AGENT_NOT_FOUND = -3,         /**< no such model or address (404); or tool, argument, listener */
+    AGENT_INVALID_REQUEST = -4,   /**< the provider rejects the request as malformed (400, 409, 422) */
+    AGENT_CONTEXT_OVERFLOW = -5,  /**< the conversation exceeds the model's context window */
+    AGENT_RATE_LIMITED = -6,      /**< too many requests; the same may succeed later (429) */
+    AGENT_QUOTA = -7,             /**< the account's credit or quota is used up (402, some 429) */
+    AGENT_OVERLOADED = -8,        /**< the provider has no capacity now (503, 529) */
+    AGENT_SERVER = -9,            /**< the provider failed (other 5xx) */
+    AGENT_TIMEOUT = -10,          /**< a time limit passed, here or at a gateway */
+    AGENT_CONNECTION = -11,       /**< no connection, or it broke before the response began */
+    AGENT_TLS = -12,              /**< the secure connection could not be set up */
+    AGENT_STREAM_TRUNCATED = -13, /**< the response ended before its closing event */
+    AGENT_PROTOCOL = -14,         /**< the response violates its protocol */
+    AGENT_PROVIDER = -15,         /**< a custom model failed */
+    AGENT_CALLBACK = -16,         /**< a hook failed; the message names it */
+    AGENT_LIMIT = -17,            /**< a size limit was exceeded */
 
-    /* From the caller. */
+    /* Usage errors: returned by calls. */
     AGENT_INVALID_ARGUMENT = -18, /**< an argument is wrong; the message names it */
-    AGENT_INVALID_STATE = -19,    /**< the call does not fit the present state */
+    AGENT_INVALID_STATE = -19,    /**< the call is not allowed in the present state */
     AGENT_BUSY = -20,             /**< a run is active on this agent */
-    AGENT_ABORTED = -21,          /**< it was aborted */
-    AGENT_IO = -22,               /**< the operating system refused something */
+    AGENT_ABORTED = -21,          /**< the run was aborted */
+    AGENT_IO = -22,               /**< the operating system refused a resource */
     AGENT_PANIC = -23             /**< a bug in the library was caught */
 };
 
-/** What happened; see agent_event_kind(). */
+/** The kind of an event; see agent_event_kind(). */
 enum {
     AGENT_EVENT_AGENT_START = 1,
     AGENT_EVENT_TURN_START = 2,
@@ -222,8 +304,8 @@ enum {
     AGENT_EVENT_TOOL_EXECUTION_END = 16,
     AGENT_EVENT_TURN_END = 17,
     AGENT_EVENT_AGENT_END = 18,
-    AGENT_EVENT_RETRY = 19,      /**< the model call is tried again after a pause */
-    AGENT_EVENT_DIAGNOSTIC = 20, /**< something was repaired, dropped, late or odd */
+    AGENT_EVENT_RETRY = 19,      /**< the model call is repeated after a backoff */
+    AGENT_EVENT_DIAGNOSTIC = 20, /**< something was repaired, dropped, late or unusual */
     AGENT_EVENT_RAW = 21         /**< a frame as the provider sent it; option raw_events */
 };
 
@@ -231,68 +313,68 @@ enum {
 enum {
     AGENT_OUTCOME_NONE = 0,      /**< it has not ended */
     AGENT_OUTCOME_COMPLETED = 1, /**< the model had nothing more to do */
-    AGENT_OUTCOME_STOPPED = 2,   /**< the tools or a hook asked for the end */
+    AGENT_OUTCOME_STOPPED = 2,   /**< the tools or a hook requested the end */
     AGENT_OUTCOME_MAX_TURNS = 3, /**< the last allowed turn left work to do */
-    AGENT_OUTCOME_ABORTED = 4,
-    AGENT_OUTCOME_ERROR = 5
+    AGENT_OUTCOME_ABORTED = 4,   /**< agent_abort(), agent_run_abort(), agent_run_free(), shutdown */
+    AGENT_OUTCOME_ERROR = 5      /**< it failed; see agent_run_error() */
 };
 
-/** What is counted; see agent_run_usage(). */
+/** Which token count; see agent_run_usage(). */
 enum {
-    AGENT_USAGE_INPUT = 1,       /**< tokens read that were not in a cache */
-    AGENT_USAGE_OUTPUT = 2,      /**< tokens written, thinking included */
-    AGENT_USAGE_CACHE_READ = 3,  /**< tokens read from the provider's cache */
-    AGENT_USAGE_CACHE_WRITE = 4, /**< tokens written to it */
-    AGENT_USAGE_REASONING = 5,   /**< the part of the output that was thinking */
-    AGENT_USAGE_TOTAL = 6
+    AGENT_USAGE_INPUT = 1,       /**< input tokens that were not cached */
+    AGENT_USAGE_OUTPUT = 2,      /**< output tokens, including reasoning */
+    AGENT_USAGE_CACHE_READ = 3,  /**< input tokens read from the provider's cache */
+    AGENT_USAGE_CACHE_WRITE = 4, /**< input tokens written to the provider's cache */
+    AGENT_USAGE_REASONING = 5,   /**< the part of the output that was reasoning */
+    AGENT_USAGE_TOTAL = 6        /**< the sum of input, output, cache read and cache write */
 };
 
-/** Which hook; see agent_set_hook(), which has their inputs and answers. */
+/** Which hook; see agent_set_hook(), which documents inputs, answers and failures. */
 enum {
-    AGENT_HOOK_TRANSFORM_CONTEXT = 1,     /**< before a model call: the messages it is to see */
-    AGENT_HOOK_CONVERT_TO_LLM = 2,        /**< then: messages of roles that models know */
-    AGENT_HOOK_GET_API_KEY = 3,           /**< then: the key */
-    AGENT_HOOK_BEFORE_TOOL_CALL = 4,      /**< allow a call, block it, or replace its arguments */
-    AGENT_HOOK_AFTER_TOOL_CALL = 5,       /**< change what a tool answered */
-    AGENT_HOOK_PREPARE_NEXT_TURN = 6,     /**< other context, model or thinking for the next turns */
-    AGENT_HOOK_SHOULD_STOP_AFTER_TURN = 7, /**< whether the run shall end here */
-    AGENT_HOOK_GET_STEERING_MESSAGES = 8, /**< with each look into the steering queue: more */
-    AGENT_HOOK_GET_FOLLOW_UP_MESSAGES = 9, /**< with each look into the follow-up queue: more */
-    AGENT_HOOK_ON_PAYLOAD = 10,           /**< see or replace a request's body */
-    AGENT_HOOK_ON_RESPONSE = 11,          /**< see an answer's status and headers */
-    AGENT_HOOK_ON_ERROR = 12,             /**< see what failed */
-    AGENT_HOOK_BEFORE_RUN = 13,           /**< see what a run begins with */
-    AGENT_HOOK_AFTER_RUN = 14             /**< see what it came to */
+    AGENT_HOOK_TRANSFORM_CONTEXT = 1,      /**< before a model call: change the messages it sees */
+    AGENT_HOOK_CONVERT_TO_LLM = 2,         /**< then: convert messages to roles that models know */
+    AGENT_HOOK_GET_API_KEY = 3,            /**< then: supply the key */
+    AGENT_HOOK_BEFORE_TOOL_CALL = 4,       /**< allow a call, block it, or replace its arguments */
+    AGENT_HOOK_AFTER_TOOL_CALL = 5,        /**< change a tool's result */
+    AGENT_HOOK_PREPARE_NEXT_TURN = 6,      /**< change context, model or thinking of later turns */
+    AGENT_HOOK_SHOULD_STOP_AFTER_TURN = 7, /**< end the run after this turn */
+    AGENT_HOOK_GET_STEERING_MESSAGES = 8,  /**< on each poll of the steering queue: add messages */
+    AGENT_HOOK_GET_FOLLOW_UP_MESSAGES = 9, /**< on each poll of the follow-up queue: add messages */
+    AGENT_HOOK_ON_PAYLOAD = 10,            /**< observe or replace a request's body */
+    AGENT_HOOK_ON_RESPONSE = 11,           /**< observe a response's status and headers */
+    AGENT_HOOK_ON_ERROR = 12,              /**< observe failures */
+    AGENT_HOOK_BEFORE_RUN = 13,            /**< observe what a run begins with */
+    AGENT_HOOK_AFTER_RUN = 14              /**< observe a run's result */
 };
 
-/** Why a call failed. Owned; release with agent_error_free(). Any thread may read it. */
+/** Why a call or a run failed. Owned; release with agent_error_free(). Any thread may read it. */
 typedef struct agent_error_t agent_error_t;
 
-/** A text of its own. Owned; release with agent_text_free(). Any thread may read it. */
+/** An owned text. Release with agent_text_free(). Any thread may read it. */
 typedef struct agent_text_t agent_text_t;
 
 /** Threads and connections. Owned; release with agent_runtime_free(). Any thread may use it. */
 typedef struct agent_runtime_t agent_runtime_t;
 
-/** What a model can call. Owned; release with agent_tool_free(). Any thread may use it. */
+/** A tool that a model can call. Owned; release with agent_tool_free(). Any thread may use it. */
 typedef struct agent_tool_t agent_tool_t;
 
 /** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may answer it. */
 typedef struct agent_tool_call_t agent_tool_call_t;
 
-/** One question to a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. */
+/** One call of a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. */
 typedef struct agent_hook_call_t agent_hook_call_t;
 
 /**
- * One request to a model of one's own. Owned; release with agent_model_call_free(). Any thread may
- * answer it, piece by piece; pieces pushed from several threads at once come in any order.
+ * One request to a custom model. Owned; release with agent_model_call_free(). Any thread may answer
+ * it, chunk by chunk; the order of chunks that several threads push concurrently is undefined.
  */
 typedef struct agent_model_call_t agent_model_call_t;
 
-/** Model, tools, a conversation. Owned; release with agent_free(). Any thread may use it. */
+/** Model, tools and conversation. Owned; release with agent_free(). Any thread may use it. */
 typedef struct agent_t agent_t;
 
-/** Messages. Owned; release with agent_messages_free(). Add from one thread, while none reads. */
+/** A list of messages. Owned; release with agent_messages_free(). Add from one thread at a time. */
 typedef struct agent_messages_t agent_messages_t;
 
 /**
@@ -302,220 +384,356 @@ typedef struct agent_messages_t agent_messages_t;
 typedef struct agent_run_t agent_run_t;
 
 /**
- * One event of a run. Lent, or an owned clone: release that with agent_event_free(). Any thread may
- * read a clone.
+ * One event of a run. Borrowed; or, from agent_event_clone(), owned: release with agent_event_free().
+ * Any thread may read it while it is valid.
  */
 typedef struct agent_event_t agent_event_t;
 
-/** Called once with the userdata of a callback that will not be called any more. */
+/**
+ * Called once with the userdata of a callback that will not be called again. On any thread; must
+ * return quickly. See THREADS.
+ */
 typedef void (*agent_destroy_fn_t)(void *userdata);
 
-/** A tool's function, or a middleware's. The call is yours: answer it now or later, and free it. */
+/**
+ * A tool, or a middleware. The callback owns the call: it answers it now or later, and frees it. On a
+ * thread where it may block; several calls may run concurrently.
+ */
 typedef void (*agent_tool_fn_t)(void *userdata, agent_tool_call_t *call);
 
 /**
- * Told what the rest of a chain of middleware came to: the text is the full result in JSON, {content,
- * details, is_error, terminate}, or, where is_error, why it failed. Lent until this returns, with a NUL
- * behind it.
+ * Receives the result of the rest of a middleware chain: text is the full result in JSON, {content,
+ * details, is_error, terminate}, or, if is_error, the error message. It is borrowed until the function
+ * returns, and NUL-terminated. On a thread where it may block.
  */
 typedef void (*agent_tool_next_fn_t)(void *userdata, bool is_error, const char *text,
                                      size_t length);
 
-/** A hook's function. The call is yours: answer it now or later, and free it. */
+/**
+ * A hook. The callback owns the call: it answers it now or later, and frees it. On a thread where it
+ * may block.
+ */
 typedef void (*agent_hook_fn_t)(void *userdata, agent_hook_call_t *call);
 
-/** A model's function. The call is yours: answer it now or later, and free it. */
+/**
+ * A custom model. The callback owns the call: it answers it now or later, and frees it. On a thread
+ * where it may block; requests of several runs may come concurrently.
+ */
 typedef void (*agent_model_fn_t)(void *userdata, agent_model_call_t *call);
 
-/** A listener. The event is lent until it returns; agent_event_clone() keeps it. */
+/**
+ * A listener. The event is borrowed until the function returns; agent_event_clone() keeps it. On a
+ * thread where it may block; the run blocks meanwhile.
+ */
 typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
 
-/** Told that a run can be pulled. It should only wake the thread that does so. */
+/** Called when a run becomes readable. On any thread; should only wake the thread that pulls. */
 typedef void (*agent_wakeup_fn_t)(void *userdata);
 
 /* ================================================================================ library ====== */
 
-/** The version of the library that is loaded, for example "0.1.0". */
-const char *agent_version(void);
+/**
+ * Returns the version of the loaded library, for example "0.1.0". Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_version(void);
 
-/** Its ABI; compare with AGENT_ABI_VERSION. */
-uint32_t agent_abi_version(void);
+/**
+ * Returns the ABI of the loaded library; compare it with AGENT_ABI_VERSION.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint32_t agent_abi_version(void);
 
-/** The status as a word: "ok", "done", "pending", or the kind of the error, such as "rate_limited". */
-const char *agent_status_name(agent_status_t status);
+/**
+ * Returns a status as a word: "ok", "done", "pending", or the error kind, such as "rate_limited".
+ * "unknown" for other values. Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_status_name(agent_status_t status);
 
 /* ================================================================================ error ======== */
 
-/** The kind of failure: one of the negative statuses. */
-agent_status_t agent_error_status(const agent_error_t *error);
-
-/** What was wrong, where, and what to do. Lent as long as the error. */
-const char *agent_error_message(const agent_error_t *error, size_t *length);
+/**
+ * Returns the error kind: one of the negative statuses. AGENT_OK for NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_error_status(const agent_error_t *error);
 
 /**
- * As JSON: {kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}. Lent as
- * long as the error.
+ * Returns a message for users: what failed, where, and what to do. Borrowed until the error is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-const char *agent_error_json(const agent_error_t *error, size_t *length);
+AGENT_API const char *agent_error_message(const agent_error_t *error, size_t *length);
 
-/** Releases an error. */
-void agent_error_free(agent_error_t *error);
+/**
+ * Returns the error as JSON: {kind, message, provider?, http_status?, request_id?, retryable,
+ * retry_after_ms?}. Borrowed until the error is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_error_json(const agent_error_t *error, size_t *length);
+
+/**
+ * Releases an error. Borrowed errors (const agent_error_t *) must not be freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_error_free(agent_error_t *error);
 
 /* ================================================================================ text ========= */
 
-/** The text. Lent as long as the handle. */
-const char *agent_text_data(const agent_text_t *text, size_t *length);
+/**
+ * Returns the text. Borrowed until the handle is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_text_data(const agent_text_t *text, size_t *length);
 
-/** Releases a text. */
-void agent_text_free(agent_text_t *text);
+/**
+ * Releases a text.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_text_free(agent_text_t *text);
 
 /* ================================================================================ runtime ====== */
 
 /**
- * Makes a runtime. One serves any number of agents and thousands of runs.
+ * Creates a runtime and starts its worker threads. One runtime serves any number of agents and
+ * thousands of runs.
  *
- * options is NULL or a JSON object: {"threads": 2} for the number of threads that runs and connections
- * share. One, unless given, is right for up to some thousand runs at once; tools have further threads,
- * where they may block.
+ * options is NULL or a JSON object: {"threads": 2} sets the number of worker threads, which runs and
+ * connections share. The default of 1 suits up to some thousand concurrent runs; callbacks have threads
+ * of their own.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (options is not a JSON object, an unknown option, a value of the wrong
+ * type, 0 threads), AGENT_IO (the operating system refuses the resources).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_runtime_new(const char *options, size_t length, agent_runtime_t **runtime,
-                                 agent_error_t **error);
+AGENT_API agent_status_t agent_runtime_new(const char *options, size_t length,
+                                           agent_runtime_t **runtime, agent_error_t **error);
 
 /**
- * Aborts all runs, waits until they have ended (timeout_ms < 0: without limit) and stops the threads.
+ * Aborts all runs, blocks until they have ended, and stops the threads.
  *
- * AGENT_OK when all of it was done; AGENT_PENDING when the time was over first, for example because
- * a tool does not return: its thread is then left behind. A second call does nothing. Agents of the
- * runtime stay readable but start no more runs.
+ * Returns AGENT_OK when everything has ended, AGENT_PENDING when timeout_ms (below 0: no limit) passed
+ * first, for example because a tool does not return: its thread is then left running. Agents of the
+ * runtime remain readable but start no more runs. Further calls only wait for runs that are still
+ * active. In a forked child a call does nothing and returns AGENT_OK.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of any agent of this runtime).
+ * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
  */
-agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_t timeout_ms,
-                                      agent_error_t **error);
+AGENT_API agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_t timeout_ms,
+                                                agent_error_t **error);
 
 /**
- * Releases a runtime. Its agents keep what is inside; when the last of them is gone too, the threads
- * end by themselves. To have them end before something else does, call agent_runtime_shutdown().
+ * Releases a runtime. Its agents keep the threads and connections; when the last agent and run are gone
+ * too, the threads end by themselves. To be sure that they have ended, call agent_runtime_shutdown()
+ * first.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-void agent_runtime_free(agent_runtime_t *runtime);
+AGENT_API void agent_runtime_free(agent_runtime_t *runtime);
 
 /* ================================================================================ tool ========= */
 
 /**
- * Makes a tool from its description in JSON and a function.
+ * Creates a tool from its description in JSON and a function.
  *
  *     {
- *       "name": "weather",                          letters, digits, _ and -, at most 64
+ *       "name": "weather",                          1 to 64 letters, digits, _ and -
  *       "description": "The weather of a place.",   for the model
- *       "parameters": {                             the arguments' JSON Schema; none when left out
+ *       "parameters": {                             JSON Schema of the arguments; default: no arguments
  *         "type": "object",
  *         "properties": { "place": { "type": "string" } },
  *         "required": ["place"]
  *       },
- *       "label": "Weather",                         optional: for people
- *       "execution_mode": "sequential",             optional: never beside another tool
- *       "timeout_ms": 5000                          optional: the longest a call may run
+ *       "label": "Weather",                         optional: for users
+ *       "execution_mode": "sequential",             optional: never concurrently with another tool
+ *       "timeout_ms": 5000                          optional: the time limit of a call; 0 for none
  *     }
  *
- * The function is called with arguments that fit the schema, each time on a thread where it may
- * block. Calls of one answer run side by side, unless the agent or one of the tools called says
+ * The function is called with arguments that match the schema, on a thread where it may block. The
+ * calls of one assistant message run concurrently, unless the agent or one of the called tools is
  * "sequential".
- */
-agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function,
-                              void *userdata, agent_destroy_fn_t destroy, agent_tool_t **tool,
-                              agent_error_t **error);
-
-/**
- * Replaces fields of the description, as agent_tool_new() reads them. Agents that have the tool
- * already keep it as it was.
- */
-agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length,
-                                   agent_error_t **error);
-
-/**
- * Has a function put the model's arguments right before they are checked: for models that get a shape
- * wrong. NULL for none. Agents that have the tool already keep it as it was.
  *
- * The call's input is the arguments, a JSON object; the answer the arguments as they shall be, or null
- * for no change. If it fails, so does the tool's call. Called like a hook; see agent_set_hook().
+ * Errors: AGENT_INVALID_ARGUMENT (function or tool is NULL; json is not an object; a field is missing,
+ * unknown or of the wrong type; an invalid name; parameters is not a JSON Schema of an object).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_tool_set_prepare_arguments(agent_tool_t *tool, agent_hook_fn_t function,
-                                                void *userdata, agent_destroy_fn_t destroy,
-                                                agent_error_t **error);
-
-/** Releases a tool. */
-void agent_tool_free(agent_tool_t *tool);
-
-/* ---- a call of a tool: answered once, from any thread ----------------------------------------- */
-
-/** The call's id. Lent as long as the call. */
-const char *agent_tool_call_id(const agent_tool_call_t *call, size_t *length);
-
-/** The tool's name. Lent as long as the call. */
-const char *agent_tool_call_name(const agent_tool_call_t *call, size_t *length);
-
-/** The arguments, a JSON object. Lent as long as the call. */
-const char *agent_tool_call_arguments(const agent_tool_call_t *call, size_t *length);
+AGENT_API agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function,
+                                        void *userdata, agent_destroy_fn_t destroy,
+                                        agent_tool_t **tool, agent_error_t **error);
 
 /**
- * One argument, when it is a text. Lent as long as the call. value_length may be NULL.
+ * Replaces fields of the description; fields that json does not have stay. Agents to which the tool was
+ * added before keep it unchanged.
  *
- * AGENT_NOT_FOUND when it was not given or is null; AGENT_INVALID_ARGUMENT when it is something else.
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_tool_new(); the tool is then unchanged).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name,
-                                          size_t length, const char **value, size_t *value_length,
-                                          agent_error_t **error);
-
-/** One argument, when it is a number. Fails as agent_tool_call_get_string(). */
-agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const char *name,
-                                          size_t length, double *value, agent_error_t **error);
-
-/** One argument, when it is true or false. Fails as agent_tool_call_get_string(). */
-agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name,
-                                        size_t length, bool *value, agent_error_t **error);
+AGENT_API agent_status_t agent_tool_set_json(agent_tool_t *tool, const char *json, size_t length,
+                                             agent_error_t **error);
 
 /**
- * Whether the answer is no longer wanted: the run was aborted, or a time limit passed. To be asked now
- * and then.
- */
-bool agent_tool_call_is_cancelled(const agent_tool_call_t *call);
-
-/**
- * Waits, in the engine's time (which a scripted model makes fly). AGENT_OK when all of the time has
- * passed, AGENT_ABORTED at once when the call is cancelled.
- */
-agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, uint64_t ms,
-                                     agent_error_t **error);
-
-/** Tells how far the tool is (tool_execution_update), with a text. Not after the answer. */
-agent_status_t agent_tool_call_update(agent_tool_call_t *call, const char *text, size_t length,
-                                      agent_error_t **error);
-
-/** The same with JSON, read as by agent_tool_call_respond_json(). */
-agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, const char *json, size_t length,
-                                           agent_error_t **error);
-
-/** Answers with a text. AGENT_INVALID_STATE when there was an answer already. */
-agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const char *text, size_t length,
-                                       agent_error_t **error);
-
-/**
- * Answers with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full result;
- * anything else is what the model reads: a string as text, null as nothing, other JSON as it stands.
- */
-agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json,
-                                            size_t length, agent_error_t **error);
-
-/** Answers that the call failed. The model reads the message, and the run goes on. */
-agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message, size_t length,
-                                    agent_error_t **error);
-
-/**
- * Of a call that a middleware got: runs the rest of the chain, at its end the tool, and has a function
- * called with what that came to. Returns at once.
+ * Sets a function that corrects the model's arguments before they are validated, for models that get a
+ * format wrong. NULL removes it. Agents to which the tool was added before keep it unchanged.
  *
- * With arguments, a JSON object, instead of the call's own (NULL); they are not checked again. The
- * function is called once, on a thread where it may block; when the run gives the call up, it is told
- * "aborted". Only a runtime that is shut down meanwhile lets go of it uncalled, so release what is
- * userdata's in destroy:
+ * The function is called like a hook (see agent_set_hook()). Its input is the arguments, a JSON object;
+ * its answer the corrected arguments, or null for no change. If it fails, the tool call fails.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_set_prepare_arguments(agent_tool_t *tool,
+                                                          agent_hook_fn_t function, void *userdata,
+                                                          agent_destroy_fn_t destroy,
+                                                          agent_error_t **error);
+
+/**
+ * Releases a tool. Agents that have it keep it.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_tool_free(agent_tool_t *tool);
+
+/* ---- tool calls: answered once, from any thread ---------------------------------------------- */
+
+/**
+ * Returns the call's id. Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_tool_call_id(const agent_tool_call_t *call, size_t *length);
+
+/**
+ * Returns the tool's name. Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_tool_call_name(const agent_tool_call_t *call, size_t *length);
+
+/**
+ * Returns the arguments, a JSON object. Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_tool_call_arguments(const agent_tool_call_t *call, size_t *length);
+
+/**
+ * Reads an argument that is a string: value receives the text, borrowed until the call is freed, and
+ * value_length, unless NULL, its length in bytes.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such argument, or it is null), AGENT_INVALID_ARGUMENT (it is not
+ * a string).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name,
+                                                    size_t length, const char **value,
+                                                    size_t *value_length, agent_error_t **error);
+
+/**
+ * Reads an argument that is a number.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such argument, or it is null), AGENT_INVALID_ARGUMENT (it is not
+ * a number).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_get_number(const agent_tool_call_t *call, const char *name,
+                                                    size_t length, double *value,
+                                                    agent_error_t **error);
+
+/**
+ * Reads an argument that is true or false.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such argument, or it is null), AGENT_INVALID_ARGUMENT (it is not
+ * a boolean).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_get_bool(const agent_tool_call_t *call, const char *name,
+                                                  size_t length, bool *value, agent_error_t **error);
+
+/**
+ * Returns whether the call is cancelled: the run was aborted, or a time limit passed. Long-running
+ * tools should poll this and return early.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_tool_call_is_cancelled(const agent_tool_call_t *call);
+
+/**
+ * Blocks for ms milliseconds of the run's clock, which is virtual with a scripted model. Returns
+ * AGENT_OK when all of the time has passed.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_ABORTED (the call is or becomes cancelled; returns immediately).
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, uint64_t ms,
+                                               agent_error_t **error);
+
+/**
+ * Reports progress with a text: the run emits tool_execution_update.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_update(agent_tool_call_t *call, const char *text,
+                                                size_t length, agent_error_t **error);
+
+/**
+ * Reports progress with JSON, which is read as by agent_tool_call_respond_json().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON), AGENT_INVALID_STATE (the call was already
+ * answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, const char *json,
+                                                     size_t length, agent_error_t **error);
+
+/**
+ * Answers the call with a text. The handle stays valid until it is freed.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const char *text,
+                                                 size_t length, agent_error_t **error);
+
+/**
+ * Answers the call with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full
+ * result. Anything else is the text for the model: a string as it is, null as empty text, other JSON
+ * serialized.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; the call remains unanswered), AGENT_INVALID_STATE
+ * (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json,
+                                                      size_t length, agent_error_t **error);
+
+/**
+ * Answers the call with a failure. The model receives the message, and the run continues.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message,
+                                              size_t length, agent_error_t **error);
+
+/**
+ * For a call that a middleware received: runs the rest of the chain, which ends with the tool, and
+ * passes the result to a function. Returns immediately.
+ *
+ * arguments is a JSON object that replaces the call's arguments and is not validated again, or NULL to
+ * keep them. The function is called once, on a thread where it may block; if the run gives the call up,
+ * it receives the error "aborted". Only when the runtime is shut down meanwhile it is dropped without
+ * being called, so release what belongs to userdata in destroy:
  *
  *     static void after(void *call, bool is_error, const char *text, size_t length)
  *     {
@@ -532,508 +750,921 @@ agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const char *message
  *         agent_tool_call_next(call, NULL, 0, after, call, done, NULL);
  *     }
  *
- * May be called again, to try again. AGENT_INVALID_STATE after the answer, and for a tool's own call.
+ * May be called several times, for example to retry.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also arguments that are not a JSON object), AGENT_INVALID_STATE (the
+ * call was already answered, or it is a tool's call and not a middleware's).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_tool_call_next(agent_tool_call_t *call, const char *arguments, size_t length,
-                                    agent_tool_next_fn_t function, void *userdata,
-                                    agent_destroy_fn_t destroy, agent_error_t **error);
+AGENT_API agent_status_t agent_tool_call_next(agent_tool_call_t *call, const char *arguments,
+                                              size_t length, agent_tool_next_fn_t function,
+                                              void *userdata, agent_destroy_fn_t destroy,
+                                              agent_error_t **error);
 
-/** Releases a call. One that has not been answered fails. */
-void agent_tool_call_free(agent_tool_call_t *call);
+/**
+ * Releases a call. If it was not answered, it fails.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_tool_call_free(agent_tool_call_t *call);
 
 /* ================================================================================ agent ======== */
 
 /**
- * Makes an agent.
+ * Creates an agent, which keeps the runtime.
  *
  * model is "provider/id" ("anthropic/claude-sonnet-4-5", "openai/gpt-5") or a JSON object:
  *
- *     provider, id         as in the name; all others may be left out
- *     protocol             the wire format, where the provider's own is not meant: "anthropic",
+ *     provider, id         as in the name; all other fields are optional
+ *     protocol             the wire format, if not the provider's default: "anthropic",
  *                            "openai_responses", "openai_chat", "gemini" or "relay"
- *     base_url, headers    the server's address, and headers for each request to it
+ *     base_url, headers    the server's address, and headers of each request to it
  *     project, location    on Vertex AI, instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION
  *     api_version          on Azure, instead of AZURE_OPENAI_API_VERSION
- *     base_model           which of agent_models_json() it is, where id is a name of one's own (a
+ *     base_model           the entry of agent_models_json() that applies if id is a custom name (a
  *                            deployment on Azure, an alias): "openai/gpt-5"
  *     label, context_window, max_output_tokens, input, cost
- *                          what is known of it, as in agent_models_json()
- *     thinking             whether it thinks: true, false, or how, a word of the quirk thinking
- *     quirks               what its server does differently, by name
+ *                          properties of the model, as in agent_models_json()
+ *     thinking             whether it supports thinking: true, false, or a value of the quirk thinking
+ *     quirks               deviations of its server, by name
  *
- * docs/providers.md has the providers, their keys, the quirks and their words. The provider "scripted"
- * plays a script, for tests:
+ * docs/providers.md lists the providers, their keys, the quirks and their values. The provider
+ * "scripted" plays a script, for tests:
  * {"provider": "scripted", "id": "any", "script": [[{"delta": "Hello"}, {"end": "stop"}]]}.
+ *
+ * Whether the provider, address and key can be used is checked when a run starts.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (model is neither "provider/id" nor a JSON object of these fields).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length,
-                         agent_t **agent, agent_error_t **error);
+AGENT_API agent_status_t agent_new(agent_runtime_t *runtime, const char *model, size_t length,
+                                   agent_t **agent, agent_error_t **error);
 
-/* What is set holds from the next turn on, also during a run. */
-
-/** Replaces the model; see agent_new(). */
-agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length,
-                               agent_error_t **error);
-
-/** Replaces what the model is told first. */
-agent_status_t agent_set_system_prompt(agent_t *agent, const char *text, size_t length,
-                                       agent_error_t **error);
-
-/** Replaces the API key. NULL: the provider's environment variable, such as OPENAI_API_KEY. */
-agent_status_t agent_set_api_key(agent_t *agent, const char *key, size_t length,
-                                 agent_error_t **error);
+/* Settings. A change during a run takes effect at its next turn. */
 
 /**
- * Replaces the server's address, with or without /v1; a key is then optional. NULL: the provider's own.
+ * Replaces the model; see agent_new(). A key and headers that were set while the agent had a model of
+ * another provider are not sent to the new one, unless the agent has a base_url.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_new()).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length,
-                                  agent_error_t **error);
+AGENT_API agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length,
+                                         agent_error_t **error);
 
 /**
- * Sets options by name, from a JSON object: all of them, or after an error none. null is the default.
+ * Replaces the system prompt.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_system_prompt(agent_t *agent, const char *text, size_t length,
+                                                 agent_error_t **error);
+
+/**
+ * Replaces the API key. NULL for the provider's environment variable, such as OPENAI_API_KEY.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_api_key(agent_t *agent, const char *key, size_t length,
+                                           agent_error_t **error);
+
+/**
+ * Replaces the server's address, with or without /v1; a key is then optional. NULL for the provider's
+ * own address. The address is checked when a run starts.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length,
+                                            agent_error_t **error);
+
+/**
+ * Sets options by name, from a JSON object: all of them or, on an error, none. null sets the default.
  *
  *     model, system_prompt, base_url, api_key     as above
- *     fallbacks            an array of models (names or objects), asked in this order when the model
- *                            fails before it said anything and no retry is left; one of the same provider
- *                            at the agent's address and with its key, another at its own and with its own;
- *                            one that cannot be used is refused by the next prompt, as a model is
+ *     fallbacks            an array of models (names or objects), called in this order when the model
+ *                            fails before its first content and no retry is left. One of the same
+ *                            provider uses the agent's address and key, another its own. Unusable ones
+ *                            are refused when a run starts, like the model
  *     messages             the conversation so far; AGENT_BUSY during a run
  *
  *   for the model
- *     thinking_level       "off" (as without it), "minimal", "low", "medium", "high", "xhigh"
- *     thinking_budgets     tokens by level, {"low": 2048, ...}, where the provider counts them
+ *     thinking_level       "off" (default), "minimal", "low", "medium", "high", "xhigh"
+ *     thinking_budgets     tokens by level, {"low": 2048, ...}, for providers that take a budget
+ *                            (1024, 2048, 8192, 16384, 32768)
  *     temperature          a number; 0 is sent as 0
- *     max_tokens           the most the model may write per message, its thinking included; raised where
- *                            a budget of thinking would leave no answer
- *     stop_sequences       texts that end the answer when the model writes them
+ *     max_tokens           the most tokens of a message, thinking included; raised if a thinking budget
+ *                            would leave none for the text
+ *     stop_sequences       texts that end the message when the model writes them
  *     tool_choice          "auto", "none", "required" or {"tool": name}
- *     session_id           names the conversation to providers that keep caches or route by it
- *     cache_retention      "short" (as without it), "long" or "none": how long a provider is asked to
- *                            keep what it has read
- *     headers              an object of texts, for each request
- *     raw_events           true for AGENT_EVENT_RAW
+ *     session_id           identifies the conversation to providers that cache or route by it
+ *     cache_retention      how long the provider is asked to cache its input: "short" (default),
+ *                            "long" or "none"
+ *     headers              an object of strings, for each request
+ *     raw_events           true to emit AGENT_EVENT_RAW (false)
  *
- *     What a model does not take, it is asked without; an AGENT_EVENT_DIAGNOSTIC ("option_ignored")
- *     tells which, once in a run.
+ *     An option that the model does not support is omitted from the request and reported once per run
+ *     by an AGENT_EVENT_DIAGNOSTIC with the code "option_ignored".
  *
  *   for the loop
- *     max_turns            the most turns of one run (10; 0 for no limit)
- *     steering_mode        how many messages one look into the queue takes: "one_at_a_time" (as
- *     follow_up_mode         without it) or "all"
- *     steering_policy      what steering does to tool calls that do not run yet: "skip_remaining" (as
- *                            without it), or "after_batch", when they run first
+ *     max_turns            the most turns of one run; 0 for no limit (10)
+ *     steering_mode        how many messages one poll of the queue takes: "one_at_a_time" (default)
+ *     follow_up_mode         or "all"
+ *     steering_policy      what steering does to tool calls that have not started: "skip_remaining"
+ *                            (default), or "after_batch", which runs them first
  *
  *   for tools
- *     tool_execution       "parallel" (as without it) or "sequential"
- *     max_parallel_tools   how many tools run at once (8)
- *     validation           of arguments: "coerce" ("5" becomes 5 where the schema asks), "strict", "off"
- *     max_result_bytes     the most of a tool's text that the model reads (50000)
+ *     tool_execution       "parallel" (default) or "sequential"
+ *     max_parallel_tools   the most tools that run concurrently (8)
+ *     validation           of arguments: "coerce" (default; "5" becomes 5 where the schema requires a
+ *                            number), "strict" or "off"
+ *     max_result_bytes     the most bytes of a tool's text that the model receives (50000)
  *     abort_grace_ms       how long an aborted run waits for its tools (1000)
  *
- *   time limits in milliseconds, 0 for none; and retries of a model call
- *     connect_timeout_ms   setting up a connection (10000)
- *     first_byte_timeout_ms  until the answer begins (120000)
- *     idle_timeout_ms      between two signs of life (120000)
- *     request_timeout_ms   one try of a model call (600000)
- *     tool_timeout_ms      one tool call (0)
- *     run_timeout_ms       a run (0)
- *     max_retries          how often a failed call is tried again (2)
- *     retry_base_ms        the first pause at most; it doubles (500)
- *     max_retry_delay_ms   the longest pause, also of those a provider asks for (60000)
+ *   time limits in milliseconds, 0 for none; retries of a model call
+ *     connect_timeout_ms     setting up a connection (10000)
+ *     first_byte_timeout_ms  until the response begins (120000)
+ *     idle_timeout_ms        the longest silence within a response (120000)
+ *     request_timeout_ms     one attempt of a model call (600000)
+ *     tool_timeout_ms        one tool call (0)
+ *     run_timeout_ms         one run (0)
+ *     max_retries            retries of a failed model call (2)
+ *     retry_base_ms          the upper bound of the first backoff; doubles with each retry (500)
+ *     max_retry_delay_ms     the upper bound of every backoff; no retry if the provider demands a
+ *                              longer one (60000)
  *
- *   for the way to the model (docs/network.md); without it, the environment's proxy variables and the
- *   system's certificate authorities
- *     network              an object, of {"proxy": address or false, "no_proxy": hosts, "ca_file": path,
- *                            "client_certificate": path, "client_key": path, "roots": "system",
- *                            "bundled" or "both", "resolve": {host: address}} any
- */
-agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length,
-                              agent_error_t **error);
-
-/** Adds a tool. */
-agent_status_t agent_add_tool(agent_t *agent, const agent_tool_t *tool, agent_error_t **error);
-
-/** Takes out the tool of this name. AGENT_NOT_FOUND when there is none. */
-agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length,
-                                 agent_error_t **error);
-
-/**
- * Adds a link to the chain around tool execution, inside of those added before. It cannot be taken out.
+ *   for the connection (docs/network.md); default: the environment's proxy variables and the system's
+ *   certificate authorities
+ *     network              an object with any of {"proxy": address or false, "no_proxy": hosts,
+ *                            "ca_file": path, "client_certificate": path, "client_key": path,
+ *                            "roots": "system", "bundled" or "both", "resolve": {host: address}}
  *
- * The function is called instead of the tool, with a call like a tool's and on a thread where it may
- * block. It may have the rest of the chain run, with agent_tool_call_next(), and answers the call: with
- * the result it was told, with another, or without having run the tool at all.
+ * Errors: AGENT_INVALID_ARGUMENT (json is not an object, an unknown option, a wrong value), AGENT_BUSY
+ * (messages, while a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_add_middleware(agent_t *agent, agent_tool_fn_t function, void *userdata,
-                                    agent_destroy_fn_t destroy, agent_error_t **error);
-
-/* ---- runs ------------------------------------------------------------------------------------- */
-
-/**
- * Starts a run with a user message, and gives it.
- *
- * With NULL for run it goes on by itself, for listeners alone. AGENT_BUSY while another is active.
- */
-agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length, agent_run_t **run,
-                            agent_error_t **error);
-
-/** The same with messages, for example with images. The list stays yours, and unchanged. */
-agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
-                                     agent_run_t **run, agent_error_t **error);
-
-/**
- * Goes on from the conversation as it stands, adding no message; where it ends with an answer, with
- * what waits in the steering queue, else in the follow-up queue. After a failed run this tries again.
- *
- * AGENT_INVALID_STATE when the conversation is empty, or ends with an answer while both queues are
- * empty. Else as agent_prompt().
- */
-agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_error_t **error);
-
-/** Aborts the active run, if there is one. Returns at once; the run ends with its events as usual. */
-agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
-
-/**
- * Waits until no run is active and all listeners have returned. AGENT_PENDING when that took longer
- * (timeout_ms < 0: without limit).
- */
-agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeout_ms, agent_error_t **error);
-
-/* ---- messages for a run: from any thread and any callback ------------------------------------- */
-
-/**
- * Queues what a user says, for the active run or the next one, as soon as it can be said: before the
- * first answer, after a turn, or among the tool calls of a turn, of which those that do not run yet are
- * skipped (option steering_policy). Nothing queued is lost: what a run did not show waits for the next.
- */
-agent_status_t agent_steer(agent_t *agent, const char *text, size_t length, agent_error_t **error);
-
-/** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_steer_messages(agent_t *agent, const agent_messages_t *messages,
-                                    agent_error_t **error);
-
-/** Queues what a user says, for when a run would have ended. */
-agent_status_t agent_follow_up(agent_t *agent, const char *text, size_t length,
-                               agent_error_t **error);
-
-/** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_follow_up_messages(agent_t *agent, const agent_messages_t *messages,
+AGENT_API agent_status_t agent_set_json(agent_t *agent, const char *json, size_t length,
                                         agent_error_t **error);
 
-/** Takes out of the steering queue all that no turn has begun with. */
-agent_status_t agent_clear_steering_queue(agent_t *agent, agent_error_t **error);
-
-/** Takes out of the follow-up queue all that no turn has begun with. */
-agent_status_t agent_clear_follow_up_queue(agent_t *agent, agent_error_t **error);
-
-/** Both. */
-agent_status_t agent_clear_all_queues(agent_t *agent, agent_error_t **error);
-
-/** Whether a message waits in either queue, or is about to be shown. */
-bool agent_has_queued_messages(const agent_t *agent);
-
-/* ---- listeners -------------------------------------------------------------------------------- */
-
 /**
- * Has a function called with each event of this agent's runs. They wait for it.
+ * Adds a tool. The agent keeps it as it is now; later changes of the handle do not affect the agent.
  *
- * Listeners are called in the order in which they subscribed, and stay as long as the agent, that is
- * also after agent_free() while a run goes on. The number for agent_unsubscribe() may be NULL.
+ * Errors: AGENT_INVALID_ARGUMENT (also if the agent has a tool of the same name).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_subscribe(agent_t *agent, agent_event_fn_t function, void *userdata,
-                               agent_destroy_fn_t destroy, uint64_t *subscription,
-                               agent_error_t **error);
-
-/** Removes a listener. It is not called again, though a call may still be under way on another thread. */
-agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription, agent_error_t **error);
-
-/* ---- the conversation ------------------------------------------------------------------------- */
+AGENT_API agent_status_t agent_add_tool(agent_t *agent, const agent_tool_t *tool,
+                                        agent_error_t **error);
 
 /**
- * The state in JSON: {system_prompt, model, thinking_level, tools, messages, is_streaming,
- * streaming_message, pending_tool_calls, error, listener_errors}. Does not wait for a run.
+ * Removes the tool of this name. Calls of it that are active continue.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (the agent has no such tool).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state, agent_error_t **error);
+AGENT_API agent_status_t agent_remove_tool(agent_t *agent, const char *name, size_t length,
+                                           agent_error_t **error);
 
-/** The conversation: what message_end events have shown. Later messages do not appear in the list. */
-agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages,
-                              agent_error_t **error);
+/**
+ * Adds a middleware to the chain around tool execution, inside those added before. It cannot be removed.
+ *
+ * The function is called instead of the tool, with a call like a tool's, on a thread where it may
+ * block. It may run the rest of the chain, with agent_tool_call_next(), and answers the call: with the
+ * result it received, with another one, or without having run the tool.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_add_middleware(agent_t *agent, agent_tool_fn_t function,
+                                              void *userdata, agent_destroy_fn_t destroy,
+                                              agent_error_t **error);
 
-/* The following are AGENT_BUSY during a run. */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-/** Replaces the conversation. The list stays yours. */
-agent_status_t agent_set_messages(agent_t *agent, const agent_messages_t *messages,
-                                  agent_error_t **error);
+/**
+ * Starts a run with a user message. run receives an owned handle; if run is NULL, the run continues
+ * without one, for listeners alone.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a model or fallback that cannot be used: an unknown provider
+ * without an address, an unknown protocol or quirk, an invalid address or script), AGENT_BUSY (a run is
+ * active), AGENT_INVALID_STATE (in a callback of the same agent, after the shutdown of the runtime, in a
+ * forked child).
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length,
+                                      agent_run_t **run, agent_error_t **error);
 
-/** Appends to the conversation. The list stays yours. */
-agent_status_t agent_append_messages(agent_t *agent, const agent_messages_t *messages,
+/**
+ * Starts a run with messages, for example with images. The list is copied.
+ *
+ * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT (also an empty list), AGENT_BUSY,
+ * AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
+                                               agent_run_t **run, agent_error_t **error);
+
+/**
+ * Starts a run from the current transcript, adding no message. After a failed run this retries it. If
+ * the transcript ends with an assistant message, the run begins with messages of the steering queue,
+ * else of the follow-up queue. Failed messages and custom roles at the end are ignored.
+ *
+ * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_INVALID_STATE (also if the
+ * transcript is empty, or ends with an assistant message while both queues are empty).
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_error_t **error);
+
+/**
+ * Aborts the active run, if there is one. Returns immediately; the run ends with its usual events.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
+
+/**
+ * Blocks until no run is active and all listeners have returned. Returns AGENT_PENDING when timeout_ms
+ * (below 0: no limit) passed first.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent).
+ * Threads: any. Callbacks: not of the same agent; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeout_ms,
+                                             agent_error_t **error);
+
+/* ---- queued messages ------------------------------------------------------------------------- */
+
+/**
+ * Queues a user message as steering for the active run, or the next one. It is appended as soon as
+ * possible: before the first model call, after a turn, or between the tool calls of a turn, of which
+ * those not yet started are skipped (option steering_policy). Nothing is lost: what a run has not
+ * appended stays queued for the next.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_steer(agent_t *agent, const char *text, size_t length,
                                      agent_error_t **error);
 
-/** Empties the conversation. */
-agent_status_t agent_clear_messages(agent_t *agent, agent_error_t **error);
+/**
+ * Queues messages as steering, like agent_steer(). The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_steer_messages(agent_t *agent, const agent_messages_t *messages,
+                                              agent_error_t **error);
 
-/** Empties the conversation and both queues, and forgets the last error. */
-agent_status_t agent_reset(agent_t *agent, agent_error_t **error);
+/**
+ * Queues a user message as follow-up: it starts another turn when the run would have ended.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_follow_up(agent_t *agent, const char *text, size_t length,
+                                         agent_error_t **error);
 
-/** Releases an agent. A run that is active goes on. */
-void agent_free(agent_t *agent);
+/**
+ * Queues messages as follow-up, like agent_follow_up(). The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_follow_up_messages(agent_t *agent, const agent_messages_t *messages,
+                                                  agent_error_t **error);
+
+/**
+ * Removes from the steering queue all messages that are not part of a turn yet.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_clear_steering_queue(agent_t *agent, agent_error_t **error);
+
+/**
+ * Removes from the follow-up queue all messages that are not part of a turn yet.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_clear_follow_up_queue(agent_t *agent, agent_error_t **error);
+
+/**
+ * Clears both queues, as agent_clear_steering_queue() and agent_clear_follow_up_queue().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_clear_all_queues(agent_t *agent, agent_error_t **error);
+
+/**
+ * Returns whether a message is in either queue and not yet appended to the transcript.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_has_queued_messages(const agent_t *agent);
+
+/* ---- listeners ------------------------------------------------------------------------------- */
+
+/**
+ * Adds a listener: a function that is called with each event of this agent's runs, which block until it
+ * returns. Listeners are called in the order in which they were added.
+ *
+ * A listener stays until agent_unsubscribe() or the end of the agent, which after agent_free() is the
+ * end of its active run. subscription receives the number for agent_unsubscribe(), and may be NULL.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_subscribe(agent_t *agent, agent_event_fn_t function, void *userdata,
+                                         agent_destroy_fn_t destroy, uint64_t *subscription,
+                                         agent_error_t **error);
+
+/**
+ * Removes a listener. It is not called again, but a call may still be in progress on another thread.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (the agent has no such subscription).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription,
+                                           agent_error_t **error);
+
+/* ---- the conversation ------------------------------------------------------------------------ */
+
+/**
+ * Returns a snapshot of the state in JSON: {system_prompt, model, thinking_level, tools, messages,
+ * is_streaming, streaming_message, pending_tool_calls, error, listener_errors}. state receives an owned
+ * text. Does not wait for an active run.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state,
+                                          agent_error_t **error);
+
+/**
+ * Returns a snapshot of the transcript: the messages of all message_end events so far. messages
+ * receives an owned list, to which later messages are not added.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages(const agent_t *agent, agent_messages_t **messages,
+                                        agent_error_t **error);
+
+/**
+ * Replaces the transcript. The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_messages(agent_t *agent, const agent_messages_t *messages,
+                                            agent_error_t **error);
+
+/**
+ * Appends messages to the transcript. The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_append_messages(agent_t *agent, const agent_messages_t *messages,
+                                               agent_error_t **error);
+
+/**
+ * Removes all messages from the transcript.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_clear_messages(agent_t *agent, agent_error_t **error);
+
+/**
+ * Clears the transcript, both queues and the last error. Settings, tools and listeners stay.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_reset(agent_t *agent, agent_error_t **error);
+
+/**
+ * Releases an agent. An active run continues, with its listeners, tools and hooks.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_free(agent_t *agent);
 
 /* ================================================================================ message ====== */
 
-/** Makes an empty list. */
-agent_status_t agent_messages_new(agent_messages_t **messages, agent_error_t **error);
-
-/** Reads a list from a JSON array of messages, as agent_messages_json() writes it. */
-agent_status_t agent_messages_from_json(const char *json, size_t length,
-                                        agent_messages_t **messages, agent_error_t **error);
-
-/** Appends what a user says. */
-agent_status_t agent_messages_add_user(agent_messages_t *messages, const char *text, size_t length,
-                                       agent_error_t **error);
+/**
+ * Creates an empty list. messages receives an owned handle.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_new(agent_messages_t **messages, agent_error_t **error);
 
 /**
- * Appends a message in JSON: {"role": "user" | "assistant" | "tool_result" | your own, "content", ...},
- * for example {"role": "user", "content": [{"type": "text", "text": "What is this?"},
+ * Creates a list from a JSON array of messages, as agent_messages_json() writes it. messages receives
+ * an owned handle.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, not an array, an invalid message: names its index).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_from_json(const char *json, size_t length,
+                                                  agent_messages_t **messages,
+                                                  agent_error_t **error);
+
+/**
+ * Appends a user message to the list.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_add_user(agent_messages_t *messages, const char *text,
+                                                 size_t length, agent_error_t **error);
+
+/**
+ * Appends a message in JSON: {"role": "user" | "assistant" | "tool_result" | a custom role, "content",
+ * ...}, for example {"role": "user", "content": [{"type": "text", "text": "What is this?"},
  * {"type": "image", "data": base64, "mime_type": "image/png"}]}.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON or an invalid message).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_messages_add_json(agent_messages_t *messages, const char *json, size_t length,
-                                       agent_error_t **error);
+AGENT_API agent_status_t agent_messages_add_json(agent_messages_t *messages, const char *json,
+                                                 size_t length, agent_error_t **error);
 
-/** How many there are. */
-size_t agent_messages_count(const agent_messages_t *messages);
-
-/* Of the message at an index from 0; NULL beyond the last. Lent as long as the list. */
-
-/** "user", "assistant", "tool_result", or an application's own word. */
-const char *agent_messages_role(const agent_messages_t *messages, size_t index, size_t *length);
-
-/** All its text, joined. */
-const char *agent_messages_text(const agent_messages_t *messages, size_t index, size_t *length);
-
-/** The message in JSON. */
-const char *agent_messages_json_at(const agent_messages_t *messages, size_t index, size_t *length);
-
-/** All of them, a JSON array: what agent_messages_from_json() reads. Lent until a message is added. */
-const char *agent_messages_json(const agent_messages_t *messages, size_t *length);
+/* Functions that read a list may be called on any thread while no thread appends to it. */
 
 /**
- * Makes the messages fit a model, as every request does by itself: gives a new list, and (repairs may
- * be NULL) what was done, a JSON array of {code, message_index, content_index?, text}, in the order of
- * the messages; empty when they fitted. For conversations from elsewhere, or to look at one before it
- * is used. docs/abi.md has the codes.
+ * Returns the number of messages.
  *
- * Failed messages are left out, with the results of their calls; each call has one result, right behind
- * its message; ids, thinking, signatures and images are such as the model takes. Messages of your own
- * roles are left out.
- *
- * model is as in agent_new(). AGENT_INVALID_ARGUMENT when it cannot be used.
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_messages_repair(const agent_messages_t *messages, const char *model,
-                                     size_t length, agent_messages_t **repaired,
-                                     agent_text_t **repairs, agent_error_t **error);
+AGENT_API size_t agent_messages_count(const agent_messages_t *messages);
 
-/** What agent_messages_repair() would do: "[]" when the messages fit. */
-agent_status_t agent_messages_check(const agent_messages_t *messages, const char *model,
-                                    size_t length, agent_text_t **repairs, agent_error_t **error);
+/**
+ * Returns the role of the message at an index from 0: "user", "assistant", "tool_result" or a custom
+ * role. NULL beyond the last. Borrowed until the list is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_messages_role(const agent_messages_t *messages, size_t index,
+                                          size_t *length);
 
-/** Releases a list. */
-void agent_messages_free(agent_messages_t *messages);
+/**
+ * Returns the text of the message at an index from 0: its text blocks, concatenated. NULL beyond the
+ * last. Borrowed until the list is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_messages_text(const agent_messages_t *messages, size_t index,
+                                          size_t *length);
+
+/**
+ * Returns the message at an index from 0 as JSON. NULL beyond the last. Borrowed until the list is
+ * freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_messages_json_at(const agent_messages_t *messages, size_t index,
+                                             size_t *length);
+
+/**
+ * Returns all messages as a JSON array, which agent_messages_from_json() reads. Borrowed until a message
+ * is appended or the list is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_messages_json(const agent_messages_t *messages, size_t *length);
+
+/**
+ * Makes a transcript valid for a model, as every request does by itself: for conversations from
+ * elsewhere, or to inspect one before it is used. model is as in agent_new().
+ *
+ * repaired receives an owned list. repairs, unless NULL, receives an owned text: a JSON array of {code,
+ * message_index, content_index?, text}, in the order of the messages; "[]" if nothing was repaired.
+ * docs/abi.md lists the codes. messages is not changed.
+ *
+ * Failed messages are omitted, together with the results of their calls; each call gets one result,
+ * directly after its message; ids, thinking, signatures and images are converted to what the model
+ * accepts. Messages of custom roles are omitted.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a model that cannot be used, as agent_prompt() refuses it).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_repair(const agent_messages_t *messages, const char *model,
+                                               size_t length, agent_messages_t **repaired,
+                                               agent_text_t **repairs, agent_error_t **error);
+
+/**
+ * Reports what agent_messages_repair() would do. repairs receives an owned text: "[]" if the transcript
+ * is valid for the model.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a model that cannot be used, as agent_prompt() refuses it).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_check(const agent_messages_t *messages, const char *model,
+                                              size_t length, agent_text_t **repairs,
+                                              agent_error_t **error);
+
+/**
+ * Releases a list. Borrowed lists (const agent_messages_t *) must not be freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_messages_free(agent_messages_t *messages);
 
 /* ================================================================================ run ========== */
 
-/** The id that all its events have. Lent as long as the run. */
-const char *agent_run_id(const agent_run_t *run, size_t *length);
-
 /**
- * The next event, waited for at most timeout_ms (< 0: without limit; 0: not at all). Lent until the
- * next call, or until the run is freed.
+ * Returns the run's id, which all its events have. Borrowed until the run is freed.
  *
- * AGENT_PENDING when none came in time. AGENT_DONE after the last, when the run is over and the agent
- * idle: what it came to is then told by agent_run_outcome() and its neighbours.
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_run_next(agent_run_t *run, int64_t timeout_ms, const agent_event_t **event,
-                              agent_error_t **error);
+AGENT_API const char *agent_run_id(const agent_run_t *run, size_t *length);
 
 /**
- * Waits until the run is over. AGENT_PENDING when that took longer than timeout_ms (< 0: without
- * limit). Events that were not read are thrown away.
- */
-agent_status_t agent_run_wait(agent_run_t *run, int64_t timeout_ms, agent_error_t **error);
-
-/**
- * Has a function called, on any thread, each time there begins to be something to pull (the end of the
- * run counts). If there is something already, at once. Replaces the one set before; NULL for none.
+ * Returns the next event, and blocks for at most timeout_ms (below 0: no limit; 0: does not block) if
+ * none is queued. event is borrowed until the next call or until the run is freed.
  *
- * It should only wake your event loop, which then pulls with a timeout of 0 until AGENT_PENDING or
- * AGENT_DONE.
+ * Returns AGENT_PENDING when no event came in time. Returns AGENT_DONE after the last event, when the
+ * run is over and the agent idle: agent_run_outcome() and the functions after it then have its result.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent; another thread
+ * is pulling this run).
+ * Threads: one at a time. Callbacks: not of the same agent; destroy and wakeup only with timeout_ms 0.
+ * Since 0.1.
  */
-agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_t function, void *userdata,
-                                    agent_destroy_fn_t destroy, agent_error_t **error);
+AGENT_API agent_status_t agent_run_next(agent_run_t *run, int64_t timeout_ms,
+                                        const agent_event_t **event, agent_error_t **error);
 
 /**
- * A descriptor that is readable as long as there is something to pull, or the run is over. For poll()
- * and the like: do not read from it or close it. Lent as long as the run. On Unix; elsewhere AGENT_IO.
+ * Blocks until the run is over, and discards its unread events. Returns AGENT_PENDING when timeout_ms
+ * (below 0: no limit) passed first.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent; another thread
+ * is pulling this run).
+ * Threads: any. Callbacks: not of the same agent; not destroy and wakeup. Since 0.1.
  */
-agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
-
-/**
- * Queues what a user says, as agent_steer(). After the run's end it waits in the agent's queue; after
- * the end of a run without an agent, AGENT_INVALID_STATE. From any thread and any callback.
- */
-agent_status_t agent_run_steer(agent_run_t *run, const char *text, size_t length,
-                               agent_error_t **error);
-
-/** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_run_steer_messages(agent_run_t *run, const agent_messages_t *messages,
+AGENT_API agent_status_t agent_run_wait(agent_run_t *run, int64_t timeout_ms,
                                         agent_error_t **error);
 
-/** Queues what a user says, as agent_follow_up(). Fails as agent_run_steer(). */
-agent_status_t agent_run_follow_up(agent_run_t *run, const char *text, size_t length,
-                                   agent_error_t **error);
-
-/** The same with messages. The list stays yours, and unchanged. */
-agent_status_t agent_run_follow_up_messages(agent_run_t *run,
-                                            const agent_messages_t *messages,
-                                            agent_error_t **error);
-
-/** Aborts the run. From any thread, any number of times; returns at once. */
-agent_status_t agent_run_abort(agent_run_t *run, agent_error_t **error);
-
-/* What the run came to. NULL or 0 until it is over; then lent as long as the run. */
-
-/** Why it ended: AGENT_OUTCOME_... */
-int32_t agent_run_outcome(const agent_run_t *run);
-
-/** The outcome as a word, such as "completed"; NULL for AGENT_OUTCOME_NONE and unknown values. */
-const char *agent_outcome_name(int32_t outcome);
-
-/** The text of its last answer. */
-const char *agent_run_text(const agent_run_t *run, size_t *length);
-
-/** The sum of its tokens: AGENT_USAGE_... The price, where known, is in agent_run_json(). */
-uint64_t agent_run_usage(const agent_run_t *run, int32_t which);
-
-/** How many turns began. */
-uint32_t agent_run_turns(const agent_run_t *run);
-
-/** The messages it added to the conversation. */
-const agent_messages_t *agent_run_messages(const agent_run_t *run);
-
-/** Why it failed: there exactly when the outcome is AGENT_OUTCOME_ERROR or AGENT_OUTCOME_ABORTED. */
-const agent_error_t *agent_run_error(const agent_run_t *run);
+/**
+ * Sets a function that is called whenever the run becomes readable: an event is queued or the run has
+ * ended. If it is readable now, it is called before this returns. Replaces the function set before; NULL
+ * removes it.
+ *
+ * The function runs on any thread and should only wake an event loop, which then pulls with a timeout
+ * of 0 until AGENT_PENDING or AGENT_DONE.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (another thread is pulling this run).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_t function,
+                                              void *userdata, agent_destroy_fn_t destroy,
+                                              agent_error_t **error);
 
 /**
- * All of it in JSON: {outcome, text, message, messages, usage, turns, error?, undelivered?}. A run
- * without an agent has undelivered: {steering, follow_up}, the queued messages that it did not show.
+ * Returns a file descriptor for poll() and the like: it is readable (level-triggered) while events are
+ * queued or the run is over. Neither read from it nor close it. Valid until the run is freed; further
+ * calls return the same one. Only on Unix.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (another thread is pulling this run), AGENT_IO
+ * (the process has no descriptor left; not a Unix system).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-const char *agent_run_json(const agent_run_t *run, size_t *length);
+AGENT_API agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
 
-/** Releases a run. One that is still active is aborted. */
-void agent_run_free(agent_run_t *run);
+/**
+ * Queues a user message as steering, like agent_steer(). After the end of the run it stays in the
+ * agent's queue.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_steer(agent_run_t *run, const char *text, size_t length,
+                                         agent_error_t **error);
 
-/* ================================================================================ loop ========= */
+/**
+ * Queues messages as steering, like agent_run_steer(). The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_steer_messages(agent_run_t *run,
+                                                  const agent_messages_t *messages,
+                                                  agent_error_t **error);
+
+/**
+ * Queues a user message as follow-up, like agent_follow_up(). After the end of the run it stays in the
+ * agent's queue.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_follow_up(agent_run_t *run, const char *text, size_t length,
+                                             agent_error_t **error);
+
+/**
+ * Queues messages as follow-up, like agent_run_follow_up(). The list is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_follow_up_messages(agent_run_t *run,
+                                                      const agent_messages_t *messages,
+                                                      agent_error_t **error);
+
+/**
+ * Aborts the run. Returns immediately; the run ends with its usual events. May be called several times;
+ * has no effect on a run that is over.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_abort(agent_run_t *run, agent_error_t **error);
+
+/* The result of a run. These functions return NULL or 0 until the run is over. */
+
+/**
+ * Returns why the run ended: AGENT_OUTCOME_...
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API int32_t agent_run_outcome(const agent_run_t *run);
+
+/**
+ * Returns an outcome as a word, such as "completed"; NULL for AGENT_OUTCOME_NONE and unknown values.
+ * Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_outcome_name(int32_t outcome);
+
+/**
+ * Returns the text of the last assistant message. Borrowed until the run is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_run_text(const agent_run_t *run, size_t *length);
+
+/**
+ * Returns the tokens of all model calls of the run: which is AGENT_USAGE_... The cost, if known, is in
+ * agent_run_json().
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_run_usage(const agent_run_t *run, int32_t which);
+
+/**
+ * Returns the number of turns that began.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint32_t agent_run_turns(const agent_run_t *run);
+
+/**
+ * Returns the messages that the run appended to the transcript. Borrowed until the run is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_messages_t *agent_run_messages(const agent_run_t *run);
+
+/**
+ * Returns why the run failed: not NULL exactly if the outcome is AGENT_OUTCOME_ERROR or
+ * AGENT_OUTCOME_ABORTED. Borrowed until the run is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_error_t *agent_run_error(const agent_run_t *run);
+
+/**
+ * Returns the whole result as JSON: {outcome, text, message, messages, usage, turns, error?,
+ * undelivered?}. A stateless run has undelivered: {steering, follow_up}, the queued messages that it did
+ * not append. Borrowed until the run is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_run_json(const agent_run_t *run, size_t *length);
+
+/**
+ * Releases a run. If it is active, it is aborted. Does not wait for its end.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_run_free(agent_run_t *run);
+
+/* ================================================================================ stateless run */
 
 /*
- * A run without an agent, over a conversation that you keep and that is never changed.
+ * A run without an agent, over a conversation that the program keeps and that the run does not change.
  *
  * settings is an agent that is only read: its model, key, address, tools, hooks, middleware, limits and
- * other options hold for the run; its conversation, queues and listeners have no part in it, and it may
- * have runs of its own meanwhile. Any number of runs may share it.
+ * other options apply to the run. Its conversation, queues and listeners do not, and it may have runs of
+ * its own at the same time. Any number of runs may share it.
  *
  * context is a JSON object {"system_prompt"?: text, "messages"?: [the conversation so far], "tools"?:
- * [names of the settings' tools]}; NULL for an empty one. The settings' own prompt, and all their tools,
- * where it does not say. What the run adds is in agent_run_messages().
+ * [names of tools of the settings]}, or NULL for an empty one. A missing system_prompt or tools means
+ * those of the settings. agent_run_messages() has the messages that the run appended.
  */
-
-/** Runs prompts over a context. Fails as agent_prompt(), but is never AGENT_BUSY. */
-agent_status_t agent_loop_run(const agent_t *settings, const char *context, size_t length,
-                              const agent_messages_t *prompts, agent_run_t **run,
-                              agent_error_t **error);
 
 /**
- * Goes on with a context as it stands, adding no message. AGENT_INVALID_STATE when it has none, or ends
- * with an answer.
+ * Starts a run with prompts over a context. run, which is required, receives an owned handle. The list
+ * is copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an invalid context, a tool that the settings do not have, an empty
+ * list of prompts, or a model or fallback that cannot be used), AGENT_INVALID_STATE (after the shutdown
+ * of the runtime, in a forked child).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_loop_resume(const agent_t *settings, const char *context, size_t length,
-                                 agent_run_t **run, agent_error_t **error);
+AGENT_API agent_status_t agent_loop_run(const agent_t *settings, const char *context, size_t length,
+                                        const agent_messages_t *prompts, agent_run_t **run,
+                                        agent_error_t **error);
+
+/**
+ * Starts a run from a context, adding no message. run, which is required, receives an owned handle.
+ *
+ * Errors: as agent_loop_run(): AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (also if the context has no
+ * message, or ends with an assistant message).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_resume(const agent_t *settings, const char *context,
+                                           size_t length, agent_run_t **run, agent_error_t **error);
 
 /* ================================================================================ event ======== */
 
-/** What happened: AGENT_EVENT_... */
-int32_t agent_event_kind(const agent_event_t *event);
-
-/** The kind as a word, such as "text_delta"; NULL for unknown values. */
-const char *agent_event_kind_name(int32_t kind);
-
-/** Whether it is a piece of an answer: AGENT_EVENT_TEXT_START to AGENT_EVENT_TOOL_CALL_END. */
-bool agent_event_is_message_update(const agent_event_t *event);
-
-/** The run's id. Lent as long as the event, like all text below. */
-const char *agent_event_run_id(const agent_event_t *event, size_t *length);
-
-/** Its number in the run: 0, 1, 2 and so on without gaps. */
-uint64_t agent_event_seq(const agent_event_t *event);
-
-/** The turn, from 1; 0 in agent_start. */
-uint32_t agent_event_turn(const agent_event_t *event);
-
-/** Of message updates: which block of the message, from 0. */
-uint32_t agent_event_content_index(const agent_event_t *event);
+/*
+ * What is borrowed from an event is valid as long as the event. Any thread may read an event while it is
+ * valid.
+ */
 
 /**
- * Of ..._delta the piece (of a tool call's, a piece of the arguments); of text_end and thinking_end the
- * whole block; of message_start, message_end and turn_end the message's text; of tool_execution_update
- * and tool_execution_end the tool's; of retry and diagnostic what a person should read. Else NULL.
+ * Returns the kind: AGENT_EVENT_...
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-const char *agent_event_text(const agent_event_t *event, size_t *length);
+AGENT_API int32_t agent_event_kind(const agent_event_t *event);
 
-/** Of message_start and message_end: the message's role. */
-const char *agent_event_role(const agent_event_t *event, size_t *length);
+/**
+ * Returns a kind as a word, such as "text_delta"; NULL for unknown values. Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_kind_name(int32_t kind);
 
-/** Of tool_call_end, tool_execution_start and tool_execution_update: the arguments, a JSON object. */
-const char *agent_event_arguments(const agent_event_t *event, size_t *length);
+/**
+ * Returns whether the event is part of an assistant message: AGENT_EVENT_TEXT_START to
+ * AGENT_EVENT_TOOL_CALL_END.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_event_is_message_update(const agent_event_t *event);
 
-/** Of tool_execution_end, and message_start and message_end of its result: whether the tool failed. */
-bool agent_event_is_error(const agent_event_t *event);
+/**
+ * Returns the run's id. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_run_id(const agent_event_t *event, size_t *length);
 
-/** Of all events about one tool call, and messages with its result: the call's id. */
-const char *agent_event_tool_call_id(const agent_event_t *event, size_t *length);
+/**
+ * Returns the event's number in the run: 0, 1, 2 and so on without gaps.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_event_seq(const agent_event_t *event);
 
-/** Of the same: the tool's name. */
-const char *agent_event_tool_name(const agent_event_t *event, size_t *length);
+/**
+ * Returns the number of the turn, from 1; 0 for agent_start.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint32_t agent_event_turn(const agent_event_t *event);
 
-/** Of agent_end: why the run ended, AGENT_OUTCOME_... Else AGENT_OUTCOME_NONE. */
-int32_t agent_event_outcome(const agent_event_t *event);
+/**
+ * For message updates: returns the index of the content block in the message, from 0.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint32_t agent_event_content_index(const agent_event_t *event);
 
-/** Of agent_end, message_end, turn_end and retry: what failed, if something did. */
-const agent_error_t *agent_event_error(const agent_event_t *event);
+/**
+ * Returns the event's text. Borrowed from the event. Its meaning depends on the kind:
+ *
+ *     text_delta, thinking_delta                 the delta
+ *     tool_call_delta                            the delta of the arguments' JSON
+ *     text_end, thinking_end                     the whole block
+ *     message_start, message_end, turn_end       the text of the message
+ *     tool_execution_update, tool_execution_end  the text of the tool's result
+ *     retry                                      the message of the error
+ *     diagnostic                                 the message, for users
+ *     others                                     NULL
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_text(const agent_event_t *event, size_t *length);
 
-/** From an answer's message_start to its message_end: the message after this event, in JSON. */
-const char *agent_event_partial(const agent_event_t *event, size_t *length);
+/**
+ * For message_start and message_end: returns the message's role. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_role(const agent_event_t *event, size_t *length);
 
-/** The event in JSON, on one line: {type, run_id, seq, turn, ...}. */
-const char *agent_event_json(const agent_event_t *event, size_t *length);
+/**
+ * For tool_call_end, tool_execution_start and tool_execution_update: returns the arguments, a JSON
+ * object. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_arguments(const agent_event_t *event, size_t *length);
 
-/** Keeps an event: a copy that is yours. NULL only for NULL. */
-agent_event_t *agent_event_clone(const agent_event_t *event);
+/**
+ * For tool_execution_end, and for message_start and message_end of a tool result: returns whether the
+ * tool failed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_event_is_error(const agent_event_t *event);
 
-/** Releases a clone. Events that were only lent are not yours to free. */
-void agent_event_free(agent_event_t *event);
+/**
+ * For events about a tool call (tool_call_start, tool_call_end, tool_execution_..., and message_start
+ * and message_end of a tool result): returns the call's id. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_tool_call_id(const agent_event_t *event, size_t *length);
+
+/**
+ * For the same events as agent_event_tool_call_id(): returns the tool's name. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_tool_name(const agent_event_t *event, size_t *length);
+
+/**
+ * For agent_end: returns why the run ended, AGENT_OUTCOME_... Otherwise AGENT_OUTCOME_NONE.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API int32_t agent_event_outcome(const agent_event_t *event);
+
+/**
+ * For agent_end, message_end, turn_end and retry: returns the error, if there is one. Borrowed from the
+ * event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_error_t *agent_event_error(const agent_event_t *event);
+
+/**
+ * From an assistant message's message_start to its message_end: returns the message as it is after this
+ * event, in JSON. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_partial(const agent_event_t *event, size_t *length);
+
+/**
+ * Returns the event as JSON, on one line: {type, run_id, seq, turn, ...}. Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_json(const agent_event_t *event, size_t *length);
+
+/**
+ * Returns an owned copy of an event, which stays valid until agent_event_free(). NULL only for NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_event_t *agent_event_clone(const agent_event_t *event);
+
+/**
+ * Releases a clone. Borrowed events (const agent_event_t *) must not be freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_event_free(agent_event_t *event);
 
 /* ================================================================================ hook ========= */
 
 /**
- * Sets the function that is asked at a point of each run; AGENT_HOOK_... says at which. It replaces the
- * one set before; NULL for none. Holds from the next turn on, also during a run.
+ * Sets a hook: a function that each run calls at a fixed point, hook being AGENT_HOOK_... Replaces the
+ * one set before; NULL removes it. A change during a run takes effect at its next turn.
  *
- * The function is called on a thread where it may block, inside the agent's callbacks (see THREADS),
- * and the run waits for its answer; an abort ends the wait. Input and answer are JSON, and null as the
- * answer changes nothing:
+ * The run blocks until the hook answers its call. An abort ends the wait: immediately; for
+ * GET_STEERING_MESSAGES and GET_FOLLOW_UP_MESSAGES after abort_grace_ms; for AFTER_RUN not at all. Input
+ * and answer are JSON. null as the answer changes nothing.
  *
+ *     hook                     input; answer
  *     TRANSFORM_CONTEXT        {messages}; an array of messages, for this model call only
  *     CONVERT_TO_LLM           {messages}; an array of user, assistant and tool_result messages
- *     GET_API_KEY              {provider}; a text
+ *     GET_API_KEY              {provider}; a string
  *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {"block": true, "reason"}
- *                              or {"arguments"}, which are checked again
+ *                              or {"arguments"}, which are validated again
  *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result {content, details,
  *                              terminate}, is_error}; any of {"content", "details", "is_error",
  *                              "terminate"}
@@ -1041,67 +1672,114 @@ void agent_event_free(agent_event_t *event);
  *                              "messages", "tools" (names)}, "model", "thinking_level"}, for the rest of
  *                              the run
  *     SHOULD_STOP_AFTER_TURN   {turn, message, tool_results}; true or false
- *     GET_STEERING_MESSAGES    {}; a text, a message, or an array of them
- *     GET_FOLLOW_UP_MESSAGES   {}; a text, a message, or an array of them
- *     ON_PAYLOAD               {provider, model, payload}; the payload to be sent instead
- *     ON_RESPONSE              {provider, status, headers}
- *     ON_ERROR                 {error, attempt, will_retry}
- *     BEFORE_RUN               {prompts}
- *     AFTER_RUN                the run's result, as agent_run_json()
+ *     GET_STEERING_MESSAGES    {}; a string, a message, or an array of them
+ *     GET_FOLLOW_UP_MESSAGES   {}; a string, a message, or an array of them
+ *     ON_PAYLOAD               {provider, model, payload}; the payload to send instead
+ *     ON_RESPONSE              {provider, status, headers}; ignored
+ *     ON_ERROR                 {error, attempt, will_retry}; ignored
+ *     BEFORE_RUN               {prompts}; ignored
+ *     AFTER_RUN                the run's result, as agent_run_json(); ignored
  *
- * A hook that fails: around a tool call, that call fails; before a model call, or BEFORE_RUN, the
- * answer fails with AGENT_CALLBACK; after a turn, the run does; ON_RESPONSE and ON_ERROR are told in a
- * diagnostic; AFTER_RUN is only logged.
+ * A hook fails by agent_hook_call_fail(), by an answer of another shape, or if its call is freed without
+ * an answer:
+ *
+ *     hook                     effect of failure
+ *     TRANSFORM_CONTEXT        the assistant message fails with AGENT_CALLBACK and so does the run;
+ *     CONVERT_TO_LLM             there is no retry and no fallback
+ *     GET_API_KEY
+ *     ON_PAYLOAD
+ *     BEFORE_RUN
+ *     GET_STEERING_MESSAGES    before the first model call: as above; later: the run fails with
+ *                                AGENT_CALLBACK after turn_end
+ *     GET_FOLLOW_UP_MESSAGES   the run fails with AGENT_CALLBACK after turn_end
+ *     PREPARE_NEXT_TURN
+ *     SHOULD_STOP_AFTER_TURN
+ *     BEFORE_TOOL_CALL         the tool call gets an error result; the run continues
+ *     AFTER_TOOL_CALL
+ *     ON_RESPONSE              an AGENT_EVENT_DIAGNOSTIC with the code "hook_error"; no other effect
+ *     ON_ERROR
+ *     AFTER_RUN                none; it is not reported
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown hook).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_set_hook(agent_t *agent, int32_t hook, agent_hook_fn_t function, void *userdata,
-                              agent_destroy_fn_t destroy, agent_error_t **error);
+AGENT_API agent_status_t agent_set_hook(agent_t *agent, int32_t hook, agent_hook_fn_t function,
+                                        void *userdata, agent_destroy_fn_t destroy,
+                                        agent_error_t **error);
 
-/* ---- a question to a hook: answered once, from any thread ------------------------------------- */
-
-/** What the hook is asked, in JSON. Lent as long as the call. */
-const char *agent_hook_call_input(const agent_hook_call_t *call, size_t *length);
-
-/** Whether the answer is no longer wanted: the run was aborted, or its time limit passed. */
-bool agent_hook_call_is_cancelled(const agent_hook_call_t *call);
+/* ---- hook calls: answered once, from any thread ---------------------------------------------- */
 
 /**
- * Waits, in the engine's time. AGENT_OK when all of the time has passed, AGENT_ABORTED at once when the
- * answer is no longer wanted.
+ * Returns the input of the hook, as JSON. Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_hook_call_sleep(const agent_hook_call_t *call, uint64_t ms,
-                                     agent_error_t **error);
+AGENT_API const char *agent_hook_call_input(const agent_hook_call_t *call, size_t *length);
 
 /**
- * Answers with JSON; "null" for no change. AGENT_INVALID_STATE when there was an answer already. An
- * answer that the hook cannot give is the hook's failure.
+ * Returns whether the call is cancelled: the run was aborted, or its time limit passed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_hook_call_respond_json(agent_hook_call_t *call, const char *json,
-                                            size_t length, agent_error_t **error);
+AGENT_API bool agent_hook_call_is_cancelled(const agent_hook_call_t *call);
 
-/** Answers that the hook failed. */
-agent_status_t agent_hook_call_fail(agent_hook_call_t *call, const char *message, size_t length,
-                                    agent_error_t **error);
+/**
+ * Blocks for ms milliseconds of the run's clock, like agent_tool_call_sleep(). Returns AGENT_OK when all
+ * of the time has passed.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_ABORTED (the call is or becomes cancelled; returns immediately).
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_hook_call_sleep(const agent_hook_call_t *call, uint64_t ms,
+                                               agent_error_t **error);
 
-/** Releases a call. One that has not been answered has failed. */
-void agent_hook_call_free(agent_hook_call_t *call);
+/**
+ * Answers the call with JSON; "null" for no change. JSON of a shape that the hook does not have is
+ * accepted here and is then a failure of the hook.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; the call remains unanswered), AGENT_INVALID_STATE
+ * (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_hook_call_respond_json(agent_hook_call_t *call, const char *json,
+                                                      size_t length, agent_error_t **error);
+
+/**
+ * Answers the call with a failure of the hook; see agent_set_hook() for its effect.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_hook_call_fail(agent_hook_call_t *call, const char *message,
+                                              size_t length, agent_error_t **error);
+
+/**
+ * Releases a call. If it was not answered, the hook fails.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_hook_call_free(agent_hook_call_t *call);
 
 /* ================================================================================ model ======== */
 
 /**
- * The models that are known, by provider and id, as a JSON array of {provider, id, label,
- * context_window, max_output_tokens, input, thinking, cost?, quirks?}; agent_new() takes each as it is.
- * cost is {input, output, cache_read, cache_write}, in US dollars per million tokens, and missing when
- * it is not known. What a model's name or object leaves open is taken from here. A model that is not
- * here works, with an unknown cost.
+ * Returns the known models, by provider and id. models receives an owned text: a JSON array of
+ * {provider, id, label, context_window, max_output_tokens, input, thinking, cost?, quirks?}, each of
+ * which agent_new() accepts. cost is {input, output, cache_read, cache_write} in US dollars per million
+ * tokens, and missing if unknown. The fields that a model's name or object omits are taken from this
+ * list. A model that is not in it works, with an unknown cost.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_models_json(agent_text_t **models, agent_error_t **error);
+AGENT_API agent_status_t agent_models_json(agent_text_t **models, agent_error_t **error);
 
 /**
- * Has a function answer instead of a provider, for any model's name ("acme/my-model"). It wins over the
- * known providers; NULL to take it out. Holds from the next turn on, also during a run.
+ * Sets a custom model: a function that answers requests instead of a provider, for every model name
+ * ("acme/my-model"), also of known providers. NULL removes it. A change during a run takes effect at its
+ * next turn.
  *
- * The function is called for each request, on a thread where it may block, and gives the answer
- * through its call, piece by piece:
+ * The function is called with each request, on a thread where it may block, and answers it in chunks:
  *
  *     static void parrot(void *userdata, agent_model_call_t *call)
  *     {
@@ -1111,64 +1789,103 @@ agent_status_t agent_models_json(agent_text_t **models, agent_error_t **error);
  *             agent_model_call_finish(call, NULL, 0, NULL);
  *         agent_model_call_free(call);
  *     }
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_set_model_callback(agent_t *agent, agent_model_fn_t function, void *userdata,
-                                        agent_destroy_fn_t destroy, agent_error_t **error);
+AGENT_API agent_status_t agent_set_model_callback(agent_t *agent, agent_model_fn_t function,
+                                                  void *userdata, agent_destroy_fn_t destroy,
+                                                  agent_error_t **error);
 
-/* ---- a request to a model of one's own -------------------------------------------------------- */
+/* ---- requests to a custom model: answered once, from any thread ------------------------------ */
 
 /**
- * What is asked, in JSON: {model, system_prompt, messages, tools, thinking_level, options}. Lent as long
- * as the call.
+ * Returns the request as JSON: {model, system_prompt, messages, tools, thinking_level, options}.
+ * Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-const char *agent_model_call_request(const agent_model_call_t *call, size_t *length);
-
-/** Whether the answer is no longer wanted: the run was aborted, or the request took too long. */
-bool agent_model_call_is_cancelled(const agent_model_call_t *call);
+AGENT_API const char *agent_model_call_request(const agent_model_call_t *call, size_t *length);
 
 /**
- * Gives a piece of the answer, in JSON, and waits while the run is behind. AGENT_ABORTED when the
- * answer is no longer wanted: free the call then. AGENT_INVALID_ARGUMENT for what is no piece; the
- * answer goes on. A piece is one of
+ * Returns whether the request is cancelled: the run was aborted, or a time limit passed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_model_call_is_cancelled(const agent_model_call_t *call);
+
+/**
+ * Appends a chunk to the response, in JSON, and blocks while the run is 256 chunks behind. A chunk is
+ * one of
  *
  *     "text"   {"text": "..."}   {"thinking": "..."}   {"tool_call": {"id", "name", "arguments"}}
  *     {"type": "text_start" | "text_delta" | "text_end" | "thinking_..." | "tool_call_...", ...}, with
- *         the fields of these events (docs/abi.md); content_index may be left out
+ *         the fields of these events (docs/abi.md); content_index is optional
+ *     {"end": {"stop_reason"?, ...}}: the end of the response, as agent_model_call_finish()
  *     {"error": {"kind": "rate_limited", "message", "retryable"?, ...}}: a failure of any kind, which
- *         ends the answer
- *     {"usage": {"input", "output", ...}}: what it has cost so far
- *     {"diagnostic": {"code", "message", "data"}}
+ *         ends the response
+ *     {"usage": {"input", "output", ...}}: the tokens used so far
+ *     {"diagnostic": {"code", "message", "data"}}: an AGENT_EVENT_DIAGNOSTIC
+ *
+ * Do not call this in a callback for which the same run waits (a listener, a hook): it may have to wait
+ * for the run.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON and an invalid chunk; the response continues),
+ * AGENT_INVALID_STATE (the response has ended), AGENT_ABORTED (the request is or becomes cancelled: free
+ * the call).
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
  */
-agent_status_t agent_model_call_push(agent_model_call_t *call, const char *json, size_t length,
-                                     agent_error_t **error);
-
-/** The same with a piece of the answer's text. */
-agent_status_t agent_model_call_push_text(agent_model_call_t *call, const char *text, size_t length,
-                                          agent_error_t **error);
+AGENT_API agent_status_t agent_model_call_push(agent_model_call_t *call, const char *json,
+                                               size_t length, agent_error_t **error);
 
 /**
- * Says that the answer is complete. end is NULL, or a JSON object {"stop_reason"?, "raw_stop_reason"?,
- * "response_id"?, "usage"?}; stop_reason is "tool_use" where there are calls, else "stop", unless
- * given. AGENT_INVALID_STATE when the answer has ended already.
+ * Appends a chunk of text to the response, like agent_model_call_push() with a JSON string.
+ *
+ * Errors: as agent_model_call_push(): AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE, AGENT_ABORTED.
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
  */
-agent_status_t agent_model_call_finish(agent_model_call_t *call, const char *end, size_t length,
-                                       agent_error_t **error);
+AGENT_API agent_status_t agent_model_call_push_text(agent_model_call_t *call, const char *text,
+                                                    size_t length, agent_error_t **error);
 
-/** Says that there will be no answer, or no more of it: AGENT_PROVIDER with this message. */
-agent_status_t agent_model_call_fail(agent_model_call_t *call, const char *message, size_t length,
-                                     agent_error_t **error);
+/**
+ * Ends the response. end is NULL, or a JSON object {"stop_reason"?, "raw_stop_reason"?, "response_id"?,
+ * "usage"?}. The default of stop_reason is "tool_use" if there are tool calls, otherwise "stop".
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON or fields; the response continues),
+ * AGENT_INVALID_STATE (the response has ended).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_model_call_finish(agent_model_call_t *call, const char *end,
+                                                 size_t length, agent_error_t **error);
 
-/** Releases a call. An answer that has not ended fails. */
-void agent_model_call_free(agent_model_call_t *call);
+/**
+ * Ends the response with a failure: AGENT_PROVIDER with this message.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the response has ended).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_model_call_fail(agent_model_call_t *call, const char *message,
+                                               size_t length, agent_error_t **error);
+
+/**
+ * Releases a call. If its response has not ended, it fails.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_model_call_free(agent_model_call_t *call);
 
 /* ================================================================================ testing ====== */
 
 /**
- * Whether these are the events of one run, whole and in order: for tests of a model of your own, or of
- * what shows events. events is a JSON array of them, or one after the other as agent_event_json()
- * writes them. AGENT_INVALID_ARGUMENT names the first that does not fit, and says why.
+ * Checks that events are those of one complete run, in order: for tests of custom models and of user
+ * interfaces. events is a JSON array, or a sequence of JSON objects as agent_event_json() writes them.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; names the first event that violates the grammar,
+ * and why).
+ * Threads: any. Callbacks: all. Since 0.1.
  */
-agent_status_t agent_check_events(const char *events, size_t length, agent_error_t **error);
+AGENT_API agent_status_t agent_check_events(const char *events, size_t length,
+                                            agent_error_t **error);
 
 #ifdef __cplusplus
 }
