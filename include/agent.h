@@ -166,11 +166,12 @@
  *
  * THE PROCESS
  *
- * Signals. The library installs no signal handlers, starts no child processes, and its writes to
- * sockets raise no SIGPIPE. No function may be called in a signal handler: wake a thread instead, and
- * have that call agent_abort(). The library's threads inherit the signal mask of the thread that calls
- * agent_runtime_new(): block there what the program's own threads are to receive. Blocking calls
- * continue after a signal; they do not return early.
+ * Signals. The library installs no signal handlers and starts no child processes. It does not change
+ * the disposition of SIGPIPE, which a write to a connection that the server has closed may raise: a
+ * program should ignore it (signal(SIGPIPE, SIG_IGN)). No function may be called in a signal handler:
+ * wake a thread instead, and have that call agent_abort(). The library's threads inherit the signal mask
+ * of the thread that calls agent_runtime_new(): block there what the program's own threads are to
+ * receive. Blocking calls continue after a signal; they do not return early.
  *
  * Out of memory. If memory cannot be allocated, the process is aborted (SIGABRT) with a message on
  * standard error. There is no status for it.
