@@ -1,8 +1,9 @@
-//! Holds `include/agent.h`, which is written by hand, to the code of `ffi`.
+//! Checks that `include/agent.h`, which is written by hand, agrees with the code of `ffi`, and that it is a complete reference.
 //!
 //! cbindgen renders the functions, types and constants of `ffi`; a C11 file includes the header and the rendering, so that the
-//! compiler compares every prototype and every value. Names are compared three ways: declared in the header, written in the
-//! code, exported by the library. Everything is made under `target/abi` and nothing of it is kept.
+//! compiler compares every prototype and every value. Names are compared three ways: declared in the header, defined in the
+//! code, exported by the library. All files are generated under `target/abi`; none is committed. The comment of each function
+//! must name its errors, its threads and callbacks, and its version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ fn root() -> PathBuf {
 }
 
 fn work() -> PathBuf {
-    // Beside what cargo made of this test: target/PROFILE/deps/abi-HASH.
+    // Next to the executable of this test: target/PROFILE/deps/abi-HASH.
     let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().join("abi");
     std::fs::create_dir_all(&target).unwrap();
     target
@@ -29,9 +30,14 @@ fn run(command: &mut Command) -> String {
     out.into_owned()
 }
 
+/// The header with its comments.
+fn manual() -> String {
+    std::fs::read_to_string(root().join("include/agent.h")).unwrap()
+}
+
 /// The header without its comments.
 fn header() -> String {
-    let mut text = std::fs::read_to_string(root().join("include/agent.h")).unwrap();
+    let mut text = manual();
     while let Some(start) = text.find("/*") {
         let end = start + text[start..].find("*/").expect("an open comment") + 2;
         text.replace_range(start..end, " ");
@@ -39,7 +45,7 @@ fn header() -> String {
     text
 }
 
-/// Words of a text that begin so, with what follows each.
+/// The words of a text with this prefix, each with the text after it.
 fn words<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(prefix)
@@ -57,12 +63,12 @@ fn enumerators(text: &str) -> BTreeMap<String, i64> {
     words(text, "AGENT_").filter_map(|(name, rest)| Some((name.to_owned(), value(rest)?))).collect()
 }
 
-/// What the header writes as `#define NAME value`.
+/// The macros that the header defines as `#define NAME value`.
 fn macros(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' ')).collect()
 }
 
-/// What cbindgen makes of the code.
+/// The code as cbindgen renders it.
 fn rendering() -> &'static str {
     static RENDERING: OnceLock<String> = OnceLock::new();
     RENDERING.get_or_init(|| {
@@ -93,21 +99,21 @@ fn rendered() -> (BTreeMap<&'static str, &'static str>, String) {
     (macros(rendering()), rest.join("\n"))
 }
 
-/// The shared library, built as this test was.
+/// The shared library, built with the profile of this test.
 fn library() -> PathBuf {
     let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned();
     let name = match profile.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
-    // As the Makefile does: what is built of the tree serves here, too.
+    // The same packages as in the Makefile, so that nothing is built twice.
     let packages = ["-p", "agent-loop-ffi", "-p", "agent-loop", "-p", "agent-loop-unify"];
     run(Command::new(env!("CARGO")).current_dir(root()).args(["build", "--quiet", "--profile", name]).args(packages));
     profile.join("libagent.so")
 }
 
 #[test]
-fn the_compiler_finds_header_and_code_the_same() {
+fn the_compiler_accepts_header_and_code_together() {
     let (constants, prototypes) = rendered();
     let mut text = String::from("#include \"agent.h\"\n#include \"rendered.h\"\n");
     for (name, value) in &constants {
@@ -122,9 +128,9 @@ fn the_compiler_finds_header_and_code_the_same() {
 }
 
 #[test]
-fn the_same_functions_are_declared_written_and_exported() {
+fn the_same_functions_are_declared_defined_and_exported() {
     let declared = functions(&header());
-    assert!(declared.len() > 80, "the header cannot be read any more: {declared:?}");
+    assert!(declared.len() > 80, "this test no longer finds the functions of the header: {declared:?}");
     assert_eq!(declared, functions(&rendered().1), "left: agent.h; right: ffi/src");
     if cfg!(target_os = "linux") {
         let symbols = run(Command::new("nm").args(["-D", "--defined-only"]).arg(library()));
@@ -134,19 +140,19 @@ fn the_same_functions_are_declared_written_and_exported() {
 }
 
 #[test]
-fn the_same_constants_are_declared_and_written() {
+fn the_same_constants_are_declared_and_defined() {
     let header = header();
     let macros = macros(&header);
     let mut declared: Names = enumerators(&header).into_keys().collect();
     declared.insert("AGENT_ABI_VERSION".to_owned());
-    let written: Names = rendered().0.into_keys().map(str::to_owned).collect();
-    assert_eq!(declared, written, "left: agent.h; right: ffi/src");
-    // cbindgen cannot write this one; in the code it is usize::MAX.
+    let defined: Names = rendered().0.into_keys().map(str::to_owned).collect();
+    assert_eq!(declared, defined, "left: agent.h; right: ffi/src");
+    // cbindgen cannot render this one; in the code it is usize::MAX.
     assert_eq!(macros["AGENT_NTS"], "SIZE_MAX");
 }
 
 #[test]
-fn no_value_means_two_things() {
+fn no_value_has_two_names() {
     let mut seen = BTreeMap::new();
     for (name, value) in enumerators(&header()) {
         let family =
@@ -156,6 +162,102 @@ fn no_value_means_two_things() {
         }
     }
     assert!(seen.len() > 50);
+}
+
+/// A function of the header: its comment and its prototype, each on one line.
+struct Entry {
+    name: String,
+    comment: String,
+    prototype: String,
+}
+
+impl Entry {
+    /// Whether it can fail: it has a place for the error.
+    fn can_fail(&self) -> bool {
+        self.prototype.ends_with("agent_error_t **error)")
+    }
+
+    /// The paragraph of the comment that begins with this word, up to the next such word.
+    fn paragraph(&self, word: &str) -> Option<&str> {
+        const WORDS: [&str; 4] = ["Errors: ", "Threads: ", "Callbacks: ", "Since "];
+        let from = &self.comment[self.comment.find(word)? + word.len()..];
+        let end = WORDS.iter().filter_map(|next| from.find(next)).min().unwrap_or(from.len());
+        Some(from[..end].trim())
+    }
+}
+
+/// The functions of the header, in order.
+fn entries() -> Vec<Entry> {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = manual();
+    let mut entries = Vec::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("\nAGENT_API ") {
+        let (before, after) = rest.split_at(at);
+        let end = after.find(';').expect("the end of a prototype");
+        let prototype = one_line(&after["\nAGENT_API ".len()..end]);
+        let name = functions(&prototype).into_iter().next().expect("a function");
+        let comment = before.rfind("/**").map(|start| &before[start..]).filter(|comment| comment.ends_with("*/"));
+        let comment = comment.unwrap_or_else(|| panic!("{name} has no comment directly before it"));
+        let lines = comment.lines().map(|line| line.trim().trim_start_matches('*'));
+        entries.push(Entry { comment: one_line(&lines.collect::<Vec<_>>().join(" ")), name, prototype });
+        rest = &after[end..];
+    }
+    entries
+}
+
+#[test]
+fn each_function_is_exported_through_the_macro() {
+    let entries: Names = entries().into_iter().map(|entry| entry.name).collect();
+    assert_eq!(entries, functions(&header()), "left: functions with AGENT_API; right: all functions");
+}
+
+#[test]
+fn a_function_with_a_status_can_fail() {
+    for Entry { name, prototype, .. } in entries().iter().filter(|entry| !entry.can_fail()) {
+        let reads_a_status = name == "agent_error_status";
+        assert!(reads_a_status || !prototype.starts_with("agent_status_t "), "{name} returns a status but takes no error");
+    }
+}
+
+#[test]
+fn each_fallible_function_names_its_errors() {
+    let header = header();
+    let constants = enumerators(&header);
+    for entry in entries() {
+        let (name, errors) = (&entry.name, entry.paragraph("Errors: "));
+        if !entry.can_fail() {
+            assert_eq!(errors, None, "{name} cannot fail");
+            continue;
+        }
+        let errors = errors.unwrap_or_else(|| panic!("{name} has no paragraph \"Errors:\""));
+        let codes: Vec<&str> = words(errors, "AGENT_").map(|(code, _)| code).collect();
+        assert!(codes.contains(&"AGENT_INVALID_ARGUMENT") || codes.contains(&"AGENT_NOT_FOUND"), "{name}: {errors}");
+        for code in codes {
+            assert!(constants.get(code).is_some_and(|value| *value < 0), "{name}: {code} is not an error");
+        }
+    }
+}
+
+#[test]
+fn each_function_names_its_threads_callbacks_and_version() {
+    const THREADS: [&str; 2] = ["any.", "one at a time."];
+    const CALLBACKS: [&str; 4] = ["all", "not of the same agent", "not destroy and wakeup", "none of this runtime"];
+    for entry in entries() {
+        let name = &entry.name;
+        let threads = entry.paragraph("Threads: ").unwrap_or_else(|| panic!("{name} has no statement \"Threads:\""));
+        assert!(THREADS.contains(&threads), "{name}: Threads: {threads}");
+        let callbacks = entry.paragraph("Callbacks: ").unwrap_or_else(|| panic!("{name} has no statement \"Callbacks:\""));
+        assert!(CALLBACKS.iter().any(|known| callbacks.starts_with(known)), "{name}: Callbacks: {callbacks}");
+        assert!(entry.paragraph("Since ").is_some_and(|since| since.starts_with("0.1.")), "{name} has no \"Since 0.1.\"");
+    }
+}
+
+#[test]
+fn no_line_of_the_header_is_too_long() {
+    for (number, line) in manual().lines().enumerate() {
+        assert!(line.chars().count() <= 130, "line {} has {} characters: {line}", number + 1, line.chars().count());
+    }
 }
 
 #[test]
