@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs libagent: install.sh PREFIX [TARGET_DIR]
 #
-# TARGET_DIR is where cargo put the library (target/release unless given). DESTDIR is put before PREFIX, as packagers expect.
+# TARGET_DIR is where cargo put the library (default: target/release). DESTDIR is prepended to PREFIX, as packagers expect.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ target=${2:-$root/target/release}
 version=$(sed -n 's/^#define AGENT_VERSION "\(.*\)"$/\1/p' "$root/include/agent.h")
 abi=$(sed -n 's/^#define AGENT_ABI_VERSION \([0-9]*\)$/\1/p' "$root/include/agent.h")
 if [ ! -e "$target/libagent.a" ]; then
-    echo "install.sh: there is no libagent in $target; build it with: cargo build --release -p agent-loop-ffi" >&2
+    echo "install.sh: $target has no libagent; build it with: cargo build --release -p agent-loop-ffi" >&2
     exit 1
 fi
 
@@ -26,8 +26,8 @@ install -m 644 "$root/include/agent.h" "$prefix/include/agent.h"
 install -m 644 "$target/libagent.a" "$prefix/lib/libagent.a"
 sed "s/@VERSION@/$version/" "$here/libagent.pc.in" > "$prefix/lib/pkgconfig/libagent.pc"
 
-# Under its full name, with a link for the loader and one for the linker. A running program may have the old one mapped:
-# install(1) puts a new file in its place.
+# Under its full name, with a link for the loader and one for the linker. A running program may have the old file mapped:
+# install(1) creates a new one.
 case $(uname -s) in
 Darwin)
     full=libagent.$version.dylib
@@ -46,13 +46,13 @@ install -m 755 "$built" "$prefix/lib/$full"
 ln -sf "$full" "$prefix/lib/$soname"
 ln -sf "$soname" "$prefix/lib/$link"
 
-# Our own builds stage it in the tree, and know where.
+# Builds of this repository install into target/ and need no instructions.
 case $(cd "$prefix" && pwd) in "$root"/target/*) exit 0 ;; esac
 
 if [ -z "${DESTDIR:-}" ]; then
     place=$(cd "$prefix" && pwd)
 fi
-echo "libagent $version is installed in ${DESTDIR:-}$place:"
+echo "installed libagent $version in ${DESTDIR:-}$place:"
 echo "  include/agent.h"
 echo "  lib/$full, with the links $soname and $link"
 echo "  lib/libagent.a"
@@ -61,7 +61,7 @@ echo "To build a program with it:"
 case $place in
 /usr | /usr/local)
     echo "  cc program.c \$(pkg-config --cflags --libs libagent)"
-    echo "Where the loader does not find it, run ldconfig once, as root."
+    echo "If the loader does not find the library, run ldconfig once, as root."
     ;;
 *)
     echo "  export PKG_CONFIG_PATH=$place/lib/pkgconfig"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds the Zig examples, or other programs, against an installed libagent: build.sh PREFIX [SOURCE]...
 #
-# The programs are put into target/zig. Zig comes from PyPI, in a virtual environment under target/zig-venv, unless ZIG names
-# one. The first time takes a minute or two: Zig builds its translator of C headers, and keeps it in target/zig-cache.
+# The programs are written to target/zig. Zig is installed from PyPI, into a virtual environment under target/zig-venv, unless ZIG
+# names one. The first build takes a minute or two: Zig builds its translator of C headers, and caches it in target/zig-cache.
 #
-# BUILD_ZIG=1 builds with build.zig, as a project of one's own would; the first time Zig then builds its build system too.
+# BUILD_ZIG=1 builds with build.zig, as a separate project would; the first time Zig then builds its build system too.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,7 +45,7 @@ fi
 for source in "$@"; do
     name=$(basename "$source" .zig)
     if [ "$name" != build ]; then
-        $ZIG build-exe --dep agent -Mroot="$source" -Magent="$target/zig/agent.zig" -L "$prefix/lib" -rpath "$prefix/lib" -lagent \
-            -lc --name "$name" -femit-bin="$target/zig/$name"
+        $ZIG build-exe --dep agent -Mroot="$source" -Magent="$target/zig/agent.zig" -L "$prefix/lib" -rpath "$prefix/lib" \
+            -lagent -lc --name "$name" -femit-bin="$target/zig/$name"
     fi
 done

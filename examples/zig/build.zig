@@ -7,7 +7,7 @@ pub fn build(b: *std.Build) void {
     const optimize = b.standardOptimizeOption(.{});
     const prefix = b.option([]const u8, "agent", "Where libagent is installed (/usr/local)") orelse "/usr/local";
 
-    // The header as a Zig module, and with it the library.
+    // The header as a Zig module that links the library.
     const header = b.addTranslateC(.{
         .root_source_file = .{ .cwd_relative = b.pathJoin(&.{ prefix, "include", "agent.h" }) },
         .target = target,

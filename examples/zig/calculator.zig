@@ -34,10 +34,10 @@ fn compute(operation: []const u8, a: f64, b: f64) error{ UnknownOperation, Divis
     };
 }
 
-/// Called for each call of the tool, on a thread of its own. The call is ours to answer and free.
+/// Called for each call of the tool, on its own thread. The function owns the call: it answers and frees it.
 fn calculate(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     defer c.agent_tool_call_free(call);
-    // The arguments fit the schema, so they are there.
+    // The arguments match the schema, so they exist.
     var operation: [*c]const u8 = "";
     var a: f64 = 0;
     var b: f64 = 0;
@@ -58,12 +58,12 @@ fn calculate(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     }
 }
 
-/// A conversation, and where it is shown.
+/// A conversation, and where it is printed.
 const Conversation = struct {
     agent: ?*c.agent_t = null,
     out: *std.Io.Writer,
     as_events: bool,
-    /// What a failed call left behind.
+    /// The error of a failed call.
     failure: ?*c.agent_error_t = null,
 
     fn check(self: *Conversation, status: c.agent_status_t) !c.agent_status_t {
@@ -72,7 +72,7 @@ const Conversation = struct {
         return error.CallFailed;
     }
 
-    /// Runs one prompt and shows what happens.
+    /// Runs one prompt and prints its events.
     fn ask(self: *Conversation, prompt: []const u8) !void {
         var run: ?*c.agent_run_t = null;
         _ = try self.check(c.agent_prompt(self.agent, prompt.ptr, prompt.len, &run, &self.failure));

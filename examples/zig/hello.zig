@@ -1,4 +1,4 @@
-//! The smallest program: one prompt, the answer as it comes. hello [MODEL [BASE_URL]]
+//! The smallest program: one prompt, its answer streamed. hello [MODEL [BASE_URL]]
 
 const std = @import("std");
 const c = @import("agent");
@@ -6,7 +6,7 @@ const c = @import("agent");
 pub fn main(init: std.process.Init) !u8 {
     const args = try init.minimal.args.toSlice(init.arena.allocator());
     const model = if (args.len > 1) args[1] else "anthropic/claude-sonnet-4-5";
-    const base_url = if (args.len > 2) args[2].ptr else null; // null: the provider's own
+    const base_url = if (args.len > 2) args[2].ptr else null; // null: the provider's default
     var failure: ?*c.agent_error_t = null;
     defer c.agent_error_free(failure);
 
@@ -55,7 +55,7 @@ fn hello(io: std.Io, model: [:0]const u8, base_url: ?[*:0]const u8, failure: *?*
     }
 }
 
-/// A failed call as a Zig error; what happened is in the agent_error_t.
+/// A failed call as a Zig error; the agent_error_t has the details.
 fn check(status: c.agent_status_t) !c.agent_status_t {
     return if (status < 0) error.CallFailed else status;
 }

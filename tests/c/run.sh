@@ -4,9 +4,9 @@
 # TARGET_DIR is where cargo put libagent and agent-mock (target/ci unless given):
 #   cargo build --profile ci -p agent-loop-ffi -p agent-mock
 #
-# The header alone in three languages; each test_<noun>.c as it is, it and the scenarios under AddressSanitizer and under valgrind; the examples,
-# built with pkg-config against what ffi/install.sh installs. What needs a tool that is not there is skipped, and says so.
-# The last line counts: N passed, N failed, N skipped.
+# Runs the header alone in three languages; each test_<noun>.c plain; these and the scenarios under AddressSanitizer and valgrind;
+# the examples, built with pkg-config against the files that ffi/install.sh installs. Tests whose tools are missing are skipped,
+# with a message. The last line counts: N passed, N failed, N skipped.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ passed=0 failed=0 skipped=0
 
 for built in "$target/libagent.a" "$mock"; do
     if [ ! -e "$built" ]; then
-        echo "run.sh: there is no $built; build it with: cargo build --profile ci -p agent-loop-ffi -p agent-mock" >&2
+        echo "run.sh: $built is missing; build it with: cargo build --profile ci -p agent-loop-ffi -p agent-mock" >&2
         exit 2
     fi
 done
@@ -34,7 +34,7 @@ pass() { passed=$((passed + 1)); echo "  ok     $1"; }
 fail() { failed=$((failed + 1)); echo "  FAILED $1"; }
 skip() { skipped=$((skipped + 1)); echo "  skipped: $1"; }
 
-# check NAME COMMAND...: one test, which shows what it says only when it fails.
+# check NAME COMMAND...: one test, whose output is printed only if it fails.
 check() {
     name=$1
     shift
@@ -46,7 +46,7 @@ check() {
     fi
 }
 
-# suite NAME COMMAND...: a program that counts for itself. One that dies has failed once more.
+# suite NAME COMMAND...: a program that counts its own tests. One that crashes counts as one more failure.
 suite() {
     echo "$1"
     shift
@@ -74,13 +74,13 @@ done
 if has "$CXX"; then
     check c++17 "$CXX" -std=c++17 $warnings -I"$prefix/include" -fsyntax-only "$work/alone.cc"
 else
-    skip "the header in C++: there is no $CXX"
+    skip "the header in C++: $CXX is not installed"
 fi
 
 # ---- the tests ------------------------------------------------------------------------------------------------------------
 mkfifo "$work/stdin"
 "$mock" "$here/server.json" <"$work/stdin" >"$work/url" &
-exec 9>"$work/stdin" # agent-mock ends when this does
+exec 9>"$work/stdin" # agent-mock ends when this is closed
 until [ -s "$work/url" ]; do sleep 0.1; done
 AGENT_MOCK_URL=$(cat "$work/url")
 export AGENT_MOCK_URL
@@ -103,7 +103,7 @@ for noun in $nouns; do
         fail "test_$noun does not compile"
     fi
 done
-# Played as they are by `make test` itself, which counts them for each language.
+# `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
 
 echo 'int main(void) { return 0; }' >"$work/empty.c"
@@ -115,24 +115,24 @@ if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/nu
     build scenarios "$work/asan_scenarios" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
         check "scenarios under AddressSanitizer" "$work/asan_scenarios" "$root/tests/scenarios"
 else
-    skip "AddressSanitizer: $CC has none that works here"
+    skip "AddressSanitizer: $CC has no working one"
 fi
 
 memcheck="valgrind --quiet --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --num-callers=40
     --suppressions=$here/valgrind.supp --error-exitcode=99"
-valgrind_wants=
+no_valgrind=
 if ! has valgrind; then
-    valgrind_wants="it is not installed"
+    no_valgrind="it is not installed"
 elif ! nm "$prefix/lib/libagent.so" 2>/dev/null | grep -q jsonschema; then
-    valgrind_wants="this library is stripped, so that valgrind.supp fits nothing in it; build one with --profile ci"
+    no_valgrind="this library is stripped, so that valgrind.supp does not match; build one with --profile ci"
 fi
-if [ -z "$valgrind_wants" ]; then
+if [ -z "$no_valgrind" ]; then
     for noun in $nouns; do
         suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
     done
     check "scenarios under valgrind" $memcheck "$work/scenarios" "$root/tests/scenarios"
 else
-    skip "the tests under valgrind: $valgrind_wants"
+    skip "the tests under valgrind: $no_valgrind"
 fi
 
 # ---- the examples ---------------------------------------------------------------------------------------------------------
@@ -147,14 +147,16 @@ if has pkg-config; then
             -Wl,-rpath,"$prefix/lib" -o "$work/$name"
     done
     check "calculator plays its scenario" sh -c '"$1" "$2" | diff "$3" -' - "$work/calculator" "$model" "$here/calculator.txt"
-    check "steer changes the model's mind" sh -c '"$1" "$2" | diff "$3" -' - "$work/steer" "$(cat "$here/steer.json")" "$here/steer.txt"
-    check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - "$work/hello"
+    check "steer changes the model's mind" sh -c '"$1" "$2" | diff "$3" -' - "$work/steer" "$(cat "$here/steer.json")" \
+        "$here/steer.txt"
+    check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - \
+        "$work/hello"
     check "static linking" "$CC" -std=c99 "$root/examples/c/hello.c" -I"$prefix/include" "$prefix/lib/libagent.a" \
         $(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/libagent.pc") -o "$work/hello-static"
-    if [ -z "$valgrind_wants" ]; then
+    if [ -z "$no_valgrind" ]; then
         check "calculator under valgrind: no error, no leak" $memcheck "$work/calculator" "$model"
     else
-        skip "the calculator under valgrind: $valgrind_wants"
+        skip "the calculator under valgrind: $no_valgrind"
     fi
 else
     skip "the examples: pkg-config is not installed"

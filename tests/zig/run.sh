@@ -1,7 +1,8 @@
 #!/bin/sh
-# Plays a part of the scenarios from Zig: run.sh PREFIX
+# Plays a subset of the scenarios from Zig: run.sh PREFIX
 #
-# PREFIX is where libagent is installed. Zig itself comes as examples/zig/build.sh says. The last line counts: N passed, N failed, N skipped.
+# PREFIX is where libagent is installed. examples/zig/build.sh describes where Zig comes from. The last line counts: N passed,
+# N failed, N skipped.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,4 @@
-//! Plays a representative part of the stories from Zig: scenarios FOLDER. The C runner plays them all, over the same functions.
+//! Plays a representative subset of the scenarios from Zig: scenarios FOLDER. The C runner plays all of them.
 
 const std = @import("std");
 const c = @import("agent");
@@ -8,7 +8,7 @@ const Value = stage_.Value;
 const member = stage_.member;
 const must = stage_.must;
 
-const stories = [_][]const u8{
+const scenarios = [_][]const u8{
     "plain_prompt",
     "thinking_then_text",
     "blocks_interleave",
@@ -73,7 +73,7 @@ pub fn main(init: std.process.Init) !u8 {
     const folder = try std.Io.Dir.cwd().openDir(init.io, args[1], .{});
 
     var failed: usize = 0;
-    for (stories) |name| {
+    for (scenarios) |name| {
         var arena: std.heap.ArenaAllocator = .init(std.heap.c_allocator);
         defer arena.deinit();
         if (try tell(init.io, arena.allocator(), folder, name)) |why| {
@@ -84,15 +84,15 @@ pub fn main(init: std.process.Init) !u8 {
         }
         try out.flush();
     }
-    try out.print("{d} passed, {d} failed, 0 skipped\n", .{ stories.len - failed, failed });
+    try out.print("{d} passed, {d} failed, 0 skipped\n", .{ scenarios.len - failed, failed });
     try out.flush();
     return if (failed > 0) 1 else 0;
 }
 
-/// Plays a story; gives the first difference to what is expected.
+/// Plays a scenario; returns the first difference from the expected result.
 fn tell(io: std.Io, arena: std.mem.Allocator, folder: std.Io.Dir, name: []const u8) !?[]const u8 {
     var stage: Stage = .init(io, arena);
-    const story = stage.read(try readFile(io, arena, folder, name, "scenario.json"));
+    const scenario = stage.read(try readFile(io, arena, folder, name, "scenario.json"));
     const expected = stage.read(try readFile(io, arena, folder, name, "expected.json"));
 
     var runtime: ?*c.agent_runtime_t = null;
@@ -100,31 +100,31 @@ fn tell(io: std.Io, arena: std.mem.Allocator, folder: std.Io.Dir, name: []const 
     const status = c.agent_runtime_new(null, 0, &runtime, &failure);
     must(status, failure);
     defer c.agent_runtime_free(runtime);
-    // Before the arena goes: tools and hooks that were given up are still at work in it.
+    // Before the arena is freed: tools and hooks that were given up may still use it.
     defer _ = c.agent_runtime_shutdown(runtime, 10_000, null);
 
-    stage.set(runtime, story);
+    stage.set(runtime, scenario);
     defer c.agent_free(stage.agent);
     var steps: std.array_list.Managed(Value) = .init(arena);
-    for (member(story, "steps").?.array.items) |step| {
+    for (member(scenario, "steps").?.array.items) |step| {
         try steps.append(try take(&stage, step.object.keys()[0], step.object.values()[0]));
     }
     const happened = stage.object(
         &.{ "steps", "runs", "requests", "hooks", "log", "state" },
         &.{
             .{ .array = steps }, .{ .array = stage.runs }, .{ .array = stage.requests },
-            .{ .array = stage.told }, .{ .array = stage.log }, state(&stage),
+            .{ .array = stage.hook_calls }, .{ .array = stage.log }, state(&stage),
         },
     );
     return difference(arena, "", happened, expected);
 }
 
-fn readFile(io: std.Io, arena: std.mem.Allocator, folder: std.Io.Dir, story: []const u8, name: []const u8) ![]const u8 {
-    const path = try std.fmt.allocPrint(arena, "{s}/{s}", .{ story, name });
+fn readFile(io: std.Io, arena: std.mem.Allocator, folder: std.Io.Dir, scenario: []const u8, name: []const u8) ![]const u8 {
+    const path = try std.fmt.allocPrint(arena, "{s}/{s}", .{ scenario, name });
     return folder.readFileAlloc(io, path, arena, .unlimited);
 }
 
-/// Does a step; gives its record.
+/// Executes a step; returns its record.
 fn take(stage: *Stage, name: []const u8, given: Value) !Value {
     var run: ?*c.agent_run_t = null;
     defer c.agent_run_free(run);
@@ -144,7 +144,7 @@ fn take(stage: *Stage, name: []const u8, given: Value) !Value {
     return stage.object(&.{"outcome"}, &.{.{ .string = outcome }});
 }
 
-/// Reads a run to its end and keeps what it told.
+/// Reads a run to its end and records its events.
 fn finish(stage: *Stage, run: ?*c.agent_run_t) !void {
     var failure: ?*c.agent_error_t = null;
     var lines: std.array_list.Managed(u8) = .init(stage.arena);

@@ -1,17 +1,17 @@
-//! One story's application: its steps, tools, hooks and listeners. docs/scenarios.md says what each action does; those that a
-//! story of this part does not have are not here.
+//! The application of one scenario: its steps, tools, hooks and listeners. docs/scenarios.md describes each action; those that
+//! no scenario of this subset has are not implemented here.
 
 const std = @import("std");
 const c = @import("agent");
 
 pub const Value = std.json.Value;
 
-/// What a failed call left behind ends the program: here everything has to work.
+/// The error of a failed call ends the program: here every call has to succeed.
 pub fn must(status: c.agent_status_t, failure: ?*c.agent_error_t) void {
     if (status < 0) std.debug.panic("{s}", .{c.agent_error_message(failure, null)});
 }
 
-/// A member of an object, if it is one and has it.
+/// A member of an object; null if the value is no object or has no such member.
 pub fn member(value: Value, name: []const u8) ?Value {
     return if (value == .object) value.object.get(name) else null;
 }
@@ -20,7 +20,7 @@ fn items(value: ?Value) []const Value {
     return if (value) |list| list.array.items else &.{};
 }
 
-/// Whether a value contains another: objects may have more, all else is equal, and null is in everything.
+/// Whether a value contains another: objects may have more members, other values are equal, and null matches everything.
 pub fn contains(value: Value, wanted: Value) bool {
     switch (wanted) {
         .null => return true,
@@ -45,7 +45,7 @@ pub fn equal(a: Value, b: Value) bool {
     return contains(a, b) and contains(b, a);
 }
 
-/// 1 and 1.0 are the same.
+/// 1 and 1.0 are equal.
 fn number(value: Value) ?f64 {
     return switch (value) {
         .integer => |n| @floatFromInt(n),
@@ -54,7 +54,7 @@ fn number(value: Value) ?f64 {
     };
 }
 
-/// Who acts, for the actions that not everybody has.
+/// Who acts, for actions that only some actors have.
 const Actor = union(enum) {
     tool: ?*c.agent_tool_call_t,
     hook: ?*c.agent_hook_call_t,
@@ -63,7 +63,7 @@ const Actor = union(enum) {
 
 const End = union(enum) { answer: Value, failure: []const u8 };
 
-/// A tool, a hook or a listener of the story.
+/// A tool, a hook or a listener of the scenario.
 const Role = struct {
     stage: *Stage,
     name: [:0]const u8 = "",
@@ -74,7 +74,7 @@ const Role = struct {
     on: Value = .null,
     nth: ?i64 = null,
 
-    /// The behaviour of the next call; the last one holds for all further ones.
+    /// The behaviour of the next call; the last one applies to all further calls.
     fn next(self: *Role) []const Value {
         self.stage.mutex.lockUncancelable(self.stage.io);
         defer self.stage.mutex.unlock(self.stage.io);
@@ -100,18 +100,18 @@ const Role = struct {
         }
     }
 
-    /// A question to a hook.
+    /// A call of a hook.
     fn answer(userdata: ?*anyopaque, call: ?*c.agent_hook_call_t) callconv(.c) void {
         defer c.agent_hook_call_free(call);
         const self = of(userdata);
         const input = self.stage.read(std.mem.span(c.agent_hook_call_input(call, null)));
         if (std.mem.eql(u8, self.name, "on_payload")) self.stage.add(&self.stage.requests, member(input, "payload").?);
         if (self.is_recorded) {
-            var told = self.stage.object(&.{ "hook", "input" }, &.{ .{ .string = self.name }, input });
-            const copy = told.object.getPtr("input").?;
+            var hook_call = self.stage.object(&.{ "hook", "input" }, &.{ .{ .string = self.name }, input });
+            const copy = hook_call.object.getPtr("input").?;
             _ = copy.object.orderedRemove("payload");
             if (member(input, "outcome") != null) _ = copy.object.orderedRemove("messages");
-            self.stage.add(&self.stage.told, told);
+            self.stage.add(&self.stage.hook_calls, hook_call);
         }
         const changes = std.mem.eql(u8, self.name, "transform_context") or std.mem.eql(u8, self.name, "convert_to_llm");
         const begin: Value = if (changes) member(input, "messages").? else .null;
@@ -141,11 +141,18 @@ pub const Stage = struct {
     agent: ?*c.agent_t = null,
     log: std.array_list.Managed(Value),
     requests: std.array_list.Managed(Value),
-    told: std.array_list.Managed(Value),
+    hook_calls: std.array_list.Managed(Value),
     runs: std.array_list.Managed(Value),
 
     pub fn init(io: std.Io, arena: std.mem.Allocator) Stage {
-        return .{ .io = io, .arena = arena, .log = .init(arena), .requests = .init(arena), .told = .init(arena), .runs = .init(arena) };
+        return .{
+            .io = io,
+            .arena = arena,
+            .log = .init(arena),
+            .requests = .init(arena),
+            .hook_calls = .init(arena),
+            .runs = .init(arena),
+        };
     }
 
     // ---- JSON ----
@@ -162,7 +169,10 @@ pub const Stage = struct {
     pub fn object(self: *Stage, names: []const []const u8, values: []const Value) Value {
         var map: std.json.ObjectMap = .empty;
         for (names, values) |name, value| {
-            const own: Value = if (value == .object) .{ .object = value.object.clone(self.arena) catch @panic("out of memory") } else value;
+            const own: Value = if (value == .object)
+                .{ .object = value.object.clone(self.arena) catch @panic("out of memory") }
+            else
+                value;
             map.put(self.arena, name, own) catch @panic("out of memory");
         }
         return .{ .object = map };
@@ -174,7 +184,7 @@ pub const Stage = struct {
         list.append(value) catch @panic("out of memory");
     }
 
-    // ---- the cast ----
+    // ---- setup ----
 
     fn role(self: *Stage, made: Role) *Role {
         const kept = self.arena.create(Role) catch @panic("out of memory");
@@ -182,32 +192,42 @@ pub const Stage = struct {
         return kept;
     }
 
-    /// Makes the story's agent.
-    pub fn set(self: *Stage, runtime: ?*c.agent_runtime_t, story: Value) void {
+    /// Creates the scenario's agent.
+    pub fn set(self: *Stage, runtime: ?*c.agent_runtime_t, scenario: Value) void {
         var failure: ?*c.agent_error_t = null;
         var status: c.agent_status_t = undefined;
-        const words: []const Value = &.{ .{ .string = "scripted" }, .{ .string = "story" }, member(story, "model").? };
+        const words: []const Value = &.{ .{ .string = "scripted" }, .{ .string = "story" }, member(scenario, "model").? };
         const model = self.write(self.object(&.{ "provider", "id", "script" }, words));
         status = c.agent_new(runtime, model, model.len, &self.agent, &failure);
         must(status, failure);
-        for (items(member(story, "tools"))) |tool| self.addTool(tool);
-        if (member(story, "options")) |options| {
+        for (items(member(scenario, "tools"))) |tool| self.addTool(tool);
+        if (member(scenario, "options")) |options| {
             const text = self.write(options);
             status = c.agent_set_json(self.agent, text, text.len, &failure);
             must(status, failure);
         }
         for (hook_names, 1..) |name, kind| {
-            const behaviours = if (member(story, "hooks")) |hooks| member(hooks, name) else null;
-            // The requests are recorded in every story.
+            const behaviours = if (member(scenario, "hooks")) |hooks| member(hooks, name) else null;
+            // The requests are recorded in every scenario.
             if (behaviours == null and kind != c.AGENT_HOOK_ON_PAYLOAD) continue;
-            const made = self.role(.{ .stage = self, .name = name, .behaviours = items(behaviours), .is_recorded = behaviours != null });
+            const made = self.role(.{
+                .stage = self,
+                .name = name,
+                .behaviours = items(behaviours),
+                .is_recorded = behaviours != null,
+            });
             status = c.agent_set_hook(self.agent, @intCast(kind), Role.answer, made, null, &failure);
             must(status, failure);
         }
-        for (items(member(story, "listeners"))) |listener| {
+        for (items(member(scenario, "listeners"))) |listener| {
             const nth = if (member(listener, "nth")) |nth| nth.integer else null;
             const behaviours = self.arena.dupe(Value, &.{member(listener, "do").?}) catch @panic("out of memory");
-            const made = self.role(.{ .stage = self, .behaviours = behaviours, .on = member(listener, "on") orelse .null, .nth = nth });
+            const made = self.role(.{
+                .stage = self,
+                .behaviours = behaviours,
+                .on = member(listener, "on") orelse .null,
+                .nth = nth,
+            });
             status = c.agent_subscribe(self.agent, Role.hear, made, null, null, &failure);
             must(status, failure);
         }
@@ -229,7 +249,7 @@ pub const Stage = struct {
 
     // ---- actions ----
 
-    /// Does one thing after the other. `value` is the answer when nothing else is.
+    /// Executes actions sequentially. `value` is the answer if no action gives one.
     fn behave(self: *Stage, behaviour: []const Value, value: Value, actor: Actor) End {
         for (behaviour) |action| {
             const name = action.object.keys()[0];
@@ -254,7 +274,7 @@ pub const Stage = struct {
         return .{ .answer = value };
     }
 
-    /// What everybody can do.
+    /// Actions of every actor.
     pub fn act(self: *Stage, name: []const u8, given: Value) c.agent_status_t {
         const Action = enum {
             steer,
@@ -269,8 +289,8 @@ pub const Stage = struct {
             resume_,
         };
         const known = std.meta.stringToEnum(Action, if (std.mem.eql(u8, name, "resume")) "resume_" else name);
-        return switch (known orelse std.debug.panic("this part of the stories has no {s}", .{name})) {
-            // Prompts of this part are texts.
+        return switch (known orelse std.debug.panic("this subset of the scenarios has no {s}", .{name})) {
+            // Prompts of this subset are texts.
             .steer => c.agent_steer(self.agent, given.string.ptr, given.string.len, null),
             .follow_up => c.agent_follow_up(self.agent, given.string.ptr, given.string.len, null),
             .abort => c.agent_abort(self.agent, null),
@@ -279,7 +299,7 @@ pub const Stage = struct {
             .clear_all_queues => c.agent_clear_all_queues(self.agent, null),
             .reset => c.agent_reset(self.agent, null),
             .wait_for_idle => c.agent_wait_for_idle(self.agent, -1, null),
-            // In callbacks, where they are refused.
+            // In callbacks, where these are refused.
             .prompt => c.agent_prompt(self.agent, given.string.ptr, given.string.len, null, null),
             .resume_ => c.agent_resume(self.agent, null, null),
         };
@@ -291,7 +311,7 @@ pub const Stage = struct {
     }
 };
 
-/// By their numbers, from 1 on.
+/// By number, from 1.
 const hook_names = [_][:0]const u8{
     "transform_context", "convert_to_llm",      "get_api_key",            "before_tool_call",      "after_tool_call",
     "prepare_next_turn", "should_stop_after_turn", "get_steering_messages", "get_follow_up_messages", "on_payload",
