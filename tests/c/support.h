@@ -55,7 +55,8 @@ static agent_runtime_t *runtime;
 
 #define SCRIPTED(answers) "{\"provider\": \"scripted\", \"id\": \"test\", \"script\": [" answers "]}"
 #define SAYS(text) "[{\"delta\": \"" text "\"}, {\"end\": \"stop\"}]"
-#define CALL(id, name, arguments) "{\"delta\": {\"tool_call\": {\"id\": \"" id "\", \"name\": \"" name "\", \"arguments\": " arguments "}}}"
+#define CALL(id, name, arguments) "{\"delta\": {\"tool_call\": {\"id\": \"" id "\", \"name\": \"" name "\", " \
+    "\"arguments\": " arguments "}}}"
 #define CALLS(name, arguments) "[" CALL("call_1", name, arguments) ", {\"end\": \"tool_use\"}]"
 
 static inline agent_t *scripted(const char *model)

@@ -86,7 +86,8 @@ static void what_is_set_is_found_in_the_state(void)
     size_t length = 0;
 
     CHECK_OK(agent_set_system_prompt(agent, "Be brief, please", 8, &error));
-    CHECK_OK(agent_set_json(agent, "{\"temperature\": 0, \"messages\": [{\"role\": \"user\", \"content\": \"Hi.\", \"timestamp\": 5}]}",
+    CHECK_OK(agent_set_json(agent, "{\"temperature\": 0, \"messages\": [{\"role\": \"user\", \"content\": \"Hi.\", "
+                            "\"timestamp\": 5}]}",
                             AGENT_NTS, &error));
     CHECK_OK(agent_tool_new("{\"name\": \"tool\"}", AGENT_NTS, never, NULL, NULL, &tool, &error));
     CHECK_OK(agent_add_tool(agent, tool, &error));
@@ -97,7 +98,8 @@ static void what_is_set_is_found_in_the_state(void)
     CHECK_TEXT(agent_text_data(state, &length),
                "{\"system_prompt\":\"Be brief\",\"model\":\"scripted/test\",\"thinking_level\":\"off\",\"tools\":[\"tool\"],"
                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}],\"timestamp\":5}],"
-               "\"is_streaming\":false,\"streaming_message\":null,\"pending_tool_calls\":[],\"error\":null,\"listener_errors\":0}");
+               "\"is_streaming\":false,\"streaming_message\":null,\"pending_tool_calls\":[],\"error\":null,"
+               "\"listener_errors\":0}");
     CHECK(length == strlen(agent_text_data(state, NULL)));
     agent_text_free(state);
 

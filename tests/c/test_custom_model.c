@@ -72,7 +72,8 @@ static void calling(void *userdata, agent_model_call_t *call)
     int *requests = userdata;
 
     if ((*requests)++ == 0) {
-        EXPECT_OK(agent_model_call_push(call, "{\"tool_call\": {\"id\": \"a\", \"name\": \"tool\", \"arguments\": {}}}", AGENT_NTS, &error));
+        EXPECT_OK(agent_model_call_push(call, "{\"tool_call\": {\"id\": \"a\", \"name\": \"tool\", \"arguments\": {}}}",
+                                        AGENT_NTS, &error));
     } else {
         EXPECT_CONTAINS(agent_model_call_request(call, NULL), "\"role\":\"tool_result\"");
         EXPECT_OK(agent_model_call_push_text(call, "It \"said\" so, and more", 13, &error));

@@ -6,7 +6,8 @@
     "[{\"delta\": {\"thinking\": \"Hm.\"}}, {\"delta\": {\"type\": \"thinking_end\", \"signature\": \"c2ln\"}},"        \
     " {\"delta\": \"One \"}, {\"delta\": \"moment.\"},"                                                           \
     " {\"delta\": {\"type\": \"tool_call_start\", \"id\": \"call_1\", \"name\": \"tool\"}},"                           \
-    " {\"delta\": {\"type\": \"tool_call_delta\", \"delta\": \"{\\\"a\\\":\"}}, {\"delta\": {\"type\": \"tool_call_delta\", \"delta\": \"1}\"}}," \
+    " {\"delta\": {\"type\": \"tool_call_delta\", \"delta\": \"{\\\"a\\\":\"}}, {\"delta\": {\"type\": " \
+    "\"tool_call_delta\", \"delta\": \"1}\"}}," \
     " {\"end\": \"tool_use\"}]"
 
 static void failing(void *userdata, agent_tool_call_t *call)
@@ -28,10 +29,12 @@ static void describe(const agent_event_t *event, char *line, size_t size)
 
     EXPECT(length == (text ? strlen(text) : 0));
     snprintf(line, size, "%d %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", (int)agent_event_turn(event),
-             agent_event_kind_name(agent_event_kind(event)), role ? " " : "", role ? role : "", text ? " '" : "", text ? text : "",
+             agent_event_kind_name(agent_event_kind(event)), role ? " " : "", role ? role : "", text ? " '" : "",
+             text ? text : "",
              text ? "'" : "", call ? " " : "", call ? call : "", tool ? " " : "", tool ? tool : "", arguments ? " " : "",
              arguments ? arguments : "", agent_event_is_error(event) ? " failed" : "",
-             agent_event_outcome(event) ? " " : "", agent_event_outcome(event) ? agent_outcome_name(agent_event_outcome(event)) : "",
+             agent_event_outcome(event) ? " " : "",
+             agent_event_outcome(event) ? agent_outcome_name(agent_event_outcome(event)) : "",
              failure ? " with an error" : "");
 }
 
@@ -70,7 +73,8 @@ static void every_kind_has_its_parts(void)
         "2 agent_end error with an error",
     };
     agent_t *agent = with_tool(
-        SCRIPTED(ANSWER ", [{\"delta\": \"Well\"}, {\"error\": {\"kind\": \"overloaded\", \"message\": \"too many\"}}]"), failing, NULL);
+        SCRIPTED(ANSWER ", [{\"delta\": \"Well\"}, {\"error\": {\"kind\": \"overloaded\", \"message\": \"too "
+                 "many\"}}]"), failing, NULL);
     agent_run_t *run = NULL;
     const agent_event_t *event;
     char line[200], type[64];
@@ -110,7 +114,8 @@ static void the_message_so_far_is_there_for_whoever_asks(void)
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     while (agent_run_next(run, -1, &event, &error) == AGENT_OK) {
         if (agent_event_kind(event) == AGENT_EVENT_TEXT_DELTA && !kept) {
-            CHECK_CONTAINS(agent_event_partial(event, &length), "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]");
+            CHECK_CONTAINS(agent_event_partial(event, &length),
+                           "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]");
             CHECK(length == strlen(agent_event_partial(event, NULL)));
             kept = agent_event_clone(event);
         } else if (agent_event_kind(event) == AGENT_EVENT_MESSAGE_END && agent_event_partial(event, NULL)) {

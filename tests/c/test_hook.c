@@ -119,7 +119,8 @@ static void a_call_is_blocked_or_changed(void)
     SET(agent, AGENT_HOOK_BEFORE_TOOL_CALL, answering, &hook);
     run = play(agent);
     CHECK_MESSAGES(run, "u Go.; a ; t not today; a Done.; ");
-    CHECK_CONTAINS(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},\"message\":{\"role\":\"assistant\"");
+    CHECK_CONTAINS(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},"
+                   "\"message\":{\"role\":\"assistant\"");
     agent_run_free(run);
 
     CHECK_OK(agent_set_model(agent, ONE_CALL, AGENT_NTS, &error));
@@ -139,7 +140,8 @@ static void an_answer_is_changed(void)
     SET(agent, AGENT_HOOK_AFTER_TOOL_CALL, answering, &hook);
     run = play(agent);
     CHECK_MESSAGES(run, "u Go.; a ; t better; a Done.; ");
-    CHECK_TEXT(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},\"result\":{\"content\":[{\"type\":\"text\","
+    CHECK_TEXT(hook.input, "{\"tool_call_id\":\"call_1\",\"tool_name\":\"tool\",\"arguments\":{\"n\":1},"
+               "\"result\":{\"content\":[{\"type\":\"text\","
                            "\"text\":\"{\\\"n\\\":1}\"}],\"details\":null,\"terminate\":false},\"is_error\":false}");
     agent_run_free(run);
     agent_free(agent);
@@ -255,7 +257,8 @@ static void careless(void *userdata, agent_hook_call_t *call)
     (void)userdata;
     EXPECT(fails(agent_hook_call_respond_json(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "json is not JSON: EOF while parsing an object at line 1 column 1", __FILE__, __LINE__));
-    EXPECT(fails(agent_hook_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
+    EXPECT(fails(agent_hook_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__,
+                 __LINE__));
     EXPECT(fails(agent_hook_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
     /* none of these answered the call */
     EXPECT_OK(agent_hook_call_respond_json(call, "{\"block\": true, \"reason\": \"first\"} ignored", 34, &error));

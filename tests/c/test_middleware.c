@@ -154,7 +154,8 @@ static void a_link_tries_again(void)
 static void seeing(void *call, bool is_error, const char *text, size_t length)
 {
     EXPECT(!is_error);
-    EXPECT_TEXT(text, "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"n\\\":1}\"}],\"details\":null,\"is_error\":false,\"terminate\":false}");
+    EXPECT_TEXT(text, "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"n\\\":1}\"}],\"details\":null,"
+                "\"is_error\":false,\"terminate\":false}");
     EXPECT_OK(agent_tool_call_respond_json(call, text, length, &error));
 }
 
@@ -243,7 +244,8 @@ static void no_link(void *userdata, agent_tool_call_t *call)
     EXPECT(fails(agent_tool_call_next(call, NULL, 0, passing_on, destroyed, gate_raise, &error), AGENT_INVALID_STATE,
                  "this call of tool is for the tool itself; only the call of a middleware has a next", __FILE__, __LINE__));
     EXPECT(gate_count(destroyed) == 1);
-    EXPECT(fails(agent_tool_call_next(call, NULL, 0, NULL, destroyed, gate_raise, &error), AGENT_INVALID_ARGUMENT, "function is NULL",
+    EXPECT(fails(agent_tool_call_next(call, NULL, 0, NULL, destroyed, gate_raise, &error), AGENT_INVALID_ARGUMENT,
+                 "function is NULL",
                  __FILE__, __LINE__));
     EXPECT(gate_count(destroyed) == 2);
     EXPECT(fails(agent_tool_call_next(call, "[]", AGENT_NTS, passing_on, destroyed, gate_raise, &error), AGENT_INVALID_ARGUMENT,
@@ -297,7 +299,8 @@ static void destroy_comes_once_whatever_happens(void)
 
 /* ---- corrected arguments ----------------------------------------------------------------------------------------- */
 
-#define NUMBER "{\"name\": \"tool\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"number\"}}, \"required\": [\"n\"]}}"
+#define NUMBER "{\"name\": \"tool\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": " \
+    "\"number\"}}, \"required\": [\"n\"]}}"
 
 typedef struct {
     const char *answer; /* NULL: it fails */

@@ -107,7 +107,8 @@ static void a_401_keeps_the_providers_words(void)
     CHECK_OK(agent_set_api_key(agent, "sk-secret", AGENT_NTS, &error));
     run = play(agent);
     CHECK_FAILED(run, AGENT_AUTHENTICATION, answered("anthropic", "401: invalid x-api-key"));
-    CHECK_CONTAINS(agent_error_json(agent_run_error(run), NULL), "\"provider\":\"anthropic\",\"http_status\":401,\"request_id\":\"req_1\"");
+    CHECK_CONTAINS(agent_error_json(agent_run_error(run), NULL),
+                   "\"provider\":\"anthropic\",\"http_status\":401,\"request_id\":\"req_1\"");
     CHECK(!strstr(agent_run_json(run, NULL), "sk-secret"));
     agent_run_free(run);
     agent_free(agent);

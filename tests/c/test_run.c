@@ -5,7 +5,8 @@
 
 #include "support.h"
 
-#define HELLO "[{\"delta\": \"Hel\"}, {\"delta\": \"lo.\"}, {\"end\": {\"stop_reason\": \"stop\", \"usage\": {\"input\": 9, \"output\": 4, \"cache_read\": 2}}}]"
+#define HELLO "[{\"delta\": \"Hel\"}, {\"delta\": \"lo.\"}, {\"end\": {\"stop_reason\": \"stop\", \"usage\": " \
+    "{\"input\": 9, \"output\": 4, \"cache_read\": 2}}}]"
 
 /* A tool that blocks its run: raises the gate, and waits until it has been raised once more. */
 static void holding(void *userdata, agent_tool_call_t *call)
@@ -70,7 +71,8 @@ static void what_a_run_came_to(void)
     CHECK(agent_run_error(run) == NULL);
     CHECK(agent_messages_count(messages) == 2);
     CHECK_TEXT(agent_messages_role(messages, 1, NULL), "assistant");
-    CHECK_CONTAINS(agent_run_json(run, &length), "{\"outcome\":\"completed\",\"text\":\"Hello.\",\"message\":{\"role\":\"assistant\"");
+    CHECK_CONTAINS(agent_run_json(run, &length),
+                   "{\"outcome\":\"completed\",\"text\":\"Hello.\",\"message\":{\"role\":\"assistant\"");
     CHECK(length == strlen(agent_run_json(run, NULL)));
     CHECK(agent_outcome_name(AGENT_OUTCOME_NONE) == NULL && agent_outcome_name(99) == NULL);
     agent_run_free(run);

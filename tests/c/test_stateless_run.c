@@ -49,7 +49,8 @@ static agent_t *seen_by(char *request)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-#define CONTEXT "{\"system_prompt\": \"Be kind.\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi.\"}], \"tools\": [\"b\"]}"
+#define CONTEXT "{\"system_prompt\": \"Be kind.\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi.\"}], " \
+    "\"tools\": [\"b\"]}"
 
 static void a_context_is_run_and_not_changed(void)
 {
@@ -67,7 +68,8 @@ static void a_context_is_run_and_not_changed(void)
     CHECK_OK(agent_loop_run(settings, CONTEXT, AGENT_NTS, go, &run, &error));
     read_out(run);
     CHECK_MESSAGES(run, "u Go.; a Yes.; ");
-    CHECK_CONTAINS(request, "\"system_prompt\":\"Be kind.\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}]");
+    CHECK_CONTAINS(request, "\"system_prompt\":\"Be kind.\",\"messages\":[{\"role\":\"user\","
+                   "\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}]");
     CHECK_CONTAINS(request, "\"tools\":[{\"name\":\"b\",");
     CHECK_CONTAINS(agent_run_json(run, NULL), "\"undelivered\":{\"steering\":[],\"follow_up\":[]}}");
     agent_run_free(run);
@@ -75,7 +77,8 @@ static void a_context_is_run_and_not_changed(void)
     /* without a context, everything of the settings but the conversation */
     CHECK_OK(agent_loop_run(settings, NULL, 0, go, &run, &error));
     read_out(run);
-    CHECK_CONTAINS(request, "\"system_prompt\":\"Be brief.\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go.\"}]");
+    CHECK_CONTAINS(request, "\"system_prompt\":\"Be brief.\",\"messages\":[{\"role\":\"user\","
+                   "\"content\":[{\"type\":\"text\",\"text\":\"Go.\"}]");
     CHECK_CONTAINS(request, "\"tools\":[{\"name\":\"a\",");
     CHECK(agent_run_error(run) == NULL);
     agent_run_free(run);
@@ -93,7 +96,8 @@ static void a_context_is_resumed(void)
     agent_t *settings = seen_by(NULL);
     agent_run_t *run = NULL;
 
-    CHECK_OK(agent_loop_resume(settings, "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi.\"}]}", AGENT_NTS, &run, &error));
+    CHECK_OK(agent_loop_resume(settings, "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi.\"}]}", AGENT_NTS,
+                               &run, &error));
     /* the run keeps what it needs */
     agent_free(settings);
     read_out(run);
@@ -140,8 +144,10 @@ static void undelivered_messages_are_in_the_result(void)
     gate_raise(&gate);
     read_out(run);
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_STOPPED);
-    CHECK_CONTAINS(agent_run_json(run, NULL), "\"undelivered\":{\"steering\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Too late.\"}]");
-    CHECK_CONTAINS(agent_run_json(run, NULL), "\"follow_up\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Much too late.\"}]");
+    CHECK_CONTAINS(agent_run_json(run, NULL),
+                   "\"undelivered\":{\"steering\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Too late.\"}]");
+    CHECK_CONTAINS(agent_run_json(run, NULL),
+                   "\"follow_up\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Much too late.\"}]");
     agent_run_free(run);
     agent_messages_free(go);
     agent_free(settings);

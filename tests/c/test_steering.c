@@ -19,7 +19,8 @@ static agent_t *interruptible(const char *options)
     agent_t *agent = scripted(SCRIPTED(TWO_CALLS "," SAYS("Done.")));
     agent_tool_t *tool = NULL;
 
-    EXPECT_OK(agent_tool_new("{\"name\": \"tool\", \"execution_mode\": \"sequential\"}", AGENT_NTS, interrupted, agent, NULL, &tool, &error));
+    EXPECT_OK(agent_tool_new("{\"name\": \"tool\", \"execution_mode\": \"sequential\"}", AGENT_NTS, interrupted, agent,
+                             NULL, &tool, &error));
     EXPECT_OK(agent_add_tool(agent, tool, &error));
     agent_tool_free(tool);
     EXPECT_OK(agent_set_json(agent, options, AGENT_NTS, &error));
@@ -202,7 +203,8 @@ static void the_transcript_is_changed_between_runs(void)
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_messages_t *messages = NULL;
 
-    CHECK_OK(agent_messages_from_json("[{\"role\": \"user\", \"content\": \"A\"}, {\"role\": \"user\", \"content\": \"B\"}]", AGENT_NTS,
+    CHECK_OK(agent_messages_from_json("[{\"role\": \"user\", \"content\": \"A\"}, {\"role\": \"user\", \"content\": "
+                                      "\"B\"}]", AGENT_NTS,
                                       &messages, &error));
     CHECK_OK(agent_append_messages(agent, messages, &error));
     CHECK_OK(agent_append_messages(agent, messages, &error));
@@ -230,8 +232,10 @@ static void a_reset_forgets_everything_but_the_settings(void)
     CHECK(!agent_has_queued_messages(agent));
     CHECK_OK(agent_state_json(agent, &state, &error));
     CHECK_TEXT(agent_text_data(state, NULL),
-               "{\"system_prompt\":\"Be brief.\",\"model\":\"scripted/test\",\"thinking_level\":\"xhigh\",\"tools\":[],\"messages\":[],"
-               "\"is_streaming\":false,\"streaming_message\":null,\"pending_tool_calls\":[],\"error\":null,\"listener_errors\":0}");
+               "{\"system_prompt\":\"Be brief.\",\"model\":\"scripted/test\",\"thinking_level\":\"xhigh\",\"tools\":[],"
+               "\"messages\":[],"
+               "\"is_streaming\":false,\"streaming_message\":null,\"pending_tool_calls\":[],\"error\":null,"
+               "\"listener_errors\":0}");
     agent_text_free(state);
     agent_free(agent);
 }

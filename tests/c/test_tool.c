@@ -80,7 +80,8 @@ static void a_changed_tool_is_another(void)
     CHECK_OK(agent_add_tool(agent, tool, &error));
     CHECK_FAILS(agent_tool_set_json(tool, "{\"name\": \"t w o\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "tool name \"t w o\": use 1 to 64 letters, digits, '_' or '-' (what every provider takes)");
-    CHECK_OK(agent_tool_set_json(tool, "{\"name\": \"two\", \"label\": \"Two\", \"execution_mode\": \"sequential\"}", AGENT_NTS, &error));
+    CHECK_OK(agent_tool_set_json(tool, "{\"name\": \"two\", \"label\": \"Two\", \"execution_mode\": \"sequential\"}",
+                                 AGENT_NTS, &error));
     CHECK_OK(agent_add_tool(agent, tool, &error));
     CHECK_OK(agent_state_json(agent, &state, &error));
     CHECK_CONTAINS(agent_text_data(state, NULL), "\"tools\":[\"one\",\"two\"]");
@@ -194,10 +195,26 @@ static char *result_of(act_t act, bool *is_error)
             return;                                \
     } while (0)
 
-static void with_text(agent_tool_call_t *call) { EXPECT_OK(agent_tool_call_respond(call, "50 %, said", 4, &error)); }
-static void with_json(agent_tool_call_t *call) { EXPECT_OK(agent_tool_call_respond_json(call, "{\"b\": 1, \"a\": [2]}", AGENT_NTS, &error)); }
-static void with_string(agent_tool_call_t *call) { EXPECT_OK(agent_tool_call_respond_json(call, "\"plain\"", AGENT_NTS, &error)); }
-static void with_error(agent_tool_call_t *call) { EXPECT_OK(agent_tool_call_fail(call, "no such city", AGENT_NTS, &error)); }
+static void with_text(agent_tool_call_t *call)
+{
+    EXPECT_OK(agent_tool_call_respond(call, "50 %, said", 4, &error));
+}
+
+static void with_json(agent_tool_call_t *call)
+{
+    EXPECT_OK(agent_tool_call_respond_json(call, "{\"b\": 1, \"a\": [2]}", AGENT_NTS, &error));
+}
+
+static void with_string(agent_tool_call_t *call)
+{
+    EXPECT_OK(agent_tool_call_respond_json(call, "\"plain\"", AGENT_NTS, &error));
+}
+
+static void with_error(agent_tool_call_t *call)
+{
+    EXPECT_OK(agent_tool_call_fail(call, "no such city", AGENT_NTS, &error));
+}
+
 static void with_nothing(agent_tool_call_t *call) { (void)call; }
 
 static void with_full_result(agent_tool_call_t *call)
@@ -225,7 +242,8 @@ static void with_bad_answers(agent_tool_call_t *call)
     EXPECT(fails(agent_tool_call_respond(call, "\xff", 1, &error), AGENT_INVALID_ARGUMENT,
                  "text is not UTF-8: invalid byte at offset 0", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
-    EXPECT(fails(agent_tool_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
+    EXPECT(fails(agent_tool_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__,
+                 __LINE__));
     EXPECT(fails(agent_tool_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_update(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_update_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
@@ -258,7 +276,8 @@ static void calls_that_do_not_fit_go_back_to_the_model(void)
     agent_free(agent);
 
     agent = scripted(SCRIPTED(CALLS("add", "{\"n\": \"many\"}") "," SAYS("Done.")));
-    CHECK_OK(agent_tool_new("{\"name\": \"add\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"number\"}},"
+    CHECK_OK(agent_tool_new("{\"name\": \"add\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": "
+                            "{\"type\": \"number\"}},"
                             " \"required\": [\"n\", \"m\"]}}",
                             AGENT_NTS, never, NULL, NULL, &tool, &error));
     CHECK_OK(agent_add_tool(agent, tool, &error));
@@ -312,7 +331,8 @@ static void calls_of_one_message_run_concurrently(void)
 {
     gate_t met = GATE;
     agent_t *agent = with_tool(
-        SCRIPTED("[" CALL("one", "tool", "{}") "," CALL("two", "tool", "{}") ", {\"end\": \"tool_use\"}]," SAYS("Done.")), meeting, &met);
+        SCRIPTED("[" CALL("one", "tool", "{}") "," CALL("two", "tool", "{}") ", {\"end\": \"tool_use\"}]," SAYS("Done.")),
+        meeting, &met);
     agent_run_t *run = play(agent);
     const agent_messages_t *messages = agent_run_messages(run);
 
