@@ -78,7 +78,7 @@ static void bad_options_are_refused_and_change_nothing(void)
     agent_free(agent);
 }
 
-static void what_is_set_is_found_in_the_state(void)
+static void settings_are_in_the_state(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_tool_t *tool = NULL;
@@ -278,7 +278,7 @@ static void waiting_inside(void *userdata, const agent_event_t *event)
     note(userdata, event);
 }
 
-static void what_would_wait_for_itself_is_refused(void)
+static void calls_that_would_deadlock_are_refused(void)
 {
     listener_t listener = {0};
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
@@ -422,13 +422,13 @@ int main(void)
     RUN(bad_models_are_refused);
     RUN(a_model_that_cannot_be_used_is_refused_by_the_prompt);
     RUN(bad_options_are_refused_and_change_nothing);
-    RUN(what_is_set_is_found_in_the_state);
+    RUN(settings_are_in_the_state);
     RUN(messages_are_prompted);
     RUN(one_run_at_a_time);
     RUN(a_run_for_listeners_alone);
     RUN(a_listener_may_remove_itself);
     RUN(destroy_comes_once_when_subscribing_fails);
-    RUN(what_would_wait_for_itself_is_refused);
+    RUN(calls_that_would_deadlock_are_refused);
     RUN(an_abort_may_come_from_a_listener);
     RUN(listeners_and_tools_outlive_the_handle);
     RUN(handles_may_be_freed_inside_a_callback);

@@ -7,7 +7,7 @@
 
 /* A model that pushes these chunks, up to a NULL, and then ends like this. */
 typedef struct {
-    const char *const *pieces;
+    const char *const *chunks;
     const char *end;     /* of finish */
     const char *failure; /* of fail */
     bool unfinished;
@@ -17,14 +17,14 @@ typedef struct {
 static void answering(void *userdata, agent_model_call_t *call)
 {
     model_t *model = userdata;
-    const char *const *piece;
+    const char *const *chunk;
     size_t length = 0;
 
     snprintf(model->request, sizeof model->request, "%s", agent_model_call_request(call, &length));
     EXPECT(length == strlen(agent_model_call_request(call, NULL)));
     EXPECT(!agent_model_call_is_cancelled(call));
-    for (piece = model->pieces; *piece; piece++)
-        EXPECT_OK(agent_model_call_push(call, *piece, AGENT_NTS, &error));
+    for (chunk = model->chunks; *chunk; chunk++)
+        EXPECT_OK(agent_model_call_push(call, *chunk, AGENT_NTS, &error));
     if (model->failure)
         EXPECT_OK(agent_model_call_fail(call, model->failure, AGENT_NTS, &error));
     else if (!model->unfinished)
@@ -43,9 +43,9 @@ static agent_t *own(agent_model_fn_t function, void *userdata)
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
-static void pieces_become_a_message(void)
+static void chunks_become_a_message(void)
 {
-    model_t model = {.pieces = (const char *const[]){"{\"thinking\": \"Hm.\"}", "\"Hel\"", "{\"text\": \"lo.\"}", NULL},
+    model_t model = {.chunks = (const char *const[]){"{\"thinking\": \"Hm.\"}", "\"Hel\"", "{\"text\": \"lo.\"}", NULL},
                      .end = "{\"usage\": {\"input\": 3, \"output\": 2, \"total\": 5}, \"raw_stop_reason\": \"eos\"}"};
     agent_t *agent = own(answering, &model);
     agent_run_t *run;
@@ -104,7 +104,7 @@ static void a_model_calls_tools(void)
 
 static void it_replaces_known_providers(void)
 {
-    model_t model = {.pieces = (const char *const[]){"\"Mine.\"", NULL}};
+    model_t model = {.chunks = (const char *const[]){"\"Mine.\"", NULL}};
     agent_t *agent = own(answering, &model);
     agent_run_t *run;
 
@@ -128,7 +128,7 @@ static void failures_keep_their_kind(void)
     static const char *const said[] = {"\"So \"", NULL};
     static const char *const refused[] = {"{\"error\": {\"kind\": \"rate_limited\", \"message\": \"slow down\"}}", NULL};
     /* A run may be over before the model's function has returned. */
-    static model_t model = {.pieces = said, .failure = "out of ideas"};
+    static model_t model = {.chunks = said, .failure = "out of ideas"};
     agent_t *agent = own(answering, &model);
     agent_run_t *run;
 
@@ -144,7 +144,7 @@ static void failures_keep_their_kind(void)
     model.failure = NULL;
     model.unfinished = true;
     CHECK_FAILED(AGENT_PROVIDER, "the provider acme dropped the request without ending its answer");
-    model.pieces = refused;
+    model.chunks = refused;
     CHECK_FAILED(AGENT_RATE_LIMITED, "slow down");
     agent_free(agent);
 }
@@ -173,7 +173,7 @@ static void careless(void *userdata, agent_model_call_t *call)
     agent_model_call_free(call);
 }
 
-static void what_is_no_piece_is_refused(void)
+static void invalid_chunks_are_refused(void)
 {
     agent_t *agent = own(careless, NULL);
     agent_run_t *run = play(agent);
@@ -294,7 +294,7 @@ static void trying(void *agent, agent_model_call_t *call)
     agent_model_call_free(call);
 }
 
-static void a_model_does_not_wait_for_its_run(void)
+static void a_model_cannot_wait_for_its_run(void)
 {
     agent_t *agent = scripted("acme/own");
     agent_run_t *run;
@@ -339,15 +339,15 @@ static void null_is_refused(void)
 int main(void)
 {
     begin();
-    RUN(pieces_become_a_message);
+    RUN(chunks_become_a_message);
     RUN(a_model_calls_tools);
     RUN(it_replaces_known_providers);
     RUN(failures_keep_their_kind);
-    RUN(what_is_no_piece_is_refused);
+    RUN(invalid_chunks_are_refused);
     RUN(a_model_answers_later_from_another_thread);
     RUN(an_abort_reaches_a_model);
     RUN(a_fast_model_waits_for_a_slow_reader);
-    RUN(a_model_does_not_wait_for_its_run);
+    RUN(a_model_cannot_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
     RUN(null_is_refused);
     return end();

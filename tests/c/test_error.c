@@ -2,7 +2,7 @@
 
 #include "support.h"
 
-static void the_library_says_which_it_is(void)
+static void the_library_has_a_version(void)
 {
     CHECK_TEXT(agent_version(), AGENT_VERSION);
     CHECK(agent_abi_version() == AGENT_ABI_VERSION);
@@ -20,7 +20,7 @@ static void statuses_have_names(void)
     CHECK_TEXT(agent_status_name(99), "unknown");
 }
 
-static void an_error_says_what_and_how_to_go_on(void)
+static void an_error_names_the_cause_and_a_remedy(void)
 {
     agent_t *agent = NULL;
     size_t length = 0;
@@ -39,7 +39,7 @@ static void an_error_says_what_and_how_to_go_on(void)
     error = NULL;
 }
 
-static void an_error_need_not_be_wanted(void)
+static void the_error_parameter_may_be_null(void)
 {
     agent_t *agent = NULL;
 
@@ -75,7 +75,7 @@ static void text_is_checked(void)
     agent_messages_free(messages);
 }
 
-static void nothing_comes_from_null(void)
+static void accessors_accept_null(void)
 {
     size_t length = 7;
 
@@ -93,12 +93,12 @@ static void nothing_comes_from_null(void)
 int main(void)
 {
     begin();
-    RUN(the_library_says_which_it_is);
+    RUN(the_library_has_a_version);
     RUN(statuses_have_names);
-    RUN(an_error_says_what_and_how_to_go_on);
-    RUN(an_error_need_not_be_wanted);
+    RUN(an_error_names_the_cause_and_a_remedy);
+    RUN(the_error_parameter_may_be_null);
     RUN(a_call_that_succeeds_does_not_touch_the_error);
     RUN(text_is_checked);
-    RUN(nothing_comes_from_null);
+    RUN(accessors_accept_null);
     return end();
 }

@@ -38,7 +38,7 @@ static void describe(const agent_event_t *event, char *line, size_t size)
              failure ? " with an error" : "");
 }
 
-static void every_kind_has_its_parts(void)
+static void every_kind_has_its_fields(void)
 {
     static const char *const expected[] = {
         "0 agent_start",
@@ -103,7 +103,7 @@ static void every_kind_has_its_parts(void)
     agent_free(agent);
 }
 
-static void the_message_so_far_is_there_for_whoever_asks(void)
+static void the_partial_message_is_available(void)
 {
     agent_t *agent = scripted(SCRIPTED("[{\"delta\": \"a\"}, {\"delta\": \"b\"}, {\"end\": \"stop\"}]"));
     agent_run_t *run = NULL;
@@ -167,7 +167,7 @@ static void pushed_and_pulled_are_the_same(void)
     agent_free(agent);
 }
 
-static void nothing_comes_from_null(void)
+static void accessors_accept_null(void)
 {
     size_t length = 7;
 
@@ -193,9 +193,9 @@ static void nothing_comes_from_null(void)
 int main(void)
 {
     begin();
-    RUN(every_kind_has_its_parts);
-    RUN(the_message_so_far_is_there_for_whoever_asks);
+    RUN(every_kind_has_its_fields);
+    RUN(the_partial_message_is_available);
     RUN(pushed_and_pulled_are_the_same);
-    RUN(nothing_comes_from_null);
+    RUN(accessors_accept_null);
     return end();
 }

@@ -131,7 +131,7 @@ static void a_call_is_blocked_or_changed(void)
     agent_free(agent);
 }
 
-static void an_answer_is_changed(void)
+static void a_result_is_changed(void)
 {
     hook_t hook = {.answer = "{\"content\": \"better\", \"is_error\": true}"};
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
@@ -147,7 +147,7 @@ static void an_answer_is_changed(void)
     agent_free(agent);
 }
 
-static void a_turn_is_prepared_and_the_last(void)
+static void turns_are_prepared_and_the_run_is_stopped(void)
 {
     hook_t prepare = {.answer = "{\"thinking_level\": \"high\", \"context\": {\"system_prompt\": \"Hurry.\"}}"};
     hook_t stop = {.answer = "true"};
@@ -190,7 +190,7 @@ static void messages_come_from_hooks(void)
     agent_free(agent);
 }
 
-static void a_request_and_its_answer_are_seen(void)
+static void a_request_and_its_response_are_observed(void)
 {
     hook_t payload = {.answer = "null"}, response = {.answer = "null"};
     char url[200];
@@ -206,7 +206,7 @@ static void a_request_and_its_answer_are_seen(void)
     agent_free(agent);
 }
 
-static void a_run_and_its_failures_are_seen(void)
+static void a_run_and_its_failures_are_observed(void)
 {
     hook_t before = {.answer = "null"}, after = {.answer = "null"}, failure = {.answer = "null"};
     agent_t *agent = scripted(SCRIPTED("[{\"error\": {\"kind\": \"quota\", \"message\": \"no money\"}}]"));
@@ -227,7 +227,7 @@ static void a_run_and_its_failures_are_seen(void)
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-static void a_failing_hook_fails_the_answer(void)
+static void a_failing_hook_fails_the_message(void)
 {
     hook_t hook = {.failure = "no idea"};
     agent_t *agent = scripted(SCRIPTED(SAYS("Unsaid.")));
@@ -317,7 +317,7 @@ static void sleeping(void *userdata, agent_hook_call_t *call)
     agent_hook_call_free(call);
 }
 
-static void a_hook_sleeps_in_the_engines_time(void)
+static void a_hook_sleeps_in_virtual_time(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_run_t *run;
@@ -375,7 +375,7 @@ static void trying(void *agent, agent_hook_call_t *call)
     agent_hook_call_free(call);
 }
 
-static void a_hook_does_not_wait_for_its_run(void)
+static void a_hook_cannot_wait_for_its_run(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("One.") "," SAYS("Two.")));
     agent_run_t *run;
@@ -443,17 +443,17 @@ int main(void)
     RUN(the_messages_for_the_model_are_changed);
     RUN(a_key_is_fetched);
     RUN(a_call_is_blocked_or_changed);
-    RUN(an_answer_is_changed);
-    RUN(a_turn_is_prepared_and_the_last);
+    RUN(a_result_is_changed);
+    RUN(turns_are_prepared_and_the_run_is_stopped);
     RUN(messages_come_from_hooks);
-    RUN(a_request_and_its_answer_are_seen);
-    RUN(a_run_and_its_failures_are_seen);
-    RUN(a_failing_hook_fails_the_answer);
+    RUN(a_request_and_its_response_are_observed);
+    RUN(a_run_and_its_failures_are_observed);
+    RUN(a_failing_hook_fails_the_message);
     RUN(only_the_first_answer_counts);
     RUN(a_hook_answers_later_from_another_thread);
-    RUN(a_hook_sleeps_in_the_engines_time);
+    RUN(a_hook_sleeps_in_virtual_time);
     RUN(an_abort_does_not_wait_for_a_hook);
-    RUN(a_hook_does_not_wait_for_its_run);
+    RUN(a_hook_cannot_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
     RUN(destroy_may_use_the_agent);
     RUN(null_is_refused);

@@ -44,7 +44,7 @@ static void a_list_is_written_and_read(void)
     agent_messages_free(messages);
 }
 
-static void beyond_the_last_is_nothing(void)
+static void an_index_beyond_the_last_gives_null(void)
 {
     agent_messages_t *messages = NULL;
     size_t length = 7;
@@ -114,7 +114,7 @@ static void an_unpaired_surrogate_becomes_the_replacement_character(void)
     "{\"role\": \"tool_result\", \"tool_call_id\": \"f\", \"tool_name\": \"t\", \"content\": \"of nobody\"}," \
     "{\"role\": \"assistant\", \"content\": [{\"type\": \"tool_call\", \"id\": \"a b\", \"name\": \"t\"}]}]"
 
-static void a_transcript_is_made_to_fit_a_model(void)
+static void a_transcript_is_repaired_for_a_model(void)
 {
     agent_messages_t *messages = NULL, *repaired = NULL;
     agent_text_t *repairs = NULL, *expected = NULL;
@@ -194,11 +194,11 @@ static void null_is_refused(void)
 int main(void)
 {
     RUN(a_list_is_written_and_read);
-    RUN(beyond_the_last_is_nothing);
+    RUN(an_index_beyond_the_last_gives_null);
     RUN(a_text_may_have_a_nul_inside);
     RUN(bad_messages_are_refused);
     RUN(an_unpaired_surrogate_becomes_the_replacement_character);
-    RUN(a_transcript_is_made_to_fit_a_model);
+    RUN(a_transcript_is_repaired_for_a_model);
     RUN(a_repair_refuses_unknown_models);
     RUN(null_is_refused);
     return end();

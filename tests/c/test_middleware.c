@@ -79,7 +79,7 @@ static void telling(void *userdata, agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_next(call, NULL, 0, telling_after, link, link_done, &error));
 }
 
-static void links_stand_around_one_another(void)
+static void middleware_is_nested(void)
 {
     char order[100] = "";
     link_t outer = {"outer", order, NULL}, inner = {"inner", order, NULL};
@@ -101,7 +101,7 @@ static void short_cut(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void a_link_answers_without_the_tool(void)
+static void a_middleware_answers_without_the_tool(void)
 {
     gate_t ran = GATE;
     agent_t *agent = with_tool(ONE_CALL, echo, &ran);
@@ -118,7 +118,7 @@ static void other_arguments(void *userdata, agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_next(call, "{\"n\": 2} ignored", 8, passing_on, call, done, &error));
 }
 
-static void a_link_changes_the_arguments(void)
+static void a_middleware_changes_the_arguments(void)
 {
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
 
@@ -140,7 +140,7 @@ static void trying_twice(void *userdata, agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_next(call, NULL, 0, again, call, NULL, &error));
 }
 
-static void a_link_tries_again(void)
+static void a_middleware_retries(void)
 {
     gate_t ran = GATE;
     agent_t *agent = with_tool(ONE_CALL, failing, &ran);
@@ -165,7 +165,7 @@ static void seen(void *userdata, agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_next(call, NULL, 0, seeing, call, done, &error));
 }
 
-static void a_link_gets_the_full_result(void)
+static void a_middleware_receives_the_full_result(void)
 {
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
 
@@ -180,7 +180,7 @@ static void dropping(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void a_link_that_drops_its_call_fails_it(void)
+static void a_middleware_that_drops_its_call_fails_it(void)
 {
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
 
@@ -255,7 +255,7 @@ static void no_link(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void only_links_have_a_next(void)
+static void only_middleware_has_a_next(void)
 {
     gate_t destroyed = GATE;
     agent_t *agent = with_tool(ONE_CALL, no_link, &destroyed);
@@ -273,7 +273,7 @@ static void trying(void *agent, agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_next(call, NULL, 0, passing_on, call, done, &error));
 }
 
-static void a_link_does_not_wait_for_its_run(void)
+static void a_middleware_cannot_wait_for_its_run(void)
 {
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
 
@@ -378,15 +378,15 @@ static void destroy_of_prepare_arguments_comes_once(void)
 int main(void)
 {
     begin();
-    RUN(links_stand_around_one_another);
-    RUN(a_link_answers_without_the_tool);
-    RUN(a_link_changes_the_arguments);
-    RUN(a_link_tries_again);
-    RUN(a_link_gets_the_full_result);
-    RUN(a_link_that_drops_its_call_fails_it);
+    RUN(middleware_is_nested);
+    RUN(a_middleware_answers_without_the_tool);
+    RUN(a_middleware_changes_the_arguments);
+    RUN(a_middleware_retries);
+    RUN(a_middleware_receives_the_full_result);
+    RUN(a_middleware_that_drops_its_call_fails_it);
     RUN(a_call_that_is_given_up_is_reported);
-    RUN(only_links_have_a_next);
-    RUN(a_link_does_not_wait_for_its_run);
+    RUN(only_middleware_has_a_next);
+    RUN(a_middleware_cannot_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
     RUN(arguments_are_corrected);
     RUN(destroy_of_prepare_arguments_comes_once);

@@ -123,7 +123,7 @@ static void a_401_keeps_the_providers_words(void)
     agent_free(agent);
 }
 
-static void a_cut_stream_keeps_what_came(void)
+static void a_truncated_stream_keeps_its_deltas(void)
 {
     static const char *const models[] = {"anthropic/tiny", "openai/tiny"};
     agent_t *agent;
@@ -215,7 +215,7 @@ int main(void)
     RUN(a_missing_key_is_named);
     RUN(a_refused_connection_is_reported);
     RUN(a_401_keeps_the_providers_words);
-    RUN(a_cut_stream_keeps_what_came);
+    RUN(a_truncated_stream_keeps_its_deltas);
     RUN(an_abort_closes_a_stalled_connection);
     RUN(an_abort_wakes_a_tool_that_sleeps);
     return end();

@@ -49,7 +49,7 @@ static void events_are_pulled_one_by_one(void)
     agent_free(agent);
 }
 
-static void what_a_run_came_to(void)
+static void a_run_has_a_result(void)
 {
     agent_t *agent = scripted(SCRIPTED(HELLO));
     agent_run_t *run = play(agent);
@@ -79,7 +79,7 @@ static void what_a_run_came_to(void)
     agent_free(agent);
 }
 
-static void nothing_came_of_it_yet(void)
+static void an_active_run_has_no_result(void)
 {
     gate_t gate = GATE;
     agent_t *agent = with_tool(HELD, holding, &gate);
@@ -149,7 +149,7 @@ static bool readable(int fd, int timeout_ms)
     return poll(&poll_fd, 1, timeout_ms) == 1 && (poll_fd.revents & POLLIN);
 }
 
-static void the_descriptor_is_readable_as_long_as_there_is_something(void)
+static void the_descriptor_is_readable_while_the_run_is(void)
 {
     gate_t gate = GATE;
     agent_t *agent = with_tool(HELD, holding, &gate);
@@ -213,7 +213,7 @@ static void wakeup_destroyed(void *userdata)
     gate_raise(&((wakeup_t *)userdata)->destroyed);
 }
 
-static void a_wakeup_comes_when_there_begins_to_be_something(void)
+static void a_wakeup_is_called_when_the_run_becomes_readable(void)
 {
     gate_t gate = GATE;
     wakeup_t wakeup = {GATE, GATE}, other = {GATE, GATE};
@@ -249,7 +249,7 @@ static void a_wakeup_comes_when_there_begins_to_be_something(void)
     agent_free(agent);
 }
 
-static void a_wakeup_is_let_go_with_its_run(void)
+static void a_wakeup_is_destroyed_with_its_run(void)
 {
     gate_t gate = GATE;
     wakeup_t wakeup = {GATE, GATE};
@@ -403,13 +403,13 @@ int main(void)
 {
     begin();
     RUN(events_are_pulled_one_by_one);
-    RUN(what_a_run_came_to);
-    RUN(nothing_came_of_it_yet);
+    RUN(a_run_has_a_result);
+    RUN(an_active_run_has_no_result);
     RUN(pulling_from_two_threads_is_refused);
-    RUN(the_descriptor_is_readable_as_long_as_there_is_something);
+    RUN(the_descriptor_is_readable_while_the_run_is);
     RUN(a_descriptor_of_a_run_that_is_over);
-    RUN(a_wakeup_comes_when_there_begins_to_be_something);
-    RUN(a_wakeup_is_let_go_with_its_run);
+    RUN(a_wakeup_is_called_when_the_run_becomes_readable);
+    RUN(a_wakeup_is_destroyed_with_its_run);
     RUN(an_abort_ends_the_run_as_usual);
     RUN(freeing_an_active_run_aborts_it);
     RUN(freeing_an_unread_run_is_fine);

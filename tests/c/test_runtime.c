@@ -92,7 +92,7 @@ static void after_shutdown_agents_can_be_read_but_not_run(void)
     runtime = kept;
 }
 
-static void shutdown_ends_what_runs(void)
+static void shutdown_ends_active_runs(void)
 {
     agent_runtime_t *kept = runtime;
     gate_t running = GATE;
@@ -112,7 +112,7 @@ static void shutdown_ends_what_runs(void)
     runtime = kept;
 }
 
-static void shutdown_leaves_behind_what_does_not_end(void)
+static void shutdown_leaves_stuck_callbacks_running(void)
 {
     agent_runtime_t *kept = runtime;
     agent_t *agent;
@@ -236,8 +236,8 @@ int main(void)
     RUN(bad_options_are_refused);
     RUN(null_is_refused);
     RUN(after_shutdown_agents_can_be_read_but_not_run);
-    RUN(shutdown_ends_what_runs);
-    RUN(shutdown_leaves_behind_what_does_not_end);
+    RUN(shutdown_ends_active_runs);
+    RUN(shutdown_leaves_stuck_callbacks_running);
     RUN(shutdown_inside_a_callback_is_refused);
     RUN(handles_are_freed_in_any_order);
     RUN(a_forked_child_is_refused);

@@ -27,7 +27,7 @@ static agent_t *interruptible(const char *options)
     return agent;
 }
 
-static void steering_skips_what_does_not_run_yet(void)
+static void steering_skips_calls_that_have_not_started(void)
 {
     agent_t *agent = interruptible("{}");
     agent_run_t *run = play(agent);
@@ -44,7 +44,7 @@ static void steering_skips_what_does_not_run_yet(void)
     agent_free(agent);
 }
 
-static void follow_ups_come_one_after_the_other(void)
+static void follow_ups_come_sequentially(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("One.") "," SAYS("Two.") "," SAYS("Three.")));
     agent_messages_t *messages = NULL;
@@ -139,7 +139,7 @@ static void a_run_is_steered(void)
 
 /* ---- resume ------------------------------------------------------------------------------------------------------ */
 
-static void there_may_be_nothing_to_resume(void)
+static void resuming_nothing_is_refused(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_run_t *run = NULL;
@@ -312,11 +312,11 @@ static void null_is_refused(void)
 int main(void)
 {
     begin();
-    RUN(steering_skips_what_does_not_run_yet);
-    RUN(follow_ups_come_one_after_the_other);
+    RUN(steering_skips_calls_that_have_not_started);
+    RUN(follow_ups_come_sequentially);
     RUN(queues_are_cleared);
     RUN(a_run_is_steered);
-    RUN(there_may_be_nothing_to_resume);
+    RUN(resuming_nothing_is_refused);
     RUN(a_failed_run_is_resumed);
     RUN(the_transcript_is_changed_between_runs);
     RUN(a_reset_forgets_everything_but_the_settings);

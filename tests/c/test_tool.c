@@ -70,7 +70,7 @@ static void destroy_comes_once_whatever_happens(void)
     CHECK(gate_count(&destroyed) == 6);
 }
 
-static void a_changed_tool_is_another(void)
+static void a_changed_tool_does_not_affect_agents(void)
 {
     agent_tool_t *tool = NULL;
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
@@ -251,7 +251,7 @@ static void with_bad_answers(agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_respond(call, "right", AGENT_NTS, &error));
 }
 
-static void answers_take_every_form(void)
+static void every_form_of_answer_is_accepted(void)
 {
     CHECK_RESULT(with_text, false, "50 %");
     CHECK_RESULT(with_json, false, "{\"b\":1,\"a\":[2]}");
@@ -263,7 +263,7 @@ static void answers_take_every_form(void)
     CHECK_RESULT(with_nothing, true, "the tool tool dropped the call without an answer");
 }
 
-static void calls_that_do_not_fit_go_back_to_the_model(void)
+static void invalid_calls_are_returned_to_the_model(void)
 {
     bool is_error = false;
     agent_t *agent = with_tool(SCRIPTED(CALLS("toool", "{}") "," SAYS("Done.")), never, NULL);
@@ -381,7 +381,7 @@ static void sleeping(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-static void a_tool_sleeps_in_the_engines_time(void)
+static void a_tool_sleeps_in_virtual_time(void)
 {
     agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") "," SAYS("Done.")), sleeping, NULL);
     agent_run_t *run = NULL;
@@ -459,14 +459,14 @@ int main(void)
     begin();
     RUN(bad_descriptions_are_refused);
     RUN(destroy_comes_once_whatever_happens);
-    RUN(a_changed_tool_is_another);
+    RUN(a_changed_tool_does_not_affect_agents);
     RUN(arguments_are_read);
-    RUN(answers_take_every_form);
-    RUN(calls_that_do_not_fit_go_back_to_the_model);
+    RUN(every_form_of_answer_is_accepted);
+    RUN(invalid_calls_are_returned_to_the_model);
     RUN(a_call_is_answered_later_from_another_thread);
     RUN(calls_of_one_message_run_concurrently);
     RUN(updates_come_in_order);
-    RUN(a_tool_sleeps_in_the_engines_time);
+    RUN(a_tool_sleeps_in_virtual_time);
     RUN(an_abort_reaches_a_running_tool);
     RUN(null_is_refused);
     return end();
