@@ -61,8 +61,55 @@ impl HookContext {
 /// A hook: what it gets, in; what it decides, or an error text, out.
 pub type Hook<I, O> = Arc<dyn Fn(I, HookContext) -> BoxFuture<'static, Result<O, String>> + Send + Sync>;
 
-/// A hook of a host of another language: JSON in and out, as the table of [`HookKind`] has it.
-pub type JsonHook = Arc<dyn Fn(Value, HookContext) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+/// A hook of a host of another language: its input to be serialized, its answer in JSON, as [`HookKind`] documents both.
+pub type JsonHook = Arc<dyn Fn(HookInput, HookContext) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+
+/// The input of any hook, for hosts of other languages. It serializes as [`HookKind`] documents for each hook.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum HookInput {
+    /// Of the hooks that ask for more messages.
+    Nothing {},
+    /// Of [`HookKind::TransformContext`] and [`HookKind::ConvertToLlm`].
+    Messages {
+        /// The messages for the model.
+        messages: Vec<Arc<Message>>,
+    },
+    /// Of [`HookKind::GetApiKey`].
+    Provider {
+        /// The provider's name.
+        provider: String,
+    },
+    /// Of [`HookKind::BeforeToolCall`].
+    BeforeToolCall(BeforeToolCall),
+    /// Of [`HookKind::AfterToolCall`].
+    AfterToolCall(AfterToolCall),
+    /// Of the hooks after a turn.
+    Turn(TurnSummary),
+    /// Of [`HookKind::OnPayload`].
+    Payload(Payload),
+    /// Of [`HookKind::OnResponse`].
+    Response(ResponseHead),
+    /// Of [`HookKind::OnError`].
+    Failure(Failure),
+    /// Of [`HookKind::BeforeRun`].
+    Task(RunTask),
+    /// Of [`HookKind::AfterRun`].
+    Result(RunResult),
+}
+
+impl HookInput {
+    /// The input in canonical JSON.
+    pub fn to_json(&self) -> String {
+        // Nothing in an input can fail to serialize: all map keys are strings.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The input as a JSON value.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
 
 macro_rules! hooks {
     ($($(#[$doc:meta])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {

@@ -57,8 +57,8 @@ pub use did_you_mean::{Spelling, nearest};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
 pub use hook::{
-    AfterToolCall, BeforeToolCall, Failure, Hook, HookContext, HookKind, JsonHook, Payload, ResponseHead, RunTask, ToolDecision,
-    ToolOverride, TurnChange, TurnSummary,
+    AfterToolCall, BeforeToolCall, Failure, Hook, HookContext, HookInput, HookKind, JsonHook, Payload, ResponseHead, RunTask,
+    ToolDecision, ToolOverride, TurnChange, TurnSummary,
 };
 pub use listener::{Listener, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{BoxFuture, Error, ErrorKind, HookContext, HookKind, JsonHook};
+use agent_loop::{BoxFuture, Error, ErrorKind, HookContext, HookInput, HookKind, JsonHook};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn agent_set_hook(
             let kind = kind_of(hook)?;
             let hook = callback.optional().map(|callback| {
                 let callback = Arc::new(callback);
-                Arc::new(move |input: Value, context| call_hook(Arc::clone(&callback), Text::new(input.to_string()), context))
+                Arc::new(move |input: HookInput, context| call_hook(Arc::clone(&callback), Text::new(input.to_json()), context))
                     as JsonHook
             });
             agent.set_json_hook(kind, hook);

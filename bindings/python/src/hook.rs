@@ -75,10 +75,10 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function:
         | HookKind::OnResponse
         | HookKind::OnError
         | HookKind::BeforeRun => {
-            let hook = move |value, context| {
+            let hook = move |input: agent_loop::HookInput, context| {
                 let asker = asker.clone();
                 let answer: agent_loop::BoxFuture<'static, _> =
-                    Box::pin(async move { asker.json(Input::of(kind, value)?, context).await });
+                    Box::pin(async move { asker.json(Input::of(kind, input.to_value())?, context).await });
                 answer
             };
             agent.set_json_hook(kind, Some(Arc::new(hook)));

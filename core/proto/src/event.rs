@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -295,75 +295,77 @@ impl MessageUpdate {
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", self.kind())?;
-        map.serialize_entry("run_id", &*self.run_id)?;
-        map.serialize_entry("seq", &self.seq)?;
-        map.serialize_entry("turn", &self.turn)?;
+        // A struct, not a map: a binding may spell the names of fields its language's way, and leaves the keys of maps alone.
+        // The number of fields is a hint; there are four or more.
+        let mut fields = serializer.serialize_struct("Event", 4)?;
+        fields.serialize_field("type", self.kind())?;
+        fields.serialize_field("run_id", &*self.run_id)?;
+        fields.serialize_field("seq", &self.seq)?;
+        fields.serialize_field("turn", &self.turn)?;
         match &self.data {
             EventData::AgentStart | EventData::TurnStart => {}
             EventData::MessageStart { message } | EventData::MessageEnd { message } => {
-                map.serialize_entry("message", message)?;
+                fields.serialize_field("message", message)?;
             }
             EventData::MessageUpdate(update) => {
-                map.serialize_entry("content_index", &update.content_index())?;
+                fields.serialize_field("content_index", &update.content_index())?;
                 match update {
                     MessageUpdate::TextStart { .. } | MessageUpdate::ThinkingStart { .. } => {}
                     MessageUpdate::ToolCallStart { id, name, .. } => {
-                        map.serialize_entry("id", id)?;
-                        map.serialize_entry("name", name)?;
+                        fields.serialize_field("id", id)?;
+                        fields.serialize_field("name", name)?;
                     }
                     MessageUpdate::TextDelta { delta, .. }
                     | MessageUpdate::ThinkingDelta { delta, .. }
-                    | MessageUpdate::ToolCallDelta { delta, .. } => map.serialize_entry("delta", delta)?,
+                    | MessageUpdate::ToolCallDelta { delta, .. } => fields.serialize_field("delta", delta)?,
                     MessageUpdate::TextEnd { block, .. }
                     | MessageUpdate::ThinkingEnd { block, .. }
-                    | MessageUpdate::ToolCallEnd { block, .. } => map.serialize_entry("block", block)?,
+                    | MessageUpdate::ToolCallEnd { block, .. } => fields.serialize_field("block", block)?,
                 }
             }
             EventData::ToolExecutionStart { tool_call_id, tool_name, arguments } => {
-                map.serialize_entry("tool_call_id", &**tool_call_id)?;
-                map.serialize_entry("tool_name", &**tool_name)?;
-                map.serialize_entry("arguments", arguments)?;
+                fields.serialize_field("tool_call_id", &**tool_call_id)?;
+                fields.serialize_field("tool_name", &**tool_name)?;
+                fields.serialize_field("arguments", arguments)?;
             }
             EventData::ToolExecutionUpdate { tool_call_id, tool_name, arguments, partial_result } => {
-                map.serialize_entry("tool_call_id", &**tool_call_id)?;
-                map.serialize_entry("tool_name", &**tool_name)?;
-                map.serialize_entry("arguments", arguments)?;
-                map.serialize_entry("partial_result", partial_result)?;
+                fields.serialize_field("tool_call_id", &**tool_call_id)?;
+                fields.serialize_field("tool_name", &**tool_name)?;
+                fields.serialize_field("arguments", arguments)?;
+                fields.serialize_field("partial_result", partial_result)?;
             }
             EventData::ToolExecutionEnd { tool_call_id, tool_name, result, is_error, duration_ms } => {
-                map.serialize_entry("tool_call_id", &**tool_call_id)?;
-                map.serialize_entry("tool_name", &**tool_name)?;
-                map.serialize_entry("result", result)?;
-                map.serialize_entry("is_error", is_error)?;
-                map.serialize_entry("duration_ms", duration_ms)?;
+                fields.serialize_field("tool_call_id", &**tool_call_id)?;
+                fields.serialize_field("tool_name", &**tool_name)?;
+                fields.serialize_field("result", result)?;
+                fields.serialize_field("is_error", is_error)?;
+                fields.serialize_field("duration_ms", duration_ms)?;
             }
             EventData::TurnEnd { message, tool_results } => {
-                map.serialize_entry("message", message)?;
-                map.serialize_entry("tool_results", tool_results)?;
+                fields.serialize_field("message", message)?;
+                fields.serialize_field("tool_results", tool_results)?;
             }
             EventData::AgentEnd { messages, outcome, error, turns, usage } => {
-                map.serialize_entry("messages", messages)?;
-                map.serialize_entry("outcome", outcome)?;
+                fields.serialize_field("messages", messages)?;
+                fields.serialize_field("outcome", outcome)?;
                 if let Some(error) = error {
-                    map.serialize_entry("error", error)?;
+                    fields.serialize_field("error", error)?;
                 }
-                map.serialize_entry("turns", turns)?;
-                map.serialize_entry("usage", usage)?;
+                fields.serialize_field("turns", turns)?;
+                fields.serialize_field("usage", usage)?;
             }
             EventData::Retry { attempt, delay_ms, error } => {
-                map.serialize_entry("attempt", attempt)?;
-                map.serialize_entry("delay_ms", delay_ms)?;
-                map.serialize_entry("error", error)?;
+                fields.serialize_field("attempt", attempt)?;
+                fields.serialize_field("delay_ms", delay_ms)?;
+                fields.serialize_field("error", error)?;
             }
             EventData::Diagnostic { code, message, data } => {
-                map.serialize_entry("code", code)?;
-                map.serialize_entry("message", message)?;
-                map.serialize_entry("data", data)?;
+                fields.serialize_field("code", code)?;
+                fields.serialize_field("message", message)?;
+                fields.serialize_field("data", data)?;
             }
-            EventData::Raw { data } => map.serialize_entry("data", data)?,
+            EventData::Raw { data } => fields.serialize_field("data", data)?,
         }
-        map.end()
+        fields.end()
     }
 }

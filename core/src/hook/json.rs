@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    AfterToolCall, BeforeToolCall, Failure, Hook, JsonHook, Payload, ResponseHead, RunTask, ToolDecision, ToolOverride,
-    TurnChange, TurnSummary,
+    AfterToolCall, BeforeToolCall, Failure, Hook, HookInput, JsonHook, Payload, ResponseHead, RunTask, ToolDecision,
+    ToolOverride, TurnChange, TurnSummary,
 };
 use crate::did_you_mean::{Spelling, check_names};
 use crate::message::{ContentBlock, Message, Prompt};
@@ -16,40 +16,47 @@ use crate::provider::ModelSpec;
 use crate::result::RunResult;
 
 /// The hook behind a function of JSON.
-pub(super) fn through_json<I: ToJson + 'static, O: FromJson + 'static>(hook: JsonHook) -> Hook<I, O> {
+pub(super) fn through_json<I: Into<HookInput> + 'static, O: FromJson + 'static>(hook: JsonHook) -> Hook<I, O> {
     Arc::new(move |input, context| {
-        let answer = hook(input.to_json(), context);
+        let answer = hook(input.into(), context);
         Box::pin(async move { O::from_json(answer.await?).map_err(|why| format!("its answer cannot be used: {why}")) })
     })
 }
 
-pub(super) trait ToJson {
-    fn to_json(self) -> Value;
-}
-
-macro_rules! objects {
-    ($($input:ty),+) => { $(impl ToJson for $input {
-        fn to_json(self) -> Value { json!(self) }
+macro_rules! inputs {
+    ($($variant:ident: $input:ty),+) => { $(impl From<$input> for HookInput {
+        fn from(input: $input) -> HookInput {
+            HookInput::$variant(input)
+        }
     })+ };
 }
 
-objects!(BeforeToolCall, AfterToolCall, TurnSummary, Payload, ResponseHead, Failure, RunTask, RunResult);
+inputs!(
+    BeforeToolCall: BeforeToolCall,
+    AfterToolCall: AfterToolCall,
+    Turn: TurnSummary,
+    Payload: Payload,
+    Response: ResponseHead,
+    Failure: Failure,
+    Task: RunTask,
+    Result: RunResult
+);
 
-impl ToJson for () {
-    fn to_json(self) -> Value {
-        json!({})
+impl From<()> for HookInput {
+    fn from((): ()) -> HookInput {
+        HookInput::Nothing {}
     }
 }
 
-impl ToJson for Vec<Arc<Message>> {
-    fn to_json(self) -> Value {
-        json!({ "messages": self })
+impl From<Vec<Arc<Message>>> for HookInput {
+    fn from(messages: Vec<Arc<Message>>) -> HookInput {
+        HookInput::Messages { messages }
     }
 }
 
-impl ToJson for String {
-    fn to_json(self) -> Value {
-        json!({ "provider": self })
+impl From<String> for HookInput {
+    fn from(provider: String) -> HookInput {
+        HookInput::Provider { provider }
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use serde::ser::SerializeMap;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -114,32 +114,66 @@ pub struct ModelRequest {
 impl ModelRequest {
     /// The options as custom providers receive them, headers included; to be serialized.
     pub fn options(&self) -> impl Serialize + '_ {
-        #[derive(Serialize)]
-        struct Options<'a> {
-            #[serde(flatten)]
-            options: &'a ModelOptions,
-            #[serde(skip_serializing_if = "Map::is_empty")]
-            headers: &'a Map<String, Value>,
-        }
         Options { options: &self.request.options, headers: &self.headers }
+    }
+}
+
+struct Options<'a> {
+    options: &'a ModelOptions,
+    headers: &'a Map<String, Value>,
+}
+
+/// Not derived with `flatten`, which makes a map of fields.
+impl Serialize for Options<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ModelOptions { temperature, max_tokens, stop_sequences, tool_choice, session_id, cache_retention, thinking_budgets } =
+            self.options;
+        // The number of fields is a hint.
+        let mut fields = serializer.serialize_struct("Options", 8)?;
+        if let Some(temperature) = temperature {
+            fields.serialize_field("temperature", temperature)?;
+        }
+        if let Some(max_tokens) = max_tokens {
+            fields.serialize_field("max_tokens", max_tokens)?;
+        }
+        if !stop_sequences.is_empty() {
+            fields.serialize_field("stop_sequences", stop_sequences)?;
+        }
+        if let Some(tool_choice) = tool_choice {
+            fields.serialize_field("tool_choice", tool_choice)?;
+        }
+        if let Some(session_id) = session_id {
+            fields.serialize_field("session_id", session_id)?;
+        }
+        if *cache_retention != CacheRetention::default() {
+            fields.serialize_field("cache_retention", cache_retention)?;
+        }
+        if *thinking_budgets != ThinkingBudgets::default() {
+            fields.serialize_field("thinking_budgets", thinking_budgets)?;
+        }
+        if !self.headers.is_empty() {
+            fields.serialize_field("headers", self.headers)?;
+        }
+        fields.end()
     }
 }
 
 impl Serialize for ModelRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = &self.request;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("model", model)?;
-        map.serialize_entry("system_prompt", system_prompt)?;
-        map.serialize_entry("messages", messages)?;
-        map.serialize_entry("tools", &**tools)?;
-        map.serialize_entry("thinking_level", thinking_level)?;
-        map.serialize_entry("options", &self.options())?;
-        // Of a model that writes no request itself: there when a hook has replaced what is asked.
-        if let Some(payload) = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok()) {
-            map.serialize_entry("payload", payload)?;
+        // There when a hook has replaced the request of a model that encodes none itself.
+        let payload = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok());
+        let mut fields = serializer.serialize_struct("ModelRequest", 6 + usize::from(payload.is_some()))?;
+        fields.serialize_field("model", model)?;
+        fields.serialize_field("system_prompt", system_prompt)?;
+        fields.serialize_field("messages", messages)?;
+        fields.serialize_field("tools", &**tools)?;
+        fields.serialize_field("thinking_level", thinking_level)?;
+        fields.serialize_field("options", &self.options())?;
+        if let Some(payload) = payload {
+            fields.serialize_field("payload", payload)?;
         }
-        map.end()
+        fields.end()
     }
 }
 

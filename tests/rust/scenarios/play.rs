@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use agent_loop::{
-    Agent, Context, HookContext, HookKind, Message, ModelSpec, PendingCall, PreparedArguments, Prompt, Run, Spelling, Tool,
-    ToolSet, ToolSpec,
+    Agent, Context, HookContext, HookInput, HookKind, Message, ModelSpec, PendingCall, PreparedArguments, Prompt, Run, Spelling,
+    Tool, ToolSet, ToolSpec,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -223,7 +223,8 @@ fn hooks(agent: &Agent, story: &Story, curtain: &Curtain, requests: &Record, tol
         let (requests, told) = (Arc::clone(requests), Arc::clone(told));
         agent.set_json_hook(
             kind,
-            Some(Arc::new(move |input: Value, context: HookContext| {
+            Some(Arc::new(move |input: HookInput, context: HookContext| {
+                let input = input.to_value();
                 if kind == HookKind::OnPayload {
                     requests.lock().unwrap().push(input["payload"].clone());
                 }
