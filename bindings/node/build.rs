@@ -1,5 +1,13 @@
-//! Sets the linker up for a module that finds Node's symbols when it is loaded.
+//! Prepares the linker for a module whose symbols Node provides, and has the macros of napi write down the types of what the module
+//! exports: `build.mjs` makes `native.d.ts` of them.
+
+use std::path::Path;
 
 fn main() {
     napi_build::setup();
+    let types = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/node-types");
+    if let Err(error) = std::fs::create_dir_all(&types) {
+        println!("cargo::warning={}: {error}", types.display());
+    }
+    println!("cargo::rustc-env=NAPI_TYPE_DEF_TMP_FOLDER={}", types.display());
 }

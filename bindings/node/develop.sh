@@ -12,7 +12,7 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
     npm ci --no-audit --no-fund
     touch node_modules/.package-lock.json
 fi
-npm run --silent build:native -- --features unify --profile "$profile"
+npm run --silent build:native -- "$profile" unify
 npm run --silent build:js
 
 mkdir -p "$here/../../examples/node/node_modules"

@@ -26,4 +26,5 @@ alone -p agent-loop-examples -p agent-loop -p agent-loop-unify
 alone -p agent-loop-ffi -p agent-loop -p agent-loop-unify
 alone -p agent-mock -p agent-loop -p agent-loop-unify
 alone -p agent-loop-python --features agent-loop-python/unify
+alone -p agent-loop-node --features agent-loop-node/unify
 exit $astray
