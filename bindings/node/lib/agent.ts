@@ -4,17 +4,17 @@
 
 import { enter, nextNumber, settled } from './bridge.js'
 import type { Listener } from './callbacks.js'
+import { isObject, withToJson } from './canonical.js'
 import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import type { HookName, Hooks } from './hook.js'
-import { MESSAGE, messagesJson, promptJson } from './message.js'
+import { messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
 import type { AgentOptions, Halves, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
-import { ERROR, isObject } from './shape.js'
 import { Cancellation, signalOf } from './signal.js'
 import type { RunOptions } from './signal.js'
 import type { Tool } from './tool.js'
@@ -292,7 +292,7 @@ export class Agent {
   get messages(): readonly Message[] {
     const known = this.#messages.length
     if (this.#native.messageCount !== known) {
-      const added = MESSAGE.camel(JSON.parse(this.#native.messages(known))) as Message[]
+      const added = withToJson<Message[]>(JSON.parse(this.#native.messages(known)))
       this.#messages = Object.freeze([...this.#messages, ...added])
     }
     return this.#messages
@@ -306,7 +306,7 @@ export class Agent {
   /** The assistant's message that is being streamed, as it stands; null between messages. */
   get streamingMessage(): AssistantMessage | null {
     const text = this.#native.streamingMessage
-    return typeof text === 'string' ? (MESSAGE.camel(JSON.parse(text)) as AssistantMessage) : null
+    return typeof text === 'string' ? withToJson<AssistantMessage>(JSON.parse(text)) : null
   }
 
   /** The ids of the calls between their execution's start and end. */
@@ -317,7 +317,7 @@ export class Agent {
   /** The error of the last run, if its outcome was `error` or `aborted`. */
   get error(): AgentError | null {
     const text = this.#native.error
-    return typeof text === 'string' ? errorOf(ERROR.camel(JSON.parse(text)) as ErrorInfo) : null
+    return typeof text === 'string' ? errorOf(JSON.parse(text) as ErrorInfo) : null
   }
 
   /** How many times a listener failed. */

@@ -7,7 +7,6 @@ import { AgentError, errorOf } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import type { NativeAnswer, NativeCall } from './native.js'
 import { native } from './native.js'
-import { ERROR } from './shape.js'
 
 /** @internal Runs the callbacks of an agent. None of this may throw. */
 export interface Host {
@@ -94,7 +93,7 @@ export function enter<T>(call: () => T): T {
 function ours(error: unknown): AgentError {
   if (error instanceof AgentError) return error
   const message = error instanceof Error ? error.message : String(error)
-  if (message.startsWith('{"kind":')) return errorOf(ERROR.camel(JSON.parse(message)) as ErrorInfo)
+  if (message.startsWith('{"kind":')) return errorOf(JSON.parse(message) as ErrorInfo)
   return errorOf({ kind: 'panic', message: `the native module failed: ${message}; please report this`, retryable: false })
 }
 

@@ -2,8 +2,8 @@
  * The errors that calls throw: one class per kind of a closed list, all of them an {@link AgentError}.
  */
 
+import { canonicalFields } from './canonical.js'
 import type { RunResult } from './run.js'
-import { ERROR } from './shape.js'
 
 /** The kinds of errors: a closed list, the same in every language. */
 export type ErrorKind =
@@ -78,7 +78,7 @@ export class AgentError extends Error implements ErrorInfo {
   toJSON(): Record<string, unknown> {
     const { kind, message, provider, httpStatus, requestId, retryable, retryAfterMs } = this
     const fields = Object.entries({ kind, message, provider, httpStatus, requestId, retryable, retryAfterMs })
-    return ERROR.canonical(Object.fromEntries(fields.filter(([, value]) => value !== undefined))) as Record<string, unknown>
+    return canonicalFields(Object.fromEntries(fields.filter(([, value]) => value !== undefined)))
   }
 }
 

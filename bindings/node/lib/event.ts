@@ -2,6 +2,7 @@
  * Events: everything a run tells, in order.
  */
 
+import { canonicalFields, withToJson } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import type {
   AssistantMessage,
@@ -14,8 +15,6 @@ import type {
   ToolResultMessage,
   Usage,
 } from './message.js'
-import { BLOCK, MESSAGE, USAGE } from './message.js'
-import { ERROR, Shape } from './shape.js'
 
 /** What every event has. */
 export interface EventBase extends Canonical {
@@ -220,7 +219,7 @@ export type AgentEvent =
 
 class Event {
   toJSON(): unknown {
-    return EVENT.canonical(this)
+    return canonicalFields(this)
   }
 }
 
@@ -238,32 +237,9 @@ class DeltaEvent extends Event {
   }
 }
 
-/** @internal */
-export const OUTPUT = new Shape([], { content: BLOCK })
-const EVENT = new Shape(
-  ['run_id', 'content_index', 'tool_call_id', 'tool_name', 'is_error', 'duration_ms', 'delay_ms'],
-  {
-    // Of a diagnostic, a sentence; it stays as it is.
-    message: MESSAGE,
-    messages: MESSAGE,
-    tool_results: MESSAGE,
-    block: BLOCK,
-    result: OUTPUT,
-    partial_result: OUTPUT,
-    error: ERROR,
-    usage: USAGE,
-  },
-  { prototype: Event.prototype },
-)
-
-/** @internal The event of a canonical JSON text. */
+/** @internal The event in a JSON text. */
 export function readEvent(text: string): AgentEvent {
-  return EVENT.camel(JSON.parse(text)) as AgentEvent
-}
-
-/** @internal An event, or what was made of one, in canonical form. */
-export function canonicalEvent(event: unknown): unknown {
-  return EVENT.canonical(event)
+  return withToJson(JSON.parse(text), Event.prototype)
 }
 
 /** @internal The events of a batch, as `event.rs` writes it. */
@@ -276,7 +252,7 @@ export function readBatch(text: string, runId: string): AgentEvent[] {
         events.push(new DeltaEvent(type, runId, seq + i - 4, turn, contentIndex, item[i]))
       }
     } else {
-      events.push(EVENT.camel(item))
+      events.push(withToJson(item, Event.prototype))
     }
   }
   return events as AgentEvent[]

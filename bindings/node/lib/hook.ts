@@ -2,11 +2,10 @@
  * Hooks: functions of the application that a run asks on its way. They may answer later; the run waits for them.
  */
 
+import { canonical, isObject, withToJson } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
-import { OUTPUT } from './event.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfAnswer, textOf } from './json.js'
-import { MESSAGE, canonicalPrompt } from './message.js'
 import type {
   AssistantMessage,
   Canonical,
@@ -20,10 +19,8 @@ import type {
 } from './message.js'
 import type { NativeCall } from './native.js'
 import type { ModelSpec, ThinkingLevel } from './options.js'
-import { RESULT as RUN_RESULT } from './run.js'
 import type { RunResult } from './run.js'
-import { ERROR, Shape, isObject } from './shape.js'
-import { RESULT, Tool } from './tool.js'
+import { Tool } from './tool.js'
 import { withHookContext } from './work.js'
 import type { HookContext } from './work.js'
 
@@ -153,52 +150,39 @@ export interface Hooks {
 /** The name of a hook. */
 export type HookName = keyof Hooks
 
-/** How a hook's input and answer cross: what the function is called with, and what its answer is in canonical form. */
+/** The arguments of a hook's function, from its input; and its answer as the engine reads it. */
 interface Form {
-  readonly input: (value: unknown) => unknown[]
+  readonly input: (value: any) => unknown[]
   readonly answer: (value: unknown) => unknown
 }
 
-const asItIs = (value: unknown): unknown => value
-const nothing = (): null => null
-const shaped =
-  (shape: Shape) =>
-  (value: unknown): unknown[] => [shape.camel(value)]
-const field =
-  (name: string) =>
-  (value: unknown): unknown[] => [MESSAGE.camel((value as Record<string, unknown>)[name])]
-const messages = (value: unknown): unknown => MESSAGE.canonical(value)
+const whole = (value: unknown): unknown[] => [value]
 const none = (): unknown[] => []
+const unchanged = (value: unknown): unknown => value
+const ignored = (): null => null
 
-const TURN = Shape.written([], { message: MESSAGE, tool_results: MESSAGE })
-const CHANGE = new Shape(['thinking_level'], { context: new Shape(['system_prompt'], { messages: MESSAGE }) })
-
-/** Tools may be given themselves; the core wants their names. */
+/** Tools may be given themselves; the engine wants their names. */
 function turnChange(value: unknown): unknown {
-  const change = CHANGE.canonical(value)
-  if (!isObject(change) || !isObject(change.context) || !Array.isArray(change.context.tools)) return change
-  const tools = change.context.tools.map((tool: unknown) => (tool instanceof Tool ? tool.name : tool))
-  return { ...change, context: { ...change.context, tools } }
+  if (!isObject(value) || !isObject(value.context) || !Array.isArray(value.context.tools)) return canonical(value)
+  const tools = value.context.tools.map((tool: unknown) => (tool instanceof Tool ? tool.name : tool))
+  return canonical({ ...value, context: { ...value.context, tools } })
 }
 
 const FORMS: Readonly<Record<HookName, Form>> = {
-  transformContext: { input: field('messages'), answer: messages },
-  convertToLlm: { input: field('messages'), answer: messages },
-  getApiKey: { input: field('provider'), answer: asItIs },
-  beforeToolCall: { input: shaped(Shape.written(['tool_call_id', 'tool_name'], { message: MESSAGE })), answer: asItIs },
-  afterToolCall: {
-    input: shaped(Shape.written(['tool_call_id', 'tool_name', 'is_error'], { result: OUTPUT })),
-    answer: (value) => RESULT.canonical(value),
-  },
-  prepareNextTurn: { input: shaped(TURN), answer: turnChange },
-  shouldStopAfterTurn: { input: shaped(TURN), answer: asItIs },
-  getSteeringMessages: { input: none, answer: canonicalPrompt },
-  getFollowUpMessages: { input: none, answer: canonicalPrompt },
-  onPayload: { input: shaped(Shape.written([])), answer: asItIs },
-  onResponse: { input: shaped(Shape.written([])), answer: nothing },
-  onError: { input: shaped(Shape.written(['will_retry'], { error: ERROR })), answer: nothing },
-  beforeRun: { input: field('prompts'), answer: nothing },
-  afterRun: { input: shaped(RUN_RESULT), answer: nothing },
+  transformContext: { input: ({ messages }) => [messages], answer: canonical },
+  convertToLlm: { input: ({ messages }) => [messages], answer: canonical },
+  getApiKey: { input: ({ provider }) => [provider], answer: unchanged },
+  beforeToolCall: { input: whole, answer: unchanged },
+  afterToolCall: { input: whole, answer: canonical },
+  prepareNextTurn: { input: whole, answer: turnChange },
+  shouldStopAfterTurn: { input: whole, answer: unchanged },
+  getSteeringMessages: { input: none, answer: canonical },
+  getFollowUpMessages: { input: none, answer: canonical },
+  onPayload: { input: whole, answer: unchanged },
+  onResponse: { input: whole, answer: ignored },
+  onError: { input: whole, answer: ignored },
+  beforeRun: { input: ({ prompts }) => [prompts], answer: ignored },
+  afterRun: { input: whole, answer: ignored },
 }
 
 /** @internal All hooks. */
@@ -208,7 +192,7 @@ export const HOOKS = Object.keys(FORMS) as readonly HookName[]
 export async function runHook(name: HookName, hook: (...args: any[]) => unknown, call: NativeCall): Promise<void> {
   try {
     const { input, answer } = FORMS[name]
-    const given = await withHookContext(call, (context) => hook(...input(JSON.parse(call.input)), context))
+    const given = await withHookContext(call, (context) => hook(...input(withToJson(JSON.parse(call.input))), context))
     call.respond(jsonOfAnswer(`what ${name} gave`, answer(given)))
   } catch (error) {
     call.fail(textOf(error))

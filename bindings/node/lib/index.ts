@@ -14,7 +14,6 @@
 
 export { Agent } from './agent.js'
 export type { Listener } from './callbacks.js'
-export * as doctor from './doctor.js'
 export * from './errors.js'
 export type * from './event.js'
 export type {
@@ -56,6 +55,7 @@ export type { FromSchema, JsonSchema } from './schema.js'
 export type { RunOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
 export type { ExecutionMode, ToolOptions, ToolResult } from './tool.js'
+export * as transcript from './transcript.js'
 export type { HookContext, ToolContext } from './work.js'
 
 import { native } from './native.js'

@@ -2,13 +2,13 @@
  * The loop without an agent: runs over a context that the caller owns and that is never changed.
  */
 
+import { isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
 import { makeAgent } from './options.js'
 import type { Settings } from './options.js'
 import { Run } from './run.js'
-import { isObject } from './shape.js'
 import { checkedSignal } from './signal.js'
 import type { RunOptions } from './signal.js'
 import type { Tool } from './tool.js'

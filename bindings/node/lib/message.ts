@@ -2,9 +2,9 @@
  * Messages and their parts.
  */
 
+import { canonical } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import { jsonOfArgument } from './json.js'
-import { ERROR, Shape, isObject } from './shape.js'
 
 /** Something that `JSON.stringify` writes in canonical form: snake case, the same bytes in every language. */
 export interface Canonical {
@@ -149,29 +149,12 @@ export type MessageInput =
 /** What a run is started with: text, text with images, a message, or several. */
 export type PromptInput = string | readonly (TextBlock | ImageBlock)[] | MessageInput | readonly MessageInput[]
 
-/** @internal */
-export const USAGE = new Shape(['cache_read', 'cache_write'], { cost: new Shape(['cache_read', 'cache_write']) })
-/** @internal */
-export const BLOCK = new Shape(['mime_type', 'raw_arguments'])
-/** @internal A message. An application's own stays as it is. */
-export const MESSAGE = Shape.written(
-  ['stop_reason', 'raw_stop_reason', 'response_id', 'tool_call_id', 'tool_name', 'is_error'],
-  { content: BLOCK, usage: USAGE, error: ERROR },
-  ({ role }) => role === 'user' || role === 'assistant' || role === 'tool_result',
-)
-
-/** @internal What a prompt is in canonical form: text as it is, messages and blocks with their names mapped. */
-export function canonicalPrompt(prompt: unknown): unknown {
-  const one = (item: unknown): unknown => (isObject(item) && 'role' in item ? MESSAGE.canonical(item) : BLOCK.canonical(item))
-  return Array.isArray(prompt) ? prompt.map(one) : one(prompt)
-}
-
 /** @internal A prompt as JSON. */
 export function promptJson(prompt: PromptInput): string {
-  return jsonOfArgument('prompt', canonicalPrompt(prompt))
+  return jsonOfArgument('prompt', canonical(prompt))
 }
 
 /** @internal A list of messages as JSON. */
 export function messagesJson(what: string, messages: unknown): string {
-  return jsonOfArgument(what, MESSAGE.canonical(messages))
+  return jsonOfArgument(what, canonical(messages))
 }

@@ -6,7 +6,7 @@ import { answerTo, enter } from './bridge.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfArgument, textOf } from './json.js'
 import type { NativeCall } from './native.js'
-import { RESULT, resultJson } from './tool.js'
+import { resultJson } from './tool.js'
 import { withToolContext } from './work.js'
 import type { ToolContext } from './work.js'
 
@@ -55,7 +55,7 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall): P
 async function next(call: NativeCall, args: Record<string, unknown> | undefined): Promise<FullToolResult> {
   const text = args === undefined ? undefined : jsonOfArgument('next', args)
   const said = await answerTo((ticket) => enter(() => call.next(text, ticket)))
-  const { result, error } = JSON.parse(said ?? '{}') as { result?: unknown; error?: string }
+  const { result, error } = JSON.parse(said ?? '{}') as { result: FullToolResult; error?: string }
   if (error !== undefined) throw new Error(error)
-  return RESULT.camel(result) as FullToolResult
+  return result
 }

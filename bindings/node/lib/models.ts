@@ -5,7 +5,6 @@
 import { enter } from './bridge.js'
 import { native } from './native.js'
 import type { ModelSpec } from './options.js'
-import { Shape } from './shape.js'
 
 /** A model of the list. It can be given as an agent's `model`, as it is or changed. */
 export interface KnownModel extends ModelSpec {
@@ -19,12 +18,10 @@ export interface KnownModel extends ModelSpec {
   cost?: { input: number; output: number; cacheRead: number; cacheWrite: number }
 }
 
-const MODEL = new Shape(['context_window', 'max_output_tokens'], { cost: new Shape(['cache_read', 'cache_write']) })
-
 /**
  * The models that are known, by provider and id. What a model's name or object leaves open is taken from here; a model that is not
  * here works, with an unknown cost.
  */
 export function models(): KnownModel[] {
-  return MODEL.camel(JSON.parse(enter(() => native.models()))) as KnownModel[]
+  return JSON.parse(enter(() => native.models())) as KnownModel[]
 }

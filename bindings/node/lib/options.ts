@@ -4,11 +4,11 @@
 
 import { bridge, enter } from './bridge.js'
 import { Callbacks } from './callbacks.js'
+import { canonical, snakeCase } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { HOOKS, runHook } from './hook.js'
 import type { HookName, Hooks } from './hook.js'
 import { jsonOfArgument } from './json.js'
-import { MESSAGE } from './message.js'
 import type { MessageInput } from './message.js'
 import { runMiddleware } from './middleware.js'
 import type { Middleware } from './middleware.js'
@@ -16,7 +16,6 @@ import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
-import { snakeCase } from './shape.js'
 import { Tool, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
@@ -213,7 +212,7 @@ function keepProvider(callbacks: Callbacks, provider: Provider): number {
 export function optionsJson(options: object, missing?: null): string {
   const texts: string[] = []
   for (const [name, value] of Object.entries(options)) {
-    const given = value === undefined ? missing : name === 'messages' ? MESSAGE.canonical(value) : value
+    const given = value === undefined ? missing : name === 'messages' ? canonical(value) : value
     if (given === undefined) continue
     texts.push(`${JSON.stringify(name)}:${jsonOfArgument(`option ${JSON.stringify(name)}`, given)}`)
   }

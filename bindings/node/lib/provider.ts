@@ -3,15 +3,14 @@
  */
 
 import { answerTo, enter } from './bridge.js'
+import { canonical, isObject, withToJson } from './canonical.js'
 import { AgentError } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
 import { jsonOf, jsonOfAnswer, textOf } from './json.js'
-import { MESSAGE, USAGE } from './message.js'
 import type { Canonical, StandardMessage, StopReason, Usage } from './message.js'
 import type { NativeAnswer } from './native.js'
 import type { ThinkingBudgets, ThinkingLevel, ToolChoice } from './options.js'
 import type { JsonSchema } from './schema.js'
-import { ERROR, Shape, isObject } from './shape.js'
 import { LazySignal } from './work.js'
 
 /** What a run asks a model. The key is not part of it. */
@@ -81,15 +80,6 @@ export type Provider = (
   context: ModelContext,
 ) => AsyncIterable<ModelPiece> | Iterable<ModelPiece> | PromiseLike<AsyncIterable<ModelPiece> | Iterable<ModelPiece>>
 
-const REQUEST = Shape.written(['system_prompt', 'thinking_level'], {
-  messages: MESSAGE,
-  options: new Shape(['max_tokens', 'stop_sequences', 'tool_choice', 'session_id', 'cache_retention', 'thinking_budgets']),
-})
-const PIECE = new Shape(['content_index', 'tool_call'], {
-  end: new Shape(['stop_reason', 'raw_stop_reason', 'response_id'], { usage: USAGE }),
-  error: ERROR,
-})
-
 /** @internal Has a provider answer a request. */
 export async function runProvider(provider: Provider, answer: NativeAnswer): Promise<void> {
   const signal = new LazySignal(answer)
@@ -99,7 +89,7 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
     },
   }
   try {
-    const pieces: unknown = await provider(REQUEST.camel(JSON.parse(answer.request)) as ModelRequest, context)
+    const pieces: unknown = await provider(withToJson<ModelRequest>(JSON.parse(answer.request)), context)
     if (!isIterable(pieces)) {
       const got = pieces === null ? 'null' : typeof pieces
       throw new TypeError(`the provider gave ${got}; expected a generator, or another iterable of pieces`)
@@ -123,7 +113,7 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
 function push(answer: NativeAnswer, piece: unknown): boolean | null | undefined {
   // The text of a language's own error is not among the fields that JSON has.
   if (isObject(piece) && piece.error instanceof Error) throw piece.error
-  const text = jsonOfAnswer("the provider's piece", PIECE.canonical(piece))
+  const text = jsonOfAnswer("the provider's piece", canonical(piece))
   try {
     return enter(() => answer.push(text))
   } catch (error) {

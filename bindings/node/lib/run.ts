@@ -4,14 +4,14 @@
 
 import { enter, nextNumber, settled } from './bridge.js'
 import type { Callbacks } from './callbacks.js'
+import { withToJson } from './canonical.js'
 import { errorOf, invalidState } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import { readBatch } from './event.js'
 import type { AgentEvent, Outcome } from './event.js'
-import { MESSAGE, USAGE, promptJson } from './message.js'
+import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, Usage } from './message.js'
 import type { NativeRun } from './native.js'
-import { ERROR, Shape } from './shape.js'
 import { Cancellation } from './signal.js'
 
 /** What a run came to. */
@@ -33,21 +33,12 @@ export interface RunResult extends Canonical {
   undelivered?: { steering: Message[]; followUp: Message[] }
 }
 
-/** @internal */
-export const RESULT = Shape.written([], {
-  message: MESSAGE,
-  messages: MESSAGE,
-  usage: USAGE,
-  error: ERROR,
-  undelivered: new Shape([], { steering: MESSAGE, follow_up: MESSAGE }),
-})
-
 /**
- * @internal The result in canonical JSON; thrown as its error when the outcome is `error`, and as the reason of the signal that
+ * @internal The result in JSON; thrown as its error when the outcome is `error`, and as the reason of the signal that
  * aborted the run.
  */
 export function resultOf(text: string | undefined, cancellation: Cancellation | undefined): RunResult {
-  const result = RESULT.camel(JSON.parse(text ?? 'null')) as RunResult
+  const result = withToJson<RunResult>(JSON.parse(text ?? 'null'))
   if (result.outcome === 'error' && result.error) throw errorOf(result.error, result)
   if (result.outcome === 'aborted') cancellation?.check()
   return result
@@ -200,7 +191,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     if (event.runId !== this.id) return null
     if (event.type === 'message_end') return event.message.role === 'assistant' ? event.message : null
     const text = this.#native.partial(event.seq)
-    return typeof text === 'string' ? (MESSAGE.camel(JSON.parse(text)) as AssistantMessage) : null
+    return typeof text === 'string' ? withToJson<AssistantMessage>(JSON.parse(text)) : null
   }
 
   #checkOutside(what: string): void {

@@ -11,12 +11,11 @@
  */
 
 import { enter } from './bridge.js'
+import { canonical, isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
-import { canonicalEvent } from './event.js'
 import type { AgentEvent } from './event.js'
 import { jsonOfArgument } from './json.js'
 import { native } from './native.js'
-import { isObject } from './shape.js'
 
 /**
  * Checks the events of one run, in order: that their order, numbers and fields are such as the loop gives, and that what they say of
@@ -26,6 +25,6 @@ import { isObject } from './shape.js'
  */
 export function checkEvents(events: Iterable<AgentEvent>): void {
   if (!isObject(events) || !(Symbol.iterator in events)) throw invalidArgument(`events: expected a list of events, got ${typeof events}`)
-  const text = jsonOfArgument('events', Array.from(events as Iterable<unknown>, canonicalEvent))
+  const text = jsonOfArgument('events', canonical(Array.from(events)))
   enter(() => native.checkEvents(text))
 }

@@ -3,14 +3,13 @@
  */
 
 import { enter } from './bridge.js'
+import { canonical, isObject } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument, textOf } from './json.js'
-import { BLOCK } from './message.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import type { FromSchema, JsonSchema } from './schema.js'
-import { Shape, isObject } from './shape.js'
 import { withHookContext, withToolContext } from './work.js'
 import type { HookContext, ToolContext } from './work.js'
 
@@ -117,14 +116,11 @@ export async function prepareCall(prepare: NonNullable<Tool['prepareArguments']>
   }
 }
 
-/** @internal A full result, in both spellings. */
-export const RESULT = new Shape(['is_error'], { content: BLOCK })
-
 /** @internal A result as the core reads it. Only a full result has names to map; anything else is the application's own. */
 export function resultJson(what: string, value: unknown): string {
   const isBlock = (block: unknown): boolean => isObject(block) && (block.type === 'text' || block.type === 'image')
   const isFull = isObject(value) && Array.isArray(value.content) && value.content.every(isBlock)
-  return jsonOfAnswer(what, isFull ? RESULT.canonical(value) : value)
+  return jsonOfAnswer(what, isFull ? canonical(value) : value)
 }
 
 function toolJson(value: unknown): string {

@@ -12,7 +12,7 @@ use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
 use crate::tool::{self, Tool};
-use crate::{hook, message, model, runtime};
+use crate::{camel_case, hook, message, model, runtime};
 
 /// An agent.
 #[napi]
@@ -238,7 +238,7 @@ impl Agent {
         let (link, number) = (Arc::clone(&self.link), self.number);
         let tell = move |event: agent_loop::Event| -> agent_loop::BoxFuture<'static, std::result::Result<(), String>> {
             let link = Arc::clone(&link);
-            Box::pin(async move { link.tell(number, listener, event.to_json()).await })
+            Box::pin(async move { link.tell(number, listener, camel_case::to_json(&event)).await })
         };
         let subscription = self.agent.add_listener(Listener::Future(Arc::new(tell)));
         self.subscriptions.insert(listener, subscription.detach());
@@ -303,8 +303,7 @@ impl Agent {
     /// The error of the last run, as JSON.
     #[napi(getter, catch_unwind)]
     pub fn error(&self) -> Option<String> {
-        // Nothing in an error can fail to serialise.
-        self.agent.error().map(|error| serde_json::to_string(&error).unwrap_or_default())
+        self.agent.error().as_ref().map(camel_case::to_json)
     }
 
     /// How many times a listener failed.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use agent_loop::{CancellationToken, HookContext, MiddlewareCall, ToolContext, read_json};
+use agent_loop::{CancellationToken, ContentBlock, HookContext, MiddlewareCall, ToolContext, read_json};
 use napi_derive::napi;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::bridge::{Link, Waiting};
+use crate::bridge::{Link, Said, Waiting};
 use crate::error::{Result, invalid_argument, thrown};
-use crate::runtime;
+use crate::{camel_case, runtime};
 
 /// What a callback does its work for. Cheap to clone, but for a middleware's arguments.
 #[derive(Clone)]
@@ -35,6 +36,40 @@ impl Work {
             Work::Tool(context) => context.cancel_token(),
             Work::Middleware(call) => call.context().cancel_token(),
             Work::Hook(context) => context.cancel_token(),
+        }
+    }
+}
+
+/// What a middleware's `next` came to: `{result}` or `{error}`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Next {
+    /// A full result, with the contract's names.
+    Full { result: FullResult },
+    /// Anything else that a middleware gave.
+    Other { result: Value },
+    /// The text of what was thrown.
+    Failed { error: String },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FullResult {
+    content: Vec<ContentBlock>,
+    #[serde(default)]
+    details: Value,
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default)]
+    terminate: bool,
+}
+
+impl From<Said> for Next {
+    fn from(said: Said) -> Next {
+        match said.map(|value| (FullResult::deserialize(&value), value)) {
+            Ok((Ok(result), _)) => Next::Full { result },
+            Ok((Err(_), result)) => Next::Other { result },
+            Err(error) => Next::Failed { error },
         }
     }
 }
@@ -135,11 +170,7 @@ impl Call {
                 () = over.cancelled() => Err("aborted".to_owned()),
                 () = link.closing().cancelled() => return,
             };
-            let said = match said {
-                Ok(result) => json!({ "result": result }),
-                Err(error) => json!({ "error": error }),
-            };
-            link.settle(ticket, Some(said.to_string()));
+            link.settle(ticket, Some(camel_case::to_json(&Next::from(said))));
         };
         runtime::runtime().map_err(|e| thrown(&e))?.spawn(rest);
         Ok(())

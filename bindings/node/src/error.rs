@@ -6,13 +6,14 @@ use std::collections::HashMap;
 use agent_loop::{Error, ErrorKind};
 use napi_derive::napi;
 
+use crate::camel_case;
+
 /// What a native function gives.
 pub(crate) type Result<T> = std::result::Result<T, napi::Error>;
 
 /// The error as it is thrown.
 pub(crate) fn thrown(error: &Error) -> napi::Error {
-    // Nothing in an error can fail to serialise.
-    napi::Error::from_reason(serde_json::to_string(error).unwrap_or_default())
+    napi::Error::from_reason(camel_case::to_json(error))
 }
 
 /// A mistake in an argument, as it is thrown.

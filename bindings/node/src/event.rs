@@ -6,6 +6,8 @@
 
 use agent_loop::{Event, EventData, MessageUpdate};
 
+use crate::camel_case;
+
 /// The batch as JSON text.
 pub(crate) fn batch(events: &[Event]) -> String {
     let mut text = String::with_capacity(events.len() * 24 + 32);
@@ -33,7 +35,7 @@ pub(crate) fn batch(events: &[Event]) -> String {
                 push_string(&mut text, piece);
                 open = Some(deltas);
             }
-            None => text.push_str(&event.to_json()),
+            None => text.push_str(&camel_case::to_json(event)),
         }
     }
     if open.is_some() {

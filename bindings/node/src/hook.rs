@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use agent_loop::{HookContext, HookKind, JsonHook};
+use agent_loop::{HookContext, HookInput, HookKind, JsonHook};
 use napi_derive::napi;
-use serde_json::Value;
 
 use crate::bridge::Callback;
 use crate::call::Work;
+use crate::camel_case;
 use crate::error::{Result, invalid_argument};
 
 /// The canonical names of all hooks, for the test that holds `lib/hook.ts` to them.
@@ -23,8 +23,8 @@ pub(crate) fn kind(name: &str) -> Result<HookKind> {
 
 /// A hook that asks JavaScript.
 pub(crate) fn of_callback(callback: Callback) -> JsonHook {
-    Arc::new(move |input: Value, context: HookContext| {
+    Arc::new(move |input: HookInput, context: HookContext| {
         let callback = callback.clone();
-        Box::pin(async move { callback.ask(Work::Hook(context), input.to_string()).await })
+        Box::pin(async move { callback.ask(Work::Hook(context), camel_case::to_json(&input)).await })
     })
 }

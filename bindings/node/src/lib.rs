@@ -7,7 +7,7 @@
 mod agent;
 mod bridge;
 mod call;
-pub mod doctor;
+mod camel_case;
 pub mod error;
 mod event;
 pub mod hook;
@@ -17,6 +17,7 @@ mod run;
 mod runtime;
 pub mod testing;
 mod tool;
+pub mod transcript;
 
 use napi_derive::napi;
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use agent_loop::{Error, Message, Prompt, RunResult, read_json};
 use serde_json::Value;
 
+use crate::camel_case;
+
 /// What JavaScript handed over as JSON text.
 ///
 /// # Errors
@@ -36,16 +38,15 @@ pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
 
 /// Messages as a JSON array.
 pub(crate) fn messages(messages: &[Arc<Message>]) -> String {
-    // Nothing in a message can fail to serialise: all map keys are strings.
-    serde_json::to_string(messages).unwrap_or_default()
+    camel_case::to_json(messages)
 }
 
 /// One message as JSON.
 pub(crate) fn message(message: &Message) -> String {
-    serde_json::to_string(message).unwrap_or_default()
+    camel_case::to_json(message)
 }
 
 /// A run's result as JSON.
 pub(crate) fn result(result: &RunResult) -> String {
-    serde_json::to_string(result).unwrap_or_default()
+    camel_case::to_json(result)
 }

@@ -11,13 +11,12 @@ use napi_derive::napi;
 use crate::bridge::{Callback, Link, Waiting};
 use crate::call::watch;
 use crate::error::{Result, thrown};
-use crate::{message, runtime};
+use crate::{camel_case, message, runtime};
 
 /// The models that are known, a JSON array.
 #[napi(catch_unwind)]
 pub fn models() -> String {
-    // Nothing in a spec can fail to serialise: all map keys are strings.
-    serde_json::to_string(&agent_loop::models()).unwrap_or_default()
+    camel_case::to_json(&agent_loop::models())
 }
 
 /// A provider that asks JavaScript.
@@ -37,8 +36,7 @@ pub struct Answer {
 
 impl Answer {
     pub(crate) fn new(link: &Arc<Link>, call: ModelCall) -> Answer {
-        // Nothing in a request can fail to serialise.
-        let request = serde_json::to_string(call.request()).unwrap_or_default();
+        let request = camel_case::to_json(call.request());
         let cancel = call.cancel_token().clone();
         let number = link.keep(Waiting::Model(Arc::new(call)));
         Answer { link: Arc::clone(link), number, request, cancel, over: CancellationToken::new() }

@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url)
 test('there is a hook for each of the core\'s', () => {
   const { native } = require(join(packageFolder, 'dist/native.js'))
   const { HOOKS } = require(join(packageFolder, 'dist/hook.js'))
-  const { snakeCase } = require(join(packageFolder, 'dist/shape.js'))
+  const { snakeCase } = require(join(packageFolder, 'dist/canonical.js'))
   assert.deepEqual(HOOKS.map(snakeCase), native.hookNames())
 })
 

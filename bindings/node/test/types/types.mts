@@ -1,6 +1,6 @@
 // What the types say: compiled, never run. Lines that must not compile say so.
 
-import { Agent, AgentError, AuthenticationError, Tool, doctor, models, resume, run as runLoop, tool } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -335,8 +335,8 @@ const withFallbacks = new Agent({ model: vertex, fallbacks: ['openai/x', vertex,
 // @ts-expect-error: a list of models.
 new Agent({ model: vertex, fallbacks: 'openai/x' })
 
-// The doctor takes what agents take, and gives what they have.
-const repaired = doctor.repair(withFallbacks.messages, vertex)
+// Transcript repair accepts what agents accept, and returns what they have.
+const repaired = transcript.repair(withFallbacks.messages, vertex)
 check<Equal<typeof repaired.messages, StandardMessage[]>>()
-check<Equal<ReturnType<typeof doctor.check>, doctor.Repair[]>>()
-doctor.check([...repaired.messages, { role: 'user', content: 'x' }], 'openai/x')
+check<Equal<ReturnType<typeof transcript.check>, transcript.Repair[]>>()
+transcript.check([...repaired.messages, { role: 'user', content: 'x' }], 'openai/x')

@@ -1,23 +1,23 @@
-// The doctor: transcripts made to fit a model.
+// Transcript repair.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { doctor } from 'agent-loop'
+import { transcript } from 'agent-loop'
 
 import { says, scripted } from './helpers.mjs'
 
 const call = (id) => ({ type: 'tool_call', id, name: 't', arguments: {} })
 
-test('a failed message, an orphan and a foreign id are put right, and told', () => {
-  const transcript = [
+test('a failed message, a stray result and an unacceptable id are repaired, and reported', () => {
+  const saved = [
     { role: 'user', content: 'hi' },
     { role: 'assistant', stopReason: 'error', content: [call('f')] },
-    { role: 'tool_result', toolCallId: 'f', toolName: 't', content: 'of nobody' },
+    { role: 'tool_result', toolCallId: 'f', toolName: 't', content: 'stray' },
     { role: 'note', by: 'me' },
     { role: 'assistant', content: [call('a b')] },
   ]
-  const { messages, repairs } = doctor.repair(transcript, 'anthropic/claude-sonnet-4-5')
+  const { messages, repairs } = transcript.repair(saved, 'anthropic/claude-sonnet-4-5')
   assert.deepEqual(messages.map((message) => message.role), ['user', 'assistant', 'tool_result'])
   assert.equal(messages[1].content[0].id, 'a_b')
   assert.deepEqual([messages[2].toolCallId, messages[2].isError], ['a_b', true])
@@ -30,19 +30,19 @@ test('a failed message, an orphan and a foreign id are put right, and told', () 
   assert.equal(repairs[2].text, 'the call id "a b" became "a_b"')
   assert.equal(JSON.stringify(repairs[2]), '{"code":"call_id","message_index":4,"content_index":0,"text":"the call id \\"a b\\" became \\"a_b\\""}')
 
-  assert.deepEqual(doctor.check(transcript, { provider: 'anthropic', id: 'any' }), repairs)
-  assert.deepEqual(doctor.check(messages, 'anthropic/claude-sonnet-4-5'), [])
+  assert.deepEqual(transcript.check(saved, { provider: 'anthropic', id: 'any' }), repairs)
+  assert.deepEqual(transcript.check(messages, 'anthropic/claude-sonnet-4-5'), [])
 })
 
-test("an agent's own messages and their canonical JSON are taken, too", async () => {
+test("an agent's messages and their canonical JSON are accepted", async () => {
   const agent = scripted([says('hello')])
   await agent.prompt('hi')
-  const { messages, repairs } = doctor.repair(agent.messages, 'groq/m')
+  const { messages, repairs } = transcript.repair(agent.messages, 'groq/m')
   assert.deepEqual([messages, repairs], [[...agent.messages], []])
-  assert.deepEqual(doctor.check(JSON.parse(JSON.stringify(agent.messages)), 'groq/m'), [])
+  assert.deepEqual(transcript.check(JSON.parse(JSON.stringify(agent.messages)), 'groq/m'), [])
 })
 
-test('a model or messages that are none', () => {
+test('an invalid model or message is refused', () => {
   for (const [messages, model, text] of [
     [[], 'gpt', /^model "gpt": expected "provider\/id"/],
     [[], { provider: 'groq', id: 'm', qirks: {} }, /^unknown model field "qirks"; did you mean "quirks"\?$/],
@@ -51,7 +51,7 @@ test('a model or messages that are none', () => {
     ['hi', 'groq/m', 'messages: expected an array of messages, got "hi"'],
   ]) {
     const expected = { name: 'InvalidArgumentError', message: text }
-    assert.throws(() => doctor.repair(messages, model), expected)
-    assert.throws(() => doctor.check(messages, model), expected)
+    assert.throws(() => transcript.repair(messages, model), expected)
+    assert.throws(() => transcript.check(messages, model), expected)
   }
 })

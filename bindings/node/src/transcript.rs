@@ -1,0 +1,37 @@
+//! Transcript repair: checks a transcript against a model, and makes it fit.
+
+use std::sync::Arc;
+
+use agent_loop::transcript::{self, Constraints, Repair};
+use agent_loop::{Message, ModelSpec, Spelling};
+use napi_derive::napi;
+use serde::Serialize;
+
+use crate::error::{Result, thrown};
+use crate::{camel_case, message};
+
+/// Repairs messages, a JSON array, for a model in JSON. Returns `{messages, repairs}`.
+#[napi(catch_unwind)]
+pub fn repair(messages: String, model: String) -> Result<String> {
+    #[derive(Serialize)]
+    struct Repaired {
+        messages: Vec<Arc<Message>>,
+        repairs: Vec<Repair>,
+    }
+    let (messages, constraints) = read(&messages, &model).map_err(|e| thrown(&e))?;
+    let transcript::Repaired { messages, repairs, .. } = transcript::repair(&messages, &constraints);
+    Ok(camel_case::to_json(&Repaired { messages, repairs }))
+}
+
+/// Returns the repairs that messages, a JSON array, need for a model in JSON.
+#[napi(catch_unwind)]
+pub fn check(messages: String, model: String) -> Result<String> {
+    let (messages, constraints) = read(&messages, &model).map_err(|e| thrown(&e))?;
+    Ok(camel_case::to_json(&transcript::check(&messages, &constraints)))
+}
+
+fn read(messages: &str, model: &str) -> std::result::Result<(Vec<Arc<Message>>, Constraints), agent_loop::Error> {
+    let messages = message::list("messages", messages)?.into_iter().map(Arc::new).collect();
+    let spec = ModelSpec::from_json_spelled(message::read("model", model)?, Spelling::Camel)?;
+    Ok((messages, transcript::constraints(&spec)?))
+}
