@@ -1,6 +1,6 @@
 // Builds the native module with cargo, in the folder that all languages share: node build.mjs [PROFILE [FEATURE ...]]
 //
-// PROFILE is cargo's (release unless given). Writes agent-loop.PLATFORM.node, which lib/native.ts loads, and native.d.ts, its types.
+// PROFILE is cargo's (release by default). Writes agent-loop.PLATFORM.node, for lib/native.ts, and its types, native.d.ts.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-//! Prepares the linker for a module whose symbols Node provides, and has the macros of napi write down the types of what the module
-//! exports: `build.mjs` makes `native.d.ts` of them.
+//! Prepares the linker for a module whose symbols Node provides. Has the macros of napi write the types of the module's exports
+//! to a file, from which `build.mjs` makes `native.d.ts`.
 
 use std::path::Path;
 

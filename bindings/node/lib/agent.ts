@@ -11,8 +11,9 @@ import type { HookName, Hooks } from './hook.js'
 import { messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
 import type { Middleware } from './middleware.js'
+import type { NativeRun } from './native.js'
 import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
-import type { AgentOptions, Halves, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
+import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
 import { Cancellation, signalOf } from './signal.js'
@@ -21,51 +22,63 @@ import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
 
-/** A model, tools and a conversation. It has at most one run at a time. */
+/** A model, tools and a conversation. It has at most one active run. */
 export class Agent {
-  readonly #halves: Halves
+  readonly #parts: AgentParts
   #tools: readonly Tool[]
   #messages: readonly Message[] = NONE
 
-  /** @throws InvalidArgumentError for an unknown option or a wrong value (names it), or a model that cannot be used. */
+  /**
+   * @param options The model, and any other options.
+   * @throws InvalidArgumentError for an unknown option or an invalid value (the message names it), or a model that cannot be
+   * used.
+   */
   constructor(options: AgentOptions) {
     if (!isObject(options)) {
       throw invalidArgument('Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }')
     }
-    this.#halves = makeAgent(options)
+    this.#parts = makeAgent(options)
     this.#tools = [...(options.tools ?? [])]
-    // What is no setting is refused, not kept unread: `agent.maxTurns = 3` means setOptions. A class of one's own may add fields.
+    // An unknown property is refused, not silently kept: `agent.maxTurns = 3` was meant for setOptions. Subclasses may add
+    // fields.
     if (new.target === Agent) Object.preventExtensions(this)
   }
 
-  get #native(): Halves['native'] {
-    return this.#halves.native
+  get #native(): AgentParts['native'] {
+    return this.#parts.native
   }
 
   /**
    * Runs until the model is done.
    *
-   * @throws AgentError when the outcome is `error` (the error has the result), or the run cannot start: BusyError while another
-   * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for a prompt that is none.
+   * @param prompt Text, a message, or several messages.
+   * @param options A signal that aborts the run.
+   * @returns The result of the run.
+   * @throws AgentError when the outcome is `error` (the error has the result). If the run cannot start: BusyError while another
+   * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for an invalid prompt.
    */
   async prompt(prompt: PromptInput, options?: RunOptions): Promise<RunResult> {
     return this.#result(promptJson(prompt), options)
   }
 
   /**
-   * Starts a run and gives its events as they come.
+   * Starts a run and returns it, to iterate over its events.
    *
-   * @throws AgentError when the run cannot start, as `prompt`.
+   * @param prompt Text, a message, or several messages.
+   * @param options A signal that aborts the run.
+   * @throws AgentError if the run cannot start, as `prompt`.
    */
   stream(prompt: PromptInput, options?: RunOptions): Run {
     return this.#run(promptJson(prompt), options)
   }
 
   /**
-   * Goes on from the conversation as it stands, adding no message: after a failure, an abort or `maxTurns`; after an answer, with
-   * what is queued as steering, else as follow-up.
+   * Continues from the current conversation without adding a message: after a failure, an abort or `maxTurns`. After an answer it
+   * continues with the queued steering messages, or else with the queued follow-up messages.
    *
-   * @throws AgentError as `prompt`; InvalidStateError for an empty conversation, or one that ends with an answer while nothing is
+   * @param options A signal that aborts the run.
+   * @returns The result of the run.
+   * @throws AgentError as `prompt`; InvalidStateError if the conversation is empty, or ends with an answer and no message is
    * queued.
    */
   async resume(options?: RunOptions): Promise<RunResult> {
@@ -73,16 +86,17 @@ export class Agent {
   }
 
   /**
-   * As `resume`, and gives the events as they come.
+   * Same as `resume`, but returns the run, to iterate over its events.
    *
-   * @throws AgentError when the run cannot start, as `resume`.
+   * @param options A signal that aborts the run.
+   * @throws AgentError if the run cannot start, as `resume`.
    */
   streamResume(options?: RunOptions): Run {
     return this.#run(undefined, options)
   }
 
   async #result(text: string | undefined, options: RunOptions | undefined): Promise<RunResult> {
-    const { native, callbacks } = this.#halves
+    const { native, callbacks } = this.#parts
     const signal = signalOf(options)
     const ticket = nextNumber()
     enter(() => native.prompt(text, ticket, callbacks.isInside, signal?.aborted ?? false))
@@ -96,17 +110,19 @@ export class Agent {
   }
 
   #run(text: string | undefined, options: RunOptions | undefined): Run {
-    const { native, callbacks } = this.#halves
-    const run = new Run(callbacks, signalOf(options), (ticket, aborted) => native.stream(text, ticket, callbacks.isInside, aborted))
+    const { native, callbacks } = this.#parts
+    const start = (ticket: number, aborted: boolean): NativeRun => native.stream(text, ticket, callbacks.isInside, aborted)
+    const run = new Run(callbacks, signalOf(options), start)
     callbacks.begin()
     return run
   }
 
   /**
-   * Queues a message (or several) that joins the active run, or the next one, as soon as it can: before the first model call, after
-   * a turn, or among its tool calls, of which those that do not run yet are skipped (see `steeringPolicy`).
+   * Queues steering messages, which join the active run (or the next one) as soon as possible: before the first model call, after
+   * a turn, or between tool calls, of which those not yet started are skipped (see `steeringPolicy`).
    *
-   * @throws InvalidArgumentError for what is no message.
+   * @param message Text, a message, or several messages.
+   * @throws InvalidArgumentError for an invalid message.
    */
   steer(message: PromptInput): void {
     const text = promptJson(message)
@@ -114,36 +130,37 @@ export class Agent {
   }
 
   /**
-   * Queues a message (or several) for when a run would have ended.
+   * Queues follow-up messages, which start another turn when the run would have ended.
    *
-   * @throws InvalidArgumentError for what is no message.
+   * @param message Text, a message, or several messages.
+   * @throws InvalidArgumentError for an invalid message.
    */
   followUp(message: PromptInput): void {
     const text = promptJson(message)
     enter(() => this.#native.followUp(text))
   }
 
-  /** Takes all messages out of the steering queue that no turn has begun with. */
+  /** Removes the messages from the steering queue that no turn has used yet. */
   clearSteeringQueue(): void {
     this.#native.clearSteeringQueue()
   }
 
-  /** Takes all messages out of the follow-up queue that no turn has begun with. */
+  /** Removes the messages from the follow-up queue that no turn has used yet. */
   clearFollowUpQueue(): void {
     this.#native.clearFollowUpQueue()
   }
 
-  /** Takes all messages out of both queues that no turn has begun with. */
+  /** Removes the messages from both queues that no turn has used yet. */
   clearAllQueues(): void {
     this.#native.clearAllQueues()
   }
 
-  /** Whether a message waits in either queue, or is about to be shown. */
+  /** Whether a message is in either queue, or was taken from one and is not yet in the conversation. */
   hasQueuedMessages(): boolean {
     return this.#native.hasQueuedMessages()
   }
 
-  /** Aborts the active run, if there is one. Returns at once. */
+  /** Aborts the active run, if there is one. Does not wait for its end. */
   abort(): void {
     this.#native.abort()
   }
@@ -151,17 +168,17 @@ export class Agent {
   /**
    * Waits until no run is active and all listeners have returned.
    *
-   * @throws InvalidStateError inside a callback of this agent, where it would wait for itself.
+   * @throws InvalidStateError inside a callback of this agent, where the wait would never end.
    */
   async waitForIdle(): Promise<void> {
-    const { native, callbacks } = this.#halves
+    const { native, callbacks } = this.#parts
     const ticket = nextNumber()
     enter(() => native.waitForIdle(ticket, callbacks.isInside))
     await settled(ticket, callbacks)
   }
 
   /**
-   * Empties the conversation and both queues, and forgets the last error.
+   * Clears the conversation, both queues and the last error.
    *
    * @throws BusyError during a run.
    */
@@ -173,7 +190,7 @@ export class Agent {
   /**
    * Appends a message to the conversation.
    *
-   * @throws BusyError during a run; InvalidArgumentError for what is no message.
+   * @throws BusyError during a run; InvalidArgumentError for an invalid message.
    */
   appendMessage(message: MessageInput): void {
     this.appendMessages([message])
@@ -182,7 +199,7 @@ export class Agent {
   /**
    * Appends messages to the conversation.
    *
-   * @throws BusyError during a run; InvalidArgumentError for what is no list of messages.
+   * @throws BusyError during a run; InvalidArgumentError for an invalid message.
    */
   appendMessages(messages: readonly MessageInput[]): void {
     const text = messagesJson('messages', messages)
@@ -192,7 +209,7 @@ export class Agent {
   /**
    * Replaces the conversation.
    *
-   * @throws BusyError during a run; InvalidArgumentError for what is no list of messages.
+   * @throws BusyError during a run; InvalidArgumentError for an invalid message.
    */
   replaceMessages(messages: readonly MessageInput[]): void {
     const text = messagesJson('messages', messages)
@@ -201,7 +218,7 @@ export class Agent {
   }
 
   /**
-   * Empties the conversation.
+   * Clears the conversation.
    *
    * @throws BusyError during a run.
    */
@@ -210,10 +227,11 @@ export class Agent {
   }
 
   /**
-   * Sets options, such as `temperature`: all of them, or on an error none. What is undefined gets its default. A change during a run
-   * takes effect at its next turn.
+   * Sets options, such as `temperature`. An undefined value restores the default. On an error nothing changes. A change during a
+   * run takes effect at its next turn.
    *
-   * @throws InvalidArgumentError for an unknown option or a wrong value (names it).
+   * @param options The options to change.
+   * @throws InvalidArgumentError for an unknown option or an invalid value (the message names it).
    */
   setOptions(options: OptionChanges): void {
     if (!isObject(options)) throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
@@ -222,26 +240,36 @@ export class Agent {
   }
 
   /**
-   * Sets a hook in place of the one there is, or with null takes it out. A change during a run takes effect at its next turn.
+   * Sets a hook, or with null removes it. A change during a run takes effect at its next turn.
    *
-   * @throws InvalidArgumentError for a name that is no hook's.
+   * @param name The name of the hook.
+   * @param hook The function that replaces the current one.
+   * @throws InvalidArgumentError if there is no such hook.
    */
   setHook<Name extends HookName>(name: Name, hook: Hooks[Name] | null): void {
-    setHook(this.#halves, name, hook)
-  }
-
-  /** Adds a function around the execution of tools, inside of those there are. */
-  addMiddleware(middleware: Middleware): void {
-    addMiddleware(this.#halves, middleware, 'addMiddleware')
+    setHook(this.#parts, name, hook)
   }
 
   /**
-   * Has a function told each event of this agent's runs, which wait for it. Listeners are called in the order they subscribed.
-   * One that fails is counted and told in a `diagnostic`; it never breaks the run. Gives the function that unsubscribes.
+   * Adds a function around the execution of tools, as the innermost.
+   *
+   * @throws InvalidArgumentError if it is not a function.
+   */
+  addMiddleware(middleware: Middleware): void {
+    addMiddleware(this.#parts, middleware, 'addMiddleware')
+  }
+
+  /**
+   * Calls a function with each event of this agent's runs. The run waits for it, and for the promise it returns. Listeners are
+   * called in the order of their subscription. A failure is counted in `listenerErrors` and reported in a `diagnostic` event, and
+   * does not end the run.
+   *
+   * @returns A function that unsubscribes.
+   * @throws InvalidArgumentError if it is not a function.
    */
   subscribe(listener: Listener): () => void {
     expectFunction('subscribe', listener)
-    const { native, callbacks } = this.#halves
+    const { native, callbacks } = this.#parts
     const number = nextNumber()
     callbacks.listen(number, listener)
     native.subscribe(number)
@@ -251,7 +279,7 @@ export class Agent {
     }
   }
 
-  /** What the model is told first. A change during a run takes effect at its next turn. */
+  /** The system prompt. A change during a run takes effect at its next turn. */
   get systemPrompt(): string {
     return this.#native.systemPrompt
   }
@@ -260,7 +288,7 @@ export class Agent {
     this.setOptions({ systemPrompt: text })
   }
 
-  /** The model as `provider/id`. A change (to a name or an object) during a run takes effect at its next turn. */
+  /** The model as `provider/id`; may be set to a name or an object. A change during a run takes effect at its next turn. */
   get model(): string {
     return this.#native.model
   }
@@ -269,7 +297,7 @@ export class Agent {
     this.setOptions({ model })
   }
 
-  /** How much thinking is asked for. A change during a run takes effect at its next turn. */
+  /** How much thinking is requested. A change during a run takes effect at its next turn. */
   get thinkingLevel(): ThinkingLevel {
     return this.#native.thinkingLevel as ThinkingLevel
   }
@@ -278,17 +306,17 @@ export class Agent {
     this.setOptions({ thinkingLevel })
   }
 
-  /** A change during a run takes effect at its next turn. Calls that were made before go on. */
+  /** The tools. A change during a run takes effect at its next turn; calls already made continue. */
   get tools(): readonly Tool[] {
     return this.#tools
   }
 
   set tools(tools: readonly Tool[]) {
-    setTools(this.#halves, tools)
+    setTools(this.#parts, tools)
     this.#tools = [...tools]
   }
 
-  /** The conversation: exactly what `message_end` events have shown. The same array until it changes. */
+  /** The conversation: the messages of all `message_end` events, frozen. The same array until it changes. */
   get messages(): readonly Message[] {
     const known = this.#messages.length
     if (this.#native.messageCount !== known) {
@@ -298,29 +326,29 @@ export class Agent {
     return this.#messages
   }
 
-  /** Whether a run is active: from its acceptance until the agent is idle. */
+  /** Whether a run is active: from its start until the agent is idle. */
   get isStreaming(): boolean {
     return this.#native.isStreaming
   }
 
-  /** The assistant's message that is being streamed, as it stands; null between messages. */
+  /** The assistant message that is being streamed, as far as received; null between messages. */
   get streamingMessage(): AssistantMessage | null {
     const text = this.#native.streamingMessage
     return typeof text === 'string' ? withToJson<AssistantMessage>(JSON.parse(text)) : null
   }
 
-  /** The ids of the calls between their execution's start and end. */
+  /** The ids of the tool calls that are running. */
   get pendingToolCalls(): readonly string[] {
     return this.#native.pendingToolCalls
   }
 
-  /** The error of the last run, if its outcome was `error` or `aborted`. */
+  /** The error of the last run, if its outcome was `error` or `aborted`; else null. */
   get error(): AgentError | null {
     const text = this.#native.error
     return typeof text === 'string' ? errorOf(JSON.parse(text) as ErrorInfo) : null
   }
 
-  /** How many times a listener failed. */
+  /** The number of times a listener failed. */
   get listenerErrors(): number {
     return this.#native.listenerErrors
   }

@@ -1,6 +1,6 @@
 /**
- * The JavaScript end of the mailbox: takes the jobs that native threads post, wakes whoever waits, and keeps the process
- * alive exactly as long as somebody does.
+ * The JavaScript end of the job queue: takes the jobs that native threads post, settles what awaits them, and keeps the process
+ * alive exactly as long as something is awaited.
  */
 
 import { AgentError, errorOf } from './errors.js'
@@ -8,22 +8,22 @@ import type { ErrorInfo } from './errors.js'
 import type { NativeAnswer, NativeCall } from './native.js'
 import { native } from './native.js'
 
-/** @internal Runs the callbacks of an agent. None of this may throw. */
+/** @internal Runs the callbacks of an agent. Its methods must not throw. */
 export interface Host {
-  /** A tool, hook or middleware is called, and must be answered through `call`. */
+  /** Calls a tool, hook or middleware, which must respond through `call`. */
   call(callback: number, call: NativeCall): void
-  /** A provider is asked. */
+  /** Calls a custom provider, which must answer through `answer`. */
   model(callback: number, answer: NativeAnswer): void
-  /** Nothing native knows the callback any more. */
+  /** Forgets a callback: native code does not reference it any more. */
   gone(callback: number): void
-  /** A listener is told an event. Gives what went wrong, if anything. */
+  /** Calls a listener with an event. Resolves to the text of its error, if it fails. */
   event(listener: number, text: string): Promise<string | undefined>
 }
 
 /** @internal */
 export const bridge = new native.Bridge(pump)
 
-// Runs in flight end before the process does, so that nothing calls into an engine that is being taken down.
+// Active runs end before the process does, so that nothing calls into an engine that is shutting down.
 process.on('exit', () => bridge.close())
 
 const waiting = new Map<number, (text: string | undefined) => void>()
@@ -33,20 +33,20 @@ const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(numb
 let lastNumber = 0
 let holders = 0
 
-/** @internal A number that no other agent, callback, listener or ticket has. */
+/** @internal A number that is unique among agents, callbacks, listeners and tickets. */
 export function nextNumber(): number {
   return ++lastNumber
 }
 
-/** @internal Makes an agent's callbacks known under its number. They live as long as somebody else holds them. */
+/** @internal Registers an agent's callbacks under its number, with a weak reference. */
 export function register(number: number, host: Host): void {
   hosts.set(number, new WeakRef(host))
   forgotten.register(host, number)
 }
 
 /**
- * @internal Waits until the ticket is settled. Meanwhile the process stays alive, and so does the host whose callbacks may be called:
- * an agent that nobody holds any more but a run of it.
+ * @internal Waits until the ticket is settled. Meanwhile the process stays alive, and so does the host whose callbacks may be
+ * called: the agent may be referenced by its run only.
  */
 export function settled(ticket: number, host?: Host): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -61,7 +61,7 @@ export function settled(ticket: number, host?: Host): Promise<string | undefined
   })
 }
 
-/** @internal Calls back when the ticket is settled, which need not happen and keeps nothing alive. */
+/** @internal Calls back when the ticket is settled, if ever. Keeps nothing alive. */
 export function whenSettled(callback: (text: string | undefined) => void): number {
   const ticket = nextNumber()
   waiting.set(ticket, (text) => {
@@ -71,26 +71,28 @@ export function whenSettled(callback: (text: string | undefined) => void): numbe
   return ticket
 }
 
-/** @internal What settles the ticket that `start` is given. Keeps nothing alive: for callbacks, whose run somebody waits for. */
+/**
+ * @internal Waits until the ticket given to `start` is settled. Keeps nothing alive: for callbacks, whose run is awaited already.
+ */
 export function answerTo(start: (ticket: number) => void): Promise<string | undefined> {
   return new Promise((resolve) => start(whenSettled(resolve)))
 }
 
-/** @internal The callback is not wanted any more. */
+/** @internal Removes the callback of a ticket. */
 export function forget(ticket: number): void {
   waiting.delete(ticket)
 }
 
-/** @internal Calls into the native module; its errors become ours. */
+/** @internal Calls into the native module, and converts its errors. */
 export function enter<T>(call: () => T): T {
   try {
     return call()
   } catch (error) {
-    throw ours(error)
+    throw converted(error)
   }
 }
 
-function ours(error: unknown): AgentError {
+function converted(error: unknown): AgentError {
   if (error instanceof AgentError) return error
   const message = error instanceof Error ? error.message : String(error)
   if (message.startsWith('{"kind":')) return errorOf(JSON.parse(message) as ErrorInfo)
@@ -110,7 +112,7 @@ function pump(): void {
         break
       }
       case 'Model':
-        // Without its host the answer is let go of, which fails it.
+        // Without its host the answer is dropped, which fails it.
         hosts.get(job.agent)?.deref()?.model(job.callback, job.answer)
         break
       case 'Gone':
@@ -118,8 +120,8 @@ function pump(): void {
         break
       case 'Event': {
         const host = hosts.get(job.agent)?.deref()
-        if (host) void host.event(job.listener, job.text).then((error) => bridge.heard(job.answer, error))
-        else bridge.heard(job.answer, 'the agent of this listener is gone')
+        if (host) void host.event(job.listener, job.text).then((error) => bridge.listenerReturned(job.answer, error))
+        else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
         break
       }
     }

@@ -12,16 +12,16 @@ import { textOf } from './json.js'
 import type { NativeAnswer, NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
 
-/** Is told each event; the run waits for it, and for its promise. */
+/** A function that is called with each event. The run waits for it, and for the promise it returns. */
 export type Listener = (event: AgentEvent) => void | Promise<void>
 
-/** @internal Answers a call, and never throws. */
+/** @internal Responds to a call; never throws. */
 export type Callback = (call: NativeCall) => Promise<void>
 
-/** @internal Answers a request, and never throws. */
+/** @internal Answers a request; never throws. */
 export type ModelCallback = (answer: NativeAnswer) => Promise<void>
 
-/** @internal Their numbers, not the functions, are what native threads know. */
+/** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
   readonly #calls = new Map<number, Callback>()
@@ -33,12 +33,12 @@ export class Callbacks implements Host {
     register(this.number, this)
   }
 
-  /** Whether the code that runs now is in one of these callbacks. */
+  /** Whether the current code runs inside one of these callbacks. */
   get isInside(): boolean {
     return isInside(this.number)
   }
 
-  /** A run begins: its callbacks see what `AsyncLocalStorage` gave here. */
+  /** A run begins: its callbacks get the `AsyncLocalStorage` context of this call. */
   begin(): void {
     this.#context = new AsyncResource('agent-loop.run', { requireManualDestroy: true })
   }
@@ -51,7 +51,7 @@ export class Callbacks implements Host {
     this.#listeners.delete(number)
   }
 
-  /** Keeps a function under the number that this gives, until native code says that it is gone. */
+  /** Keeps a function until native code drops its last reference. Returns the number of the callback. */
   keep(callback: Callback): number {
     const number = nextNumber()
     this.#calls.set(number, callback)
@@ -71,7 +71,7 @@ export class Callbacks implements Host {
 
   call(number: number, call: NativeCall): void {
     const callback = this.#calls.get(number)
-    // A call that nobody takes up is let go of, which fails it.
+    // Without its callback the call is dropped, which fails it.
     if (callback) void this.#run(() => callback(call))
   }
 

@@ -25,8 +25,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * @internal Gives what the engine sent a `toJSON` that returns its canonical form: an object (or each of a list), and all messages
- * in it.
+ * @internal Gives what the engine sent a `toJSON` that returns its canonical form: an object (or each of a list), and all
+ * messages in it.
  */
 export function withToJson<T>(value: T, prototype: object = CANONICAL): T {
   if (Array.isArray(value)) {

@@ -31,33 +31,34 @@ export type ErrorKind =
   | 'io'
   | 'panic'
 
-/** What went wrong, as messages, events and results have it. */
+/** An error, as in messages, events and results. */
 export interface ErrorInfo {
   kind: ErrorKind
-  /** What was wrong, where, and what to do. API keys never appear in it. */
+  /** What went wrong, where, and what to do. Never contains an API key. */
   message: string
-  /** The provider that answered, when one did. */
+  /** The provider that answered, if one did. */
   provider?: string
+  /** The status of the HTTP response. */
   httpStatus?: number
-  /** The provider's name for the failed request, to be given to its support. */
+  /** The provider's id of the failed request, for its support. */
   requestId?: string
-  /** Whether the same request may work when it is sent again. */
+  /** Whether the same request may succeed later. */
   retryable: boolean
-  /** How long the provider asks to wait before that. */
+  /** How long the provider asks to wait before a retry, in milliseconds. */
   retryAfterMs?: number
 }
 
-/** What every error of this library is. */
+/** The base class of this library's errors. */
 export class AgentError extends Error implements ErrorInfo {
   readonly kind: ErrorKind
-  /** The same word as `kind`, where Node's own errors have theirs. */
+  /** Same as `kind`; Node's errors have a `code`. */
   readonly code: ErrorKind
   declare readonly provider?: string
   declare readonly httpStatus?: number
   declare readonly requestId?: string
   readonly retryable: boolean
   declare readonly retryAfterMs?: number
-  /** What the run had come to, when `prompt` or `result` throw the error of a run. */
+  /** The result of the run, if `prompt`, `resume` or `result` threw the run's error. */
   declare readonly result?: RunResult
 
   constructor(info: ErrorInfo, result?: RunResult) {
@@ -69,12 +70,12 @@ export class AgentError extends Error implements ErrorInfo {
     if (info.requestId !== undefined) this.requestId = info.requestId
     if (info.retryAfterMs !== undefined) this.retryAfterMs = info.retryAfterMs
     if (result !== undefined) {
-      // Not shown with the error: it has the whole conversation.
+      // Not enumerable, so not printed with the error: it has the whole conversation.
       Object.defineProperty(this, 'result', { value: result })
     }
   }
 
-  /** The canonical form of what went wrong. */
+  /** Returns the canonical form of the error. */
   toJSON(): Record<string, unknown> {
     const { kind, message, provider, httpStatus, requestId, retryable, retryAfterMs } = this
     const fields = Object.entries({ kind, message, provider, httpStatus, requestId, retryable, retryAfterMs })
@@ -84,47 +85,47 @@ export class AgentError extends Error implements ErrorInfo {
 
 /** No key, or the provider refused it (HTTP 401). */
 export class AuthenticationError extends AgentError {}
-/** The key is good but may not do this (HTTP 403). */
+/** The key is valid but not allowed to do this (HTTP 403). */
 export class PermissionError extends AgentError {}
 /** The model or address does not exist (HTTP 404). */
 export class NotFoundError extends AgentError {}
-/** The provider says that the request is malformed (HTTP 400, 409, 422). */
+/** The provider refused the request as invalid (HTTP 400, 409, 422). */
 export class InvalidRequestError extends AgentError {}
-/** The conversation is longer than the model can take. */
+/** The conversation is longer than the model's context window. */
 export class ContextOverflowError extends AgentError {}
-/** Too many requests; the same request may work later (HTTP 429). */
+/** Too many requests; the same request may succeed later (HTTP 429). */
 export class RateLimitedError extends AgentError {}
-/** The account's money or allowance is used up (HTTP 402, some 429). */
+/** The account's credit or quota is used up (HTTP 402, some 429). */
 export class QuotaError extends AgentError {}
 /** The provider has no capacity now (HTTP 503, 529). */
 export class OverloadedError extends AgentError {}
 /** The provider failed (other HTTP 5xx). */
 export class ServerError extends AgentError {}
-/** A time limit passed, here or at a gateway. */
+/** A time limit was exceeded, here or at a gateway. */
 export class TimeoutError extends AgentError {}
-/** No connection, or it broke before the answer began. */
+/** The connection failed, or broke before the answer began. */
 export class ConnectionError extends AgentError {}
 /** The secure connection could not be set up. */
 export class TlsError extends AgentError {}
 /** The answer ended before its protocol's closing event. */
 export class StreamTruncatedError extends AgentError {}
-/** The answer is not what its protocol allows. */
+/** The answer violates its protocol. */
 export class ProtocolError extends AgentError {}
-/** A model of one's own failed. */
+/** A custom provider failed. */
 export class ProviderError extends AgentError {}
 /** A hook failed. */
 export class CallbackError extends AgentError {}
-/** A size bound was passed. */
+/** A size limit was exceeded. */
 export class LimitError extends AgentError {}
-/** An argument is wrong; the message names it. */
+/** An argument is invalid; the message names it. */
 export class InvalidArgumentError extends AgentError {}
-/** The call does not fit the present state. */
+/** The call is not possible in the current state. */
 export class InvalidStateError extends AgentError {}
 /** A run is active on this agent. */
 export class BusyError extends AgentError {}
 /** The run was aborted. */
 export class AbortedError extends AgentError {}
-/** The operating system refused something. */
+/** An operation of the operating system failed. */
 export class IoError extends AgentError {}
 /** A panic was caught: a bug in this library. */
 export class PanicError extends AgentError {}
@@ -156,11 +157,11 @@ const CLASSES: Record<ErrorKind, typeof AgentError> = {
 }
 
 for (const errorClass of [AgentError, ...Object.values(CLASSES)]) {
-  // On the prototype, as with the language's own errors.
+  // On the prototype, as with the built-in errors.
   Object.defineProperty(errorClass.prototype, 'name', { value: errorClass.name, configurable: true })
 }
 
-/** @internal The error of its kind's class. */
+/** @internal Creates an error of the class of its kind. */
 export function errorOf(info: ErrorInfo, result?: RunResult): AgentError {
   return new CLASSES[info.kind](info, result)
 }
@@ -175,7 +176,7 @@ export function invalidState(message: string): AgentError {
   return errorOf({ kind: 'invalid_state', message, retryable: false })
 }
 
-/** @internal Fails for anything but a function. */
+/** @internal Throws InvalidArgumentError for anything but a function. */
 export function expectFunction(what: string, value: unknown): void {
   if (typeof value === 'function') return
   throw invalidArgument(`${what}: expected a function, got ${value === undefined ? 'nothing' : typeof value}`)

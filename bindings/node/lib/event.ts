@@ -1,5 +1,5 @@
 /**
- * Events: everything a run tells, in order.
+ * Events: what a run emits, in order.
  */
 
 import { canonicalFields, withToJson } from './canonical.js'
@@ -16,12 +16,13 @@ import type {
   Usage,
 } from './message.js'
 
-/** What every event has. */
+/** The fields of every event. */
 export interface EventBase extends Canonical {
+  /** The id of the run. */
   runId: string
-  /** 0, 1, 2 … without gaps. */
+  /** The sequence number: 0, 1, 2 … without gaps. */
   seq: number
-  /** 1-based; 0 in `agent_start`. */
+  /** The number of the turn, from 1; 0 in `agent_start`. */
   turn: number
 }
 
@@ -30,52 +31,60 @@ export interface AgentStartEvent extends EventBase {
   type: 'agent_start'
 }
 
+/** A turn begins. */
 export interface TurnStartEvent extends EventBase {
   type: 'turn_start'
 }
 
-/** A message begins. An assistant's is empty, with `stopReason` null. */
+/** A message begins. An assistant message is still empty, with `stopReason` null. */
 export interface MessageStartEvent extends EventBase {
   type: 'message_start'
   message: Message
 }
 
+/** A text block begins. */
 export interface TextStartEvent extends EventBase {
   type: 'text_start'
-  /** Counts the blocks in the order they started. */
+  /** The index of the block, in the order the blocks began. */
   contentIndex: number
 }
 
+/** More text of a text block. */
 export interface TextDeltaEvent extends EventBase {
   type: 'text_delta'
   contentIndex: number
   delta: string
 }
 
+/** A text block is complete. */
 export interface TextEndEvent extends EventBase {
   type: 'text_end'
   contentIndex: number
-  /** The block, whole. */
+  /** The complete block. */
   block: TextBlock
 }
 
+/** A thinking block begins. */
 export interface ThinkingStartEvent extends EventBase {
   type: 'thinking_start'
   contentIndex: number
 }
 
+/** More text of a thinking block. */
 export interface ThinkingDeltaEvent extends EventBase {
   type: 'thinking_delta'
   contentIndex: number
   delta: string
 }
 
+/** A thinking block is complete. */
 export interface ThinkingEndEvent extends EventBase {
   type: 'thinking_end'
   contentIndex: number
   block: ThinkingBlock
 }
 
+/** A tool call of the model begins. */
 export interface ToolCallStartEvent extends EventBase {
   type: 'tool_call_start'
   contentIndex: number
@@ -83,20 +92,22 @@ export interface ToolCallStartEvent extends EventBase {
   name: string
 }
 
+/** More of a tool call's arguments. */
 export interface ToolCallDeltaEvent extends EventBase {
   type: 'tool_call_delta'
   contentIndex: number
-  /** A piece of the arguments' text. */
+  /** The next part of the arguments' JSON text. */
   delta: string
 }
 
+/** A tool call of the model is complete. */
 export interface ToolCallEndEvent extends EventBase {
   type: 'tool_call_end'
   contentIndex: number
   block: ToolCallBlock
 }
 
-/** A piece of the assistant's message. */
+/** A part of an assistant message. */
 export type MessageUpdateEvent =
   | TextStartEvent
   | TextDeltaEvent
@@ -114,16 +125,16 @@ export interface MessageEndEvent extends EventBase {
   message: Message
 }
 
-/** A tool call is taken up. */
+/** The execution of a tool call begins. */
 export interface ToolExecutionStartEvent extends EventBase {
   type: 'tool_execution_start'
   toolCallId: string
   toolName: string
-  /** The model's own. */
+  /** The arguments as the model gave them. */
   arguments: Record<string, unknown>
 }
 
-/** A tool tells how far it is. */
+/** A tool reports progress. */
 export interface ToolExecutionUpdateEvent extends EventBase {
   type: 'tool_execution_update'
   toolCallId: string
@@ -132,76 +143,81 @@ export interface ToolExecutionUpdateEvent extends EventBase {
   partialResult: { content: (TextBlock | ImageBlock)[]; details: unknown }
 }
 
-/** What a tool answered. */
+/** The result of a tool. */
 export interface ToolOutput {
-  /** For the model. */
+  /** What the model sees. */
   content: (TextBlock | ImageBlock)[]
-  /** Anything for the application; never sent to the model. */
+  /** Data for the application; never sent to the model. */
   details: unknown
-  /** Whether the run may end here. */
+  /** Whether the run may end after this call. */
   terminate: boolean
 }
 
-/** A tool call has its answer. */
+/** The execution of a tool call is over. */
 export interface ToolExecutionEndEvent extends EventBase {
   type: 'tool_execution_end'
   toolCallId: string
   toolName: string
   result: ToolOutput
+  /** Whether the call failed. */
   isError: boolean
+  /** The time since `tool_execution_start`, in milliseconds. */
   durationMs: number
 }
 
+/** A turn is over. */
 export interface TurnEndEvent extends EventBase {
   type: 'turn_end'
   message: AssistantMessage
+  /** In the order of the calls. */
   toolResults: ToolResultMessage[]
 }
 
 /** Why a run ended. */
 export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'
 
-/** The run is over; nothing follows. */
+/** The run is over; this is its last event. */
 export interface AgentEndEvent extends EventBase {
   type: 'agent_end'
-  /** Those this run added, in transcript order. */
+  /** The messages that this run added, in transcript order. */
   messages: Message[]
   outcome: Outcome
-  /** There exactly when the outcome is `error` or `aborted`. */
+  /** Present exactly when the outcome is `error` or `aborted`. */
   error?: ErrorInfo
-  /** How many turns began. */
+  /** The number of turns started. */
   turns: number
-  /** The run's sum. */
+  /** The sum over the run's messages. */
   usage: Usage
 }
 
-/** The model call is tried again after a pause. */
+/** The model call will be retried after a backoff. */
 export interface RetryEvent extends EventBase {
   type: 'retry'
   /** 1 for the first retry. */
   attempt: number
-  /** The pause that begins now. */
+  /** The backoff in milliseconds. */
   delayMs: number
   error: ErrorInfo
 }
 
-/** Something was repaired, dropped, late or odd. */
+/** Something was repaired, dropped, late or unexpected. */
 export interface DiagnosticEvent extends EventBase {
   type: 'diagnostic'
-  /** A short word for programs. */
+  /** What kind of diagnostic; see `docs/abi.md`. */
   code: string
-  /** A sentence for people. */
+  /** The diagnostic in a sentence. */
   message: string
+  /** More, depending on the code. */
   data: unknown
 }
 
-/** One frame as the provider sent it, with the option `rawEvents`. */
+/** A frame of the provider's stream, unchanged; only with the option `rawEvents`. */
 export interface RawEvent extends EventBase {
   type: 'raw'
   data: unknown
 }
 
-/** One event of a run, told apart by `type`. */
+/** An event of a run, discriminated by `type`. */
 export type AgentEvent =
   | AgentStartEvent
   | TurnStartEvent
@@ -223,7 +239,7 @@ class Event {
   }
 }
 
-/** By far the most events are these; a class of their own keeps them small and alike. */
+/** Most events are deltas; a class keeps them small and of one shape. */
 class DeltaEvent extends Event {
   constructor(
     readonly type: string,

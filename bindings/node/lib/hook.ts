@@ -1,5 +1,5 @@
 /**
- * Hooks: functions of the application that a run asks on its way. They may answer later; the run waits for them.
+ * Hooks: functions of the application that a run calls at certain points. They may be asynchronous; the run waits for them.
  */
 
 import { canonical, isObject, withToJson } from './canonical.js'
@@ -21,60 +21,63 @@ import type { NativeCall } from './native.js'
 import type { ModelSpec, ThinkingLevel } from './options.js'
 import type { RunResult } from './run.js'
 import { Tool } from './tool.js'
-import { withHookContext } from './work.js'
-import type { HookContext } from './work.js'
+import { withHookContext } from './context.js'
+import type { HookContext } from './context.js'
 
-/** What a hook may give, now or later; nothing changes nothing. */
+/** The answer of a hook, or a promise of it; nothing means no change. */
 export type HookAnswer<T> = T | null | undefined | void | PromiseLike<T | null | undefined | void>
 
-/** A call that is about to run. */
+/** The input of `beforeToolCall`: a call that is about to run. */
 export interface BeforeToolCall extends Canonical {
   toolCallId: string
   toolName: string
-  /** Checked. */
+  /** The validated arguments. */
   arguments: Record<string, any>
   /** The message that made the call. */
   message: AssistantMessage
 }
 
-/** What becomes of a call: it runs; or it does not, and the model is told why; or it runs with other arguments, checked again. */
+/**
+ * The answer of `beforeToolCall`: blocks the call, with a reason for the model, or replaces its arguments, which are validated
+ * again.
+ */
 export type ToolDecision = { block: true; reason?: string } | { block?: false; arguments?: Record<string, unknown> }
 
-/** A call that ran, well or not. */
+/** The input of `afterToolCall`: a call that ran, successfully or not. */
 export interface AfterToolCall extends Canonical {
   toolCallId: string
   toolName: string
-  /** What the tool got. */
+  /** The arguments that the tool got. */
   arguments: Record<string, any>
   result: ToolOutput
   isError: boolean
 }
 
-/** What is to be different in a tool's answer; what is left out stays. */
+/** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
   content?: string | readonly (TextBlock | ImageBlock)[]
-  /** Null is a value. */
+  /** Null replaces the details, too. */
   details?: unknown
   isError?: boolean
-  /** Whether the run may end here. */
+  /** Whether the run may end after this call. */
   terminate?: boolean
 }
 
-/** A turn that is over. */
+/** The input of `prepareNextTurn` and `shouldStopAfterTurn`: a turn that is over. */
 export interface TurnSummary extends Canonical {
-  /** From 1 on. */
+  /** 1 for the first turn. */
   turn: number
   message: AssistantMessage
   toolResults: ToolResultMessage[]
 }
 
-/** What is to be different for the rest of the run; what is left out stays. The agent's conversation and state stay too. */
+/** The answer of `prepareNextTurn`: changes the rest of the run; what is left out stays. The agent itself does not change. */
 export interface TurnChange {
   context?: {
     systemPrompt?: string
-    /** What the model sees from now on; what the run adds comes after it. */
+    /** Replaces the messages that the model sees; what the run adds is appended to them. */
     messages?: readonly MessageInput[]
-    /** Those of the agent's tools that are offered, or their names. */
+    /** The tools to offer: a selection of the agent's tools, or their names. */
     tools?: readonly (Tool | string)[]
   }
   /** `provider/id`, or an object. */
@@ -82,68 +85,68 @@ export interface TurnChange {
   thinkingLevel?: ThinkingLevel
 }
 
-/** A request about to be sent. */
+/** The input of `onPayload`: a request about to be sent. */
 export interface Payload extends Canonical {
   provider: string
   /** The model's id there. */
   model: string
-  /** The request's body, as the provider has it. */
+  /** The request's body, in the provider's format. */
   payload: Record<string, any>
 }
 
-/** The head of an HTTP answer. */
+/** The input of `onResponse`: status and headers of an HTTP response. */
 export interface ResponseHead extends Canonical {
   provider: string
   status: number
-  /** By lower-case name; several of one name are joined with commas. */
+  /** By lower-case name; several headers of one name are joined with commas. */
   headers: Record<string, string>
 }
 
-/** Something failed. */
+/** The input of `onError`: a failure. */
 export interface Failure extends Canonical {
   error: ErrorInfo
-  /** Which try of the model call this was, from 1 on; 0 when it was none. */
+  /** The attempt of the model call, from 1; 0 if no model call failed. */
   attempt: number
-  /** Whether another try follows. */
+  /** Whether a retry follows. */
   willRetry: boolean
 }
 
 /**
- * The hooks of an agent. Each gets what it is about, and a context with a signal and `sleep`. What one throws is its failure: of a
- * tool's call, the call's error result; before a model call, an error of the kind `callback` that ends the run; of those that only
- * look on, a `diagnostic`.
+ * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. When a hook throws, the effect depends on
+ * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of an
+ * observer hook (`onResponse`, `onError`, `beforeRun`, `afterRun`), a `diagnostic` event reports it.
  */
 export interface Hooks {
-  /** Before each model call: gives the messages that the model is to see, for this call only. */
+  /** Before each model call: may replace the messages that the model sees, for this call only. */
   transformContext: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
   /**
-   * Before each model call, after `transformContext`: makes messages of the three standard roles of what there is. Without it,
-   * other roles are dropped.
+   * Before each model call, after `transformContext`: converts all messages to the three standard roles. Without this hook,
+   * messages of custom roles are dropped.
    */
   convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly (StandardMessage | MessageInput)[]>
-  /** Before each model call: gives the API key for a provider; nothing for the configured one. */
+  /** Before each model call: returns the API key for a provider, or nothing for the configured one. */
   getApiKey: (provider: string, context: HookContext) => HookAnswer<string>
-  /** Before a tool runs: lets the call run, blocks it with a reason, or replaces its arguments. */
+  /** Before a tool runs: may block the call with a reason, or replace its arguments. */
   beforeToolCall: (call: BeforeToolCall, context: HookContext) => HookAnswer<ToolDecision>
-  /** After a tool ran, well or not: may replace parts of its answer. */
+  /** After a tool ran, successfully or not: may replace parts of its result. */
   afterToolCall: (call: AfterToolCall, context: HookContext) => HookAnswer<ToolOverride>
-  /** After each turn that may be followed by another: may change what the rest of the run is made with. */
+  /** After each turn that another may follow: may change the context, model and thinking level for the rest of the run. */
   prepareNextTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<TurnChange>
-  /** After each turn: true ends the run here, with the outcome `stopped`. */
+  /** After each turn: true ends the run, with the outcome `stopped`. */
   shouldStopAfterTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<boolean>
-  /** With each poll of the steering queue: gives more such messages. */
+  /** With each poll of the steering queue: returns additional steering messages. */
   getSteeringMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
-  /** With each poll of the follow-up queue: gives more such messages. */
+  /** With each poll of the follow-up queue: returns additional follow-up messages. */
   getFollowUpMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
-  /** Before each model call: sees the request's body; may give another. */
+  /** Before each model call: may replace the request's body. */
   onPayload: (request: Payload, context: HookContext) => HookAnswer<Record<string, unknown>>
-  /** When an answer's head has come, of each try. */
+  /** When the headers of a response have arrived, for each attempt. */
   onResponse: (response: ResponseHead, context: HookContext) => unknown
-  /** When a model call fails, and when anything else ends the run in an error. */
+  /** When a model call fails, and when anything else ends the run with an error. */
   onError: (failure: Failure, context: HookContext) => unknown
-  /** Before a run: gets the messages that it begins with; none for `resume`. */
+  /** Before a run: gets its prompts, none for `resume`. */
   beforeRun: (prompts: Message[], context: HookContext) => unknown
-  /** After a run's last event. */
+  /** After the last event of a run. */
   afterRun: (result: RunResult, context: HookContext) => unknown
 }
 
@@ -185,15 +188,15 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   afterRun: { input: whole, answer: ignored },
 }
 
-/** @internal All hooks. */
+/** @internal The names of all hooks. */
 export const HOOKS = Object.keys(FORMS) as readonly HookName[]
 
-/** @internal Asks a hook and answers its call. */
+/** @internal Calls a hook and responds with its answer. */
 export async function runHook(name: HookName, hook: (...args: any[]) => unknown, call: NativeCall): Promise<void> {
   try {
     const { input, answer } = FORMS[name]
-    const given = await withHookContext(call, (context) => hook(...input(withToJson(JSON.parse(call.input))), context))
-    call.respond(jsonOfAnswer(`what ${name} gave`, answer(given)))
+    const value = await withHookContext(call, (context) => hook(...input(withToJson(JSON.parse(call.input))), context))
+    call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
     call.fail(textOf(error))
   }

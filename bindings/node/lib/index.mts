@@ -1,5 +1,5 @@
 /**
- * The same for `import`. There is one copy of the code, whichever way it is loaded, so that classes and agents are the same.
+ * The entry point for `import`. It loads the same code as `require`, so that classes and agents are the same.
  */
 
 export * from './index.js'

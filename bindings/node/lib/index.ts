@@ -30,8 +30,8 @@ export type {
   TurnChange,
   TurnSummary,
 } from './hook.js'
-export { resume, run } from './loop.js'
-export type { Context, LoopOptions } from './loop.js'
+export { resume, run } from './stateless.js'
+export type { Context, LoopOptions } from './stateless.js'
 export type * from './message.js'
 export { models } from './models.js'
 export type { KnownModel } from './models.js'
@@ -49,14 +49,14 @@ export type {
   ThinkingLevel,
   ToolChoice,
 } from './options.js'
-export type { ModelContext, ModelEnd, ModelPiece, ModelRequest, Provider } from './provider.js'
+export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, Provider } from './provider.js'
 export type { Run, RunResult } from './run.js'
 export type { FromSchema, JsonSchema } from './schema.js'
 export type { RunOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
 export type { ExecutionMode, ToolOptions, ToolResult } from './tool.js'
 export * as transcript from './transcript.js'
-export type { HookContext, ToolContext } from './work.js'
+export type { HookContext, ToolContext } from './context.js'
 
 import { native } from './native.js'
 

@@ -1,16 +1,16 @@
 /**
- * Values of the application on their way into JSON text, with a word for what is not JSON.
+ * Serializes values of the application as JSON. Values that JSON would drop or change are refused.
  */
 
 import { invalidArgument } from './errors.js'
 
-/** @internal Says what in a value is not JSON. */
+/** @internal The message names the part of a value that is not JSON. */
 export class NotJson extends Error {}
 
 /** @internal
- * The value's JSON text. `undefined` is null, as it is in arrays. Half a character stands in it as an escape; the engine reads
- * U+FFFD.
- * @throws NotJson for what JSON would drop or change without a word: functions, symbols, big integers, NaN, maps, cycles.
+ * Serializes a value. `undefined` becomes null, as it does in arrays. An unpaired surrogate is written as an escape, which the
+ * engine reads as U+FFFD.
+ * @throws NotJson for what JSON would silently drop or change: functions, symbols, big integers, NaN, maps, sets, cycles.
  */
 export function jsonOf(value: unknown): string {
   let text: string | undefined
@@ -25,7 +25,7 @@ export function jsonOf(value: unknown): string {
 }
 
 /** @internal
- * As {@link jsonOf}, for an argument of a call.
+ * Same as {@link jsonOf}, for an argument of a call.
  * @throws InvalidArgumentError that begins with `what`.
  */
 export function jsonOfArgument(what: string, value: unknown): string {
@@ -37,7 +37,7 @@ export function jsonOfArgument(what: string, value: unknown): string {
 }
 
 /** @internal
- * As {@link jsonOf}, for what a callback gives.
+ * Same as {@link jsonOf}, for the answer of a callback.
  * @throws TypeError that begins with `what`.
  */
 export function jsonOfAnswer(what: string, value: unknown): string {
@@ -48,23 +48,23 @@ export function jsonOfAnswer(what: string, value: unknown): string {
   }
 }
 
-/** @internal The text of anything thrown. */
+/** @internal The text of any thrown value. */
 export function textOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name
   try {
     return String(error)
   } catch {
-    return 'something was thrown that has no text'
+    return 'the thrown value has no text'
   }
 }
 
 function check(key: string, value: unknown): unknown {
-  const found = odd(value)
+  const found = notJson(value)
   if (found === undefined) return value
   throw new NotJson(key === '' ? `${found} is not JSON` : `${JSON.stringify(key)}: ${found} is not JSON`)
 }
 
-function odd(value: unknown): string | undefined {
+function notJson(value: unknown): string | undefined {
   switch (typeof value) {
     case 'function':
       return 'a function'

@@ -1,21 +1,22 @@
 /**
- * Messages and their parts.
+ * Messages and their content blocks.
  */
 
 import { canonical } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import { jsonOfArgument } from './json.js'
 
-/** Something that `JSON.stringify` writes in canonical form: snake case, the same bytes in every language. */
+/** An object that `JSON.stringify` writes in canonical form: names in snake case, the same bytes in every language. */
 export interface Canonical {
-  /** The canonical form. */
+  /** Returns the canonical form. */
   toJSON(): Record<string, unknown>
 }
 
+/** Text. */
 export interface TextBlock {
   type: 'text'
   text: string
-  /** The vendor's signature, kept byte for byte. */
+  /** The provider's signature, kept byte for byte. */
   signature?: string
 }
 
@@ -25,10 +26,11 @@ export interface ThinkingBlock {
   /** May be empty. */
   thinking: string
   signature?: string
-  /** Whether the vendor hid the text. */
+  /** Whether the provider withheld the text. */
   redacted?: boolean
 }
 
+/** An image. */
 export interface ImageBlock {
   type: 'image'
   /** Base64. */
@@ -37,39 +39,47 @@ export interface ImageBlock {
   mimeType: string
 }
 
+/** A tool call of the model. */
 export interface ToolCallBlock {
   type: 'tool_call'
-  /** Unique in its message. */
+  /** Unique within its message. */
   id: string
   name: string
   arguments: Record<string, unknown>
-  /** The exact text, when no JSON object could be made of it; `arguments` is then empty. */
+  /** The arguments as text, if they are not a JSON object; `arguments` is then empty. */
   rawArguments?: string
   signature?: string
 }
 
-/** What a vendor sent that is only kept and sent back. */
+/** Provider data that is kept unchanged and sent back. */
 export interface OpaqueBlock {
   type: 'opaque'
   protocol: string
   data: unknown
 }
 
+/** A part of a message. */
 export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolCallBlock | OpaqueBlock
 
 /** Tokens of one message, or the sum of a run. The counts are disjoint, except that `reasoning` is part of `output`. */
 export interface Usage {
-  /** Tokens read that were not in a cache. */
+  /** Input tokens that were not read from a cache. */
   input: number
+  /** Output tokens, thinking included. */
   output: number
+  /** Input tokens read from the provider's cache. */
   cacheRead: number
+  /** Input tokens written to the provider's cache. */
   cacheWrite: number
+  /** The part of `output` that was thinking. */
   reasoning: number
+  /** `input + output + cacheRead + cacheWrite`. */
   total: number
-  /** In US dollars; null when no price is known. */
+  /** In US dollars; null if the price is not known. */
   cost: Cost | null
 }
 
+/** A cost in US dollars, by kind of token. */
 export interface Cost {
   input: number
   output: number
@@ -81,6 +91,7 @@ export interface Cost {
 /** Why a message ended. */
 export type StopReason = 'stop' | 'length' | 'tool_use' | 'refusal' | 'error' | 'aborted'
 
+/** A message of the user. */
 export interface UserMessage extends Canonical {
   role: 'user'
   content: (TextBlock | ImageBlock)[]
@@ -88,41 +99,51 @@ export interface UserMessage extends Canonical {
   timestamp: number
 }
 
+/** A message of the model. */
 export interface AssistantMessage extends Canonical {
   role: 'assistant'
   content: (TextBlock | ThinkingBlock | ToolCallBlock | OpaqueBlock)[]
+  /** The name of the provider. */
   provider: string
+  /** The wire format. */
   protocol: string
-  /** The configured id. */
+  /** The configured model id. */
   model: string
   usage: Usage
   /** Null in a partial message. */
   stopReason: StopReason | null
-  /** The vendor's own word. */
+  /** The provider's word for it. */
   rawStopReason?: string
+  /** The provider's id of the response. */
   responseId?: string
-  /** There exactly when `stopReason` is `error` or `aborted`. */
+  /** Present exactly when `stopReason` is `error` or `aborted`. */
   error?: ErrorInfo
+  /** In milliseconds since the epoch. */
   timestamp: number
 }
 
+/** The result of a tool call. */
 export interface ToolResultMessage extends Canonical {
   role: 'tool_result'
+  /** The id of the call. */
   toolCallId: string
   toolName: string
+  /** What the model sees. */
   content: (TextBlock | ImageBlock)[]
-  /** Anything for the application; never sent to the model. */
+  /** Data for the application; never sent to the model. */
   details: unknown
+  /** Whether the call failed. */
   isError: boolean
+  /** In milliseconds since the epoch. */
   timestamp: number
 }
 
-/** A message that models understand. */
+/** A message of a role that models support. */
 export type StandardMessage = UserMessage | AssistantMessage | ToolResultMessage
 
 /**
- * The messages of the application's own: any role but the three. They are kept in the conversation as they are, and never sent to a
- * model unless `convertToLlm` makes something of them. Declare yours, and {@link Message} has them too:
+ * Custom messages of the application, with any other role. They are kept in the conversation unchanged, and not sent to a model
+ * unless `convertToLlm` converts them. Declare yours to make them part of {@link Message}:
  *
  * ```ts
  * declare module 'agent-loop' {
@@ -137,16 +158,18 @@ export interface CustomMessages {}
 /** One message of a conversation. */
 export type Message = StandardMessage | CustomMessages[keyof CustomMessages]
 
-/** A message as one may write it; what is left out gets its default. Canonical JSON read back is understood too. */
+/** A message as input: optional fields may be left out. Parsed canonical JSON is accepted, too. */
 export type MessageInput =
   | Message
   | { role: 'user'; content: string | (TextBlock | ImageBlock)[]; timestamp?: number }
-  | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Partial<Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>>)
+  | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Partial<
+      Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>
+    >)
   | ({ role: 'tool_result'; toolCallId: string; content: string | (TextBlock | ImageBlock)[] } & Partial<
       Omit<ToolResultMessage, 'role' | 'toolCallId' | 'content' | 'toJSON'>
     >)
 
-/** What a run is started with: text, text with images, a message, or several. */
+/** A prompt: text, text with images, a message, or several messages. */
 export type PromptInput = string | readonly (TextBlock | ImageBlock)[] | MessageInput | readonly MessageInput[]
 
 /** @internal A prompt as JSON. */

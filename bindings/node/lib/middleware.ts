@@ -7,39 +7,41 @@ import type { ToolOutput } from './event.js'
 import { jsonOfArgument, textOf } from './json.js'
 import type { NativeCall } from './native.js'
 import { resultJson } from './tool.js'
-import { withToolContext } from './work.js'
-import type { ToolContext } from './work.js'
+import { withToolContext } from './context.js'
+import type { ToolContext } from './context.js'
 
-/** A tool's call on its way through the middleware. */
+/** A tool call, as middleware sees it. */
 export interface MiddlewareCall {
+  /** The id of the call. */
   readonly id: string
   /** The tool's name. */
   readonly name: string
-  /** The arguments, checked. */
+  /** The validated arguments. */
   readonly arguments: Record<string, any>
-  /** What the tool gets too. */
+  /** The context that the tool gets, too. */
   readonly context: ToolContext
 }
 
-/** What a tool answered, in full. */
+/** A tool result with all its fields. */
 export interface FullToolResult extends ToolOutput {
+  /** Whether the call failed. */
   isError: boolean
 }
 
 /**
- * Stands around the execution of tools: may look at a call, run the rest of the chain (once, not at all, or again), with other
- * arguments if given, change the result, and time it. Gives what a tool may give, most often the result of `next`; what it throws
- * is the call's error result.
+ * A function around the execution of tools. It may inspect a call, run the rest of the chain once, several times or not at all,
+ * change the arguments and the result, and measure the time. It returns what a tool may return, usually the result of `next`; if
+ * it throws, the call fails with that error's text.
  *
- * `next` throws an `Error` with the text of what the tool (or a middleware after this one) failed with. The arguments given to it
- * are not checked again.
+ * `next` throws an `Error` with the text that the tool (or an inner middleware) failed with. Arguments given to it are not
+ * validated again.
  */
 export type Middleware = (
   call: MiddlewareCall,
   next: (args?: Record<string, unknown>) => Promise<FullToolResult>,
 ) => unknown
 
-/** @internal Runs a middleware and answers its call. */
+/** @internal Runs a middleware and responds to its call. */
 export async function runMiddleware(middleware: Middleware, call: NativeCall): Promise<void> {
   const json = (value: unknown): string => resultJson("the middleware's result", value)
   try {
@@ -54,8 +56,8 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall): P
 
 async function next(call: NativeCall, args: Record<string, unknown> | undefined): Promise<FullToolResult> {
   const text = args === undefined ? undefined : jsonOfArgument('next', args)
-  const said = await answerTo((ticket) => enter(() => call.next(text, ticket)))
-  const { result, error } = JSON.parse(said ?? '{}') as { result: FullToolResult; error?: string }
+  const answer = await answerTo((ticket) => enter(() => call.next(text, ticket)))
+  const { result, error } = JSON.parse(answer ?? '{}') as { result: FullToolResult; error?: string }
   if (error !== undefined) throw new Error(error)
   return result
 }

@@ -1,5 +1,5 @@
 /**
- * Finds and loads the native module: beside the package's own files, or in the package of this platform.
+ * Finds and loads the native module: in this package, or in the package of this platform.
  */
 
 type Native = typeof import('../native.js')
@@ -15,12 +15,13 @@ function load(): Native {
         return require(place) as Native
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException
-        // Not being there is the normal case for all places but one.
+        // All places but one are expected to be empty.
         if (code !== 'MODULE_NOT_FOUND') problems.push(`${place}: ${message}`)
       }
     }
   }
-  const tried = problems.length > 0 ? problems.join('; ') : `install agent-loop-${platform}-${arch}${abis[0]}, or build it from source`
+  const advice = `install agent-loop-${platform}-${arch}${abis[0]}, or build it from source`
+  const tried = problems.length > 0 ? problems.join('; ') : advice
   throw new Error(`agent-loop: there is no native module for ${platform} on ${arch}: ${tried}`)
 }
 

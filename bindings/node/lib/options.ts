@@ -1,5 +1,5 @@
 /**
- * What agents, and runs without one, are made with.
+ * The options of agents and of stateless runs.
  */
 
 import { bridge, enter } from './bridge.js'
@@ -19,34 +19,40 @@ import type { Provider } from './provider.js'
 import { Tool, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
-/** A model and what is known of it, where `provider/id` does not say enough. */
+/** A model as an object, where `provider/id` is not enough. */
 export interface ModelSpec {
   provider: string
   id: string
-  /** What people call it. */
+  /** The model's name for display. */
   label?: string
-  /** Which of `models()` it is, where `id` is a name of one's own (a deployment on Azure, an alias): `openai/gpt-5`. */
+  /**
+   * The entry of `models()` whose limits and prices apply, where `id` is a custom name (an Azure deployment, an alias):
+   * `openai/gpt-5`.
+   */
   baseModel?: string
-  /** The wire format, where the provider's own is not meant. */
+  /** The wire format; the provider's by default. */
   protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay'
-  /** The server's address, with or without `/v1`. */
+  /** The server's address, with or without `/v1`; the provider's by default. */
   baseUrl?: string
+  /** Added to each request to this model. */
   headers?: Record<string, string>
-  /** Vertex AI's, instead of `GOOGLE_CLOUD_PROJECT`. */
+  /** The project on Vertex AI; `GOOGLE_CLOUD_PROJECT` by default. */
   project?: string
-  /** Vertex AI's, a region or `global`, instead of `GOOGLE_CLOUD_LOCATION`. */
+  /** The location on Vertex AI, a region or `global`; `GOOGLE_CLOUD_LOCATION` by default. */
   location?: string
-  /** Azure's `api-version`, instead of `AZURE_OPENAI_API_VERSION`. */
+  /** Azure's `api-version`; `AZURE_OPENAI_API_VERSION` by default. */
   apiVersion?: string
+  /** The context window in tokens. */
   contextWindow?: number
+  /** The most tokens of one answer. */
   maxOutputTokens?: number
-  /** What it can read. */
+  /** The kinds of input that the model accepts. */
   input?: ('text' | 'image')[]
-  /** Whether it thinks, or how: a word of the quirk `thinking`. */
+  /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
   thinking?: boolean | string
   /** US dollars per million tokens. */
   cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
-  /** What its server does differently; `docs/providers.md` has the names. */
+  /** Differences of its server; the names are in `docs/providers.md`. */
   quirks?: Record<string, unknown>
   /** The answers of a `scripted` model. */
   script?: unknown
@@ -55,137 +61,143 @@ export interface ModelSpec {
 /** How much thinking to ask for. */
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
-/** How many tokens of thinking a level stands for, where the provider counts them. */
+/** The thinking budget of each level in tokens, for providers that take a number of tokens. */
 export type ThinkingBudgets = { [level in Exclude<ThinkingLevel, 'off'>]?: number }
 
-/** Whether the model may, must not or must call tools, or which one it must call. */
+/** Whether the model may, must not or must call tools, or the one tool that it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
-/** How much of a queue one poll takes: the oldest message, or all of them. */
+/** How many messages one poll takes from a queue: the oldest, or all. */
 export type QueueMode = 'one_at_a_time' | 'all'
 
-/** What steering does to the calls of a batch that do not run yet: they are skipped, or run first. */
+/** What happens to tool calls not yet started when a steering message arrives: they are skipped, or run first. */
 export type SteeringPolicy = 'skip_remaining' | 'after_batch'
 
-/** The way to the model; `docs/network.md` tells more. */
+/** How requests reach the server; see `docs/network.md`. */
 export interface Network {
   /** `http://user:password@host:port`; also https, socks5 and socks5h. False for none. */
   proxy?: string | false
-  /** Hosts that are reached without it. */
+  /** Hosts that are reached without the proxy. */
   noProxy?: string | string[]
-  /** A PEM file with authorities that are trusted beside `roots`. */
+  /** A PEM file with certificate authorities to trust in addition to `roots`. */
   caFile?: string
-  /** A PEM file with the certificate for servers that demand one. */
+  /** A PEM file with the client certificate, for servers that require one. */
   clientCertificate?: string
-  /** A PEM file with its key, if it is not in the same file. */
+  /** A PEM file with the key of `clientCertificate`, if it is not in the same file. */
   clientKey?: string
-  /** `system` by default; the bundled ones are Mozilla's. */
+  /** The certificate authorities to trust: the operating system's (default), Mozilla's bundled list, or both. */
   roots?: 'system' | 'bundled' | 'both'
-  /** Addresses by host, instead of asking DNS. */
+  /** IP addresses by host name, used instead of DNS. */
   resolve?: Record<string, string>
 }
 
-/** Hooks among the options. */
+/** The hooks, as options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
 /**
- * The settings of runs. Times are in milliseconds; of a limit, 0 is none. What a model does not take, it is asked without; a
- * `diagnostic` with the code `option_ignored` tells which, once in a run.
+ * The options of runs. Times are in milliseconds; a limit of 0 means no limit. An option that a model does not support is not
+ * sent; a `diagnostic` event with the code `option_ignored` reports it, once per run.
  */
 export interface Settings extends HookOptions {
   /** `provider/id`, or an object, which may also be JSON in a string. */
   model: string | ModelSpec
-  /** Answers instead of the model's server, whatever its name is. */
+  /** A custom provider: answers requests in place of the model's server. `model` may then have any name. */
   provider?: Provider | undefined
-  /** Functions around the execution of tools, the first outermost. */
+  /** Functions around the execution of tools, the outermost first. */
   middleware?: readonly Middleware[]
-  /** The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. */
+  /** The server's address, with or without `/v1`; the provider's by default. With one, an API key is optional. */
   baseUrl?: string | undefined
-  /** Instead of the provider's environment variable. */
+  /** The API key; the provider's environment variable by default. */
   apiKey?: string | undefined
   /**
-   * Models that are asked, in this order, when the model fails before it said anything and no retry is left; one of the
-   * same provider at the agent's address and with its key, another at its own and with its own.
+   * Models to try in this order when the model fails before its answer begins and no retry is left. A model of the same provider
+   * uses the agent's address and key, any other its provider's.
    */
   fallbacks?: readonly (string | ModelSpec)[]
-  /** For each request. */
+  /** Headers for each request. */
   headers?: Record<string, string>
-  /** 0 is sent as 0. */
+  /** The sampling temperature; the provider's default if left out. */
   temperature?: number
-  /** The most tokens the model may write per message. */
+  /** The most tokens of one answer. */
   maxTokens?: number
   /** Texts that end the answer when the model writes them. */
   stopSequences?: readonly string[]
+  /** `auto` by default. */
   toolChoice?: ToolChoice
-  /** Names the conversation to providers that keep caches or route by it. */
+  /** Identifies the conversation to providers that cache or route by it. */
   sessionId?: string
-  /** How long the provider is asked to keep what it has read. `short` by default. */
+  /** How long the provider should cache the prompt. `short` by default. */
   cacheRetention?: 'short' | 'long' | 'none'
   /** `off` by default. */
   thinkingLevel?: ThinkingLevel
+  /** Overrides the token budgets of single levels. */
   thinkingBudgets?: ThinkingBudgets
   /** The most turns of one run; 0 for no limit. 10 by default. */
   maxTurns?: number
-  /** Whether the calls of a message run side by side (default) or one after the other. */
+  /** Whether the tool calls of a message run concurrently (default) or sequentially. */
   toolExecution?: ExecutionMode
-  /** 8 by default. */
+  /** The most tool calls that run concurrently. 8 by default. */
   maxParallelTools?: number
-  /** How tool arguments are checked. `coerce` (default) turns numeric strings into numbers and the like. */
+  /** How tool arguments are validated. `coerce` (default) also converts values, such as numeric strings to numbers. */
   validation?: 'coerce' | 'strict' | 'off'
-  /** The most bytes of a tool's text that go to the model whole. 50,000 by default. */
+  /** The most bytes of a tool result's text; a longer text is shortened. 50,000 by default. */
   maxResultBytes?: number
-  /** How much of the steering queue one poll takes; `one_at_a_time` by default. */
+  /** How many steering messages one poll takes. `one_at_a_time` by default. */
   steeringMode?: QueueMode
-  /** How much of the follow-up queue one poll takes; `one_at_a_time` by default. */
+  /** How many follow-up messages one poll takes. `one_at_a_time` by default. */
   followUpMode?: QueueMode
-  /** `skip_remaining` by default. */
+  /** What happens to tool calls not yet started when a steering message arrives. `skip_remaining` by default. */
   steeringPolicy?: SteeringPolicy
-  /** How long an aborted run waits for tools that do not react. 1,000 by default. */
+  /** How long an aborted run waits for tools that ignore the abort, in milliseconds. 1,000 by default. */
   abortGraceMs?: number
-  /** The longest that setting up a connection may take. 10,000 by default. */
+  /** The time limit for connecting, in milliseconds. 10,000 by default. */
   connectTimeoutMs?: number
-  /** The longest until the first byte of an answer. 120,000 by default. */
+  /** The time limit from the request to the first byte of the answer, in milliseconds. 120,000 by default. */
   firstByteTimeoutMs?: number
-  /** The longest between two bytes of an answer. 120,000 by default. */
+  /** The time limit between two bytes of an answer, in milliseconds. 120,000 by default. */
   idleTimeoutMs?: number
-  /** The longest that one try of a model call may take. 600,000 by default. */
+  /** The time limit of one attempt of a model call, in milliseconds. 600,000 by default. */
   requestTimeoutMs?: number
-  /** The longest that a tool's call may take. No limit by default. */
+  /** The time limit of a tool call, in milliseconds. No limit by default. */
   toolTimeoutMs?: number
-  /** The longest that a run may take. No limit by default. */
+  /** The time limit of a run, in milliseconds. No limit by default. */
   runTimeoutMs?: number
-  /** How often a failed model call is tried again. 2 by default. */
+  /** The most retries of a failed model call. 2 by default. */
   maxRetries?: number
-  /** The pause before the first retry, at most; it doubles with each. 500 by default. */
+  /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. 500 by default. */
   retryBaseMs?: number
-  /** The longest pause before a retry; a provider that demands more fails at once. 60,000 by default. */
+  /** The longest backoff, in milliseconds; if a provider demands a longer one, the call fails immediately. 60,000 by default. */
   maxRetryDelayMs?: number
-  /** How requests leave this machine. Without it, the environment's proxy variables and the system's authorities count. */
+  /**
+   * Proxy, certificates and name resolution. By default the environment's proxy variables and the system's certificate
+   * authorities.
+   */
   network?: Network
-  /** Whether each frame is told as the provider sent it (`raw` events). */
+  /** Whether each frame of the provider's stream is also emitted unchanged, as a `raw` event. */
   rawEvents?: boolean
 }
 
-/** What an agent is made with. */
+/** The options of an agent. */
 export interface AgentOptions extends Settings {
-  /** What the model is told first. */
+  /** The system prompt; empty by default. */
   systemPrompt?: string
+  /** The tools that the model may call. */
   tools?: readonly Tool[]
-  /** The conversation so far, to go on from. */
+  /** The conversation so far. */
   messages?: readonly MessageInput[]
 }
 
-/** Options that may be changed as such. Tools, hooks, middleware and the conversation have ways of their own. */
+/** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
 export type OptionChanges = Partial<Omit<AgentOptions, HookName | 'tools' | 'messages' | 'middleware' | 'provider'>>
 
-/** @internal An agent's native half, and its callbacks. */
-export interface Halves {
+/** @internal The native agent and its callbacks. */
+export interface AgentParts {
   readonly native: NativeAgent
   readonly callbacks: Callbacks
 }
 
-/** @internal Makes an agent's two halves. */
-export function makeAgent(options: object): Halves {
+/** @internal Creates a native agent and its callbacks. */
+export function makeAgent(options: object): AgentParts {
   const callbacks = new Callbacks()
   const { tools = [], middleware = [], provider, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
@@ -195,12 +207,12 @@ export function makeAgent(options: object): Halves {
   })
   const number = provider ? keepProvider(callbacks, provider) : undefined
   const text = optionsJson(others)
-  const halves: Halves = { native: enter(() => new native.Agent(bridge, callbacks.number, text, number)), callbacks }
-  setTools(halves, tools)
-  for (const [name, hook] of hooks) setHook(halves, name, hook ?? null)
+  const parts: AgentParts = { native: enter(() => new native.Agent(bridge, callbacks.number, text, number)), callbacks }
+  setTools(parts, tools)
+  for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
   if (!Array.isArray(middleware)) throw invalidArgument('option "middleware": expected a list of functions')
-  for (const [i, link] of middleware.entries()) addMiddleware(halves, link as Middleware, `option "middleware": [${i}]`)
-  return halves
+  for (const [i, link] of middleware.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
+  return parts
 }
 
 function keepProvider(callbacks: Callbacks, provider: Provider): number {
@@ -208,7 +220,7 @@ function keepProvider(callbacks: Callbacks, provider: Provider): number {
   return callbacks.keepModel((answer) => runProvider(provider, answer))
 }
 
-/** @internal Options in JSON; `undefined` is as if left out, or `missing`. */
+/** @internal The options as JSON; an undefined one is left out, or is `missing`. */
 export function optionsJson(options: object, missing?: null): string {
   const texts: string[] = []
   for (const [name, value] of Object.entries(options)) {
@@ -219,11 +231,11 @@ export function optionsJson(options: object, missing?: null): string {
   return `{${texts.join(',')}}`
 }
 
-/** @internal Replaces an agent's tools: all of them, or on an error none. */
-export function setTools({ native, callbacks }: Halves, tools: readonly Tool[]): void {
+/** @internal Replaces an agent's tools. On an error nothing changes. */
+export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool[]): void {
   const list = nativeTools(tools)
   const execute = tools.map((tool) => callbacks.keep((call) => runTool(tool, call)))
-  const prepare = tools.map(({ prepareArguments }) => prepareArguments && callbacks.keep((call) => prepareCall(prepareArguments, call)))
+  const prepare = tools.map(({ prepareArguments: prepare }) => prepare && callbacks.keep((call) => prepareCall(prepare, call)))
   enter(() => native.setTools(list, execute, prepare))
 }
 
@@ -236,16 +248,16 @@ function nativeTools(tools: readonly Tool[]): NativeTool[] {
   })
 }
 
-/** @internal Sets a hook, or with null takes it out. */
-export function setHook({ native, callbacks }: Halves, name: HookName, hook: Hooks[HookName] | null): void {
+/** @internal Sets a hook, or with null removes it. */
+export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
   if (!HOOKS.includes(name)) throw invalidArgument(`there is no hook ${JSON.stringify(name)}; the hooks are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
   const number = hook === null ? undefined : callbacks.keep((call) => runHook(name, hook, call))
   enter(() => native.setHook(snakeCase(name), number))
 }
 
-/** @internal Adds a middleware inside of those there are. */
-export function addMiddleware({ native, callbacks }: Halves, middleware: Middleware, what: string): void {
+/** @internal Adds a middleware, as the innermost. */
+export function addMiddleware({ native, callbacks }: AgentParts, middleware: Middleware, what: string): void {
   expectFunction(what, middleware)
   const number = callbacks.keep((call) => runMiddleware(middleware, call))
   enter(() => native.addMiddleware(number))

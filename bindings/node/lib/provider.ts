@@ -1,5 +1,5 @@
 /**
- * A provider of the application's own: answers requests piece by piece.
+ * Custom providers: functions of the application that answer requests, chunk by chunk.
  */
 
 import { answerTo, enter } from './bridge.js'
@@ -11,19 +11,20 @@ import type { Canonical, StandardMessage, StopReason, Usage } from './message.js
 import type { NativeAnswer } from './native.js'
 import type { ThinkingBudgets, ThinkingLevel, ToolChoice } from './options.js'
 import type { JsonSchema } from './schema.js'
-import { LazySignal } from './work.js'
+import { LazySignal } from './context.js'
 
-/** What a run asks a model. The key is not part of it. */
+/** A request to a model, without the API key. */
 export interface ModelRequest extends Canonical {
   /** `provider/id`. */
   model: string
-  /** Empty for none. */
+  /** Empty if there is none. */
   systemPrompt: string
-  /** What the model is to see. */
+  /** The messages for the model. */
   messages: StandardMessage[]
-  /** What it may call. */
+  /** The tools that the model may call. */
   tools: { name: string; description: string; parameters: JsonSchema }[]
   thinkingLevel: ThinkingLevel
+  /** The options that were set. */
   options: {
     temperature?: number
     maxTokens?: number
@@ -36,22 +37,23 @@ export interface ModelRequest extends Canonical {
   }
 }
 
-/** What an answer ends with. */
+/** The end of an answer. */
 export interface ModelEnd {
-  /** By default `tool_use` where there are calls, else `stop`. */
+  /** By default `tool_use` if there are tool calls, else `stop`. */
   stopReason?: Exclude<StopReason, 'error' | 'aborted'>
-  /** The vendor's own word. */
+  /** The provider's word for it. */
   rawStopReason?: string
+  /** The provider's id of the response. */
   responseId?: string
   usage?: Partial<Usage>
 }
 
 /**
- * A piece of an answer: more text (as it is, or as `text`), more thinking, a whole call, or a step of a block as events have it
- * (blocks start by themselves where that is left out). `end` ends the answer, after which nothing may follow; without it, the end
- * of the generator does. `error` fails it, as throwing does. `diagnostic` is told as an event.
+ * A chunk of an answer: more text (a string, or `text`), more thinking, a complete tool call, or the start, delta or end of a
+ * block in the form of events (the start may be left out). `end` ends the answer, and no chunk may follow; without it, the end of
+ * the generator does. `error` fails the answer, as throwing does. `diagnostic` is emitted as an event.
  */
-export type ModelPiece =
+export type ModelChunk =
   | string
   | { text: string }
   | { thinking: string }
@@ -64,23 +66,23 @@ export type ModelPiece =
   | { error: { kind: ErrorKind; message: string } & Partial<ErrorInfo> }
   | { diagnostic: { code: string; message?: string; data?: unknown } }
 
-/** What a provider gets beside the request. */
+/** The context of a custom provider. */
 export interface ModelContext {
-  /** Aborted when the answer is no longer wanted. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal
 }
 
 /**
- * Answers a request with pieces; an async generator, most often. It is asked for the next piece when the run has room for more.
- * When the run is aborted, the signal is, and the generator is closed. What it throws ends the message in an error: an
- * {@link AgentError} keeps its kind, everything else is of the kind `provider`.
+ * A custom provider: answers a request with chunks; usually an async generator. The next chunk is requested when the run can take
+ * it. When the run is aborted, the signal is aborted and the generator closed. If the provider throws, the message ends with an
+ * error: an {@link AgentError} keeps its kind, any other error is of the kind `provider`.
  */
 export type Provider = (
   request: ModelRequest,
   context: ModelContext,
-) => AsyncIterable<ModelPiece> | Iterable<ModelPiece> | PromiseLike<AsyncIterable<ModelPiece> | Iterable<ModelPiece>>
+) => AsyncIterable<ModelChunk> | Iterable<ModelChunk> | PromiseLike<AsyncIterable<ModelChunk> | Iterable<ModelChunk>>
 
-/** @internal Has a provider answer a request. */
+/** @internal Runs a custom provider and passes its answer on. */
 export async function runProvider(provider: Provider, answer: NativeAnswer): Promise<void> {
   const signal = new LazySignal(answer)
   const context = {
@@ -89,13 +91,13 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
     },
   }
   try {
-    const pieces: unknown = await provider(withToJson<ModelRequest>(JSON.parse(answer.request)), context)
-    if (!isIterable(pieces)) {
-      const got = pieces === null ? 'null' : typeof pieces
-      throw new TypeError(`the provider gave ${got}; expected a generator, or another iterable of pieces`)
+    const chunks: unknown = await provider(withToJson<ModelRequest>(JSON.parse(answer.request)), context)
+    if (!isIterable(chunks)) {
+      const got = chunks === null ? 'null' : typeof chunks
+      throw new TypeError(`the provider returned ${got}; expected a generator or another iterable of chunks`)
     }
-    for await (const piece of pieces) {
-      const wanted = push(answer, piece) ?? (await hasRoom(answer))
+    for await (const chunk of chunks) {
+      const wanted = push(answer, chunk) ?? (await hasRoom(answer))
       if (!wanted) {
         signal.abort()
         // Leaving the loop closes the generator.
@@ -110,14 +112,14 @@ export async function runProvider(provider: Provider, answer: NativeAnswer): Pro
   }
 }
 
-function push(answer: NativeAnswer, piece: unknown): boolean | null | undefined {
-  // The text of a language's own error is not among the fields that JSON has.
-  if (isObject(piece) && piece.error instanceof Error) throw piece.error
-  const text = jsonOfAnswer("the provider's piece", canonical(piece))
+function push(answer: NativeAnswer, chunk: unknown): boolean | null | undefined {
+  // JSON would drop the text of an Error.
+  if (isObject(chunk) && chunk.error instanceof Error) throw chunk.error
+  const text = jsonOfAnswer("the provider's chunk", canonical(chunk))
   try {
     return enter(() => answer.push(text))
   } catch (error) {
-    // The provider's mistake, not that of whoever started the run.
+    // The provider's error, not the one of the caller that started the run.
     throw new TypeError(textOf(error))
   }
 }

@@ -14,28 +14,27 @@ import type { AssistantMessage, Canonical, Message, PromptInput, Usage } from '.
 import type { NativeRun } from './native.js'
 import { Cancellation } from './signal.js'
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunResult extends Canonical {
   outcome: Outcome
   /** The text of the last assistant message. */
   text: string
-  /** The last assistant message; null when no turn began. */
+  /** The last assistant message; null if no turn began. */
   message: AssistantMessage | null
-  /** Those this run added, in transcript order. */
+  /** The messages that this run added, in transcript order. */
   messages: Message[]
-  /** The run's sum. */
+  /** The sum over the run's messages. */
   usage: Usage
-  /** How many turns began. */
+  /** The number of turns started. */
   turns: number
-  /** There exactly when the outcome is `error` or `aborted`. */
+  /** Present exactly when the outcome is `error` or `aborted`. */
   error?: ErrorInfo
-  /** Of a run without an agent: the queued messages that it did not show, in order. */
+  /** Of a stateless run: the queued messages that it did not use, in order. */
   undelivered?: { steering: Message[]; followUp: Message[] }
 }
 
 /**
- * @internal The result in JSON; thrown as its error when the outcome is `error`, and as the reason of the signal that
- * aborted the run.
+ * @internal Reads a result. Throws its error when the outcome is `error`, and the reason of the signal that aborted the run.
  */
 export function resultOf(text: string | undefined, cancellation: Cancellation | undefined): RunResult {
   const result = withToJson<RunResult>(JSON.parse(text ?? 'null'))
@@ -44,20 +43,21 @@ export function resultOf(text: string | undefined, cancellation: Cancellation | 
   return result
 }
 
-/** A signal may live long; runs that are forgotten have nothing to do with it any more. */
-const forgotten = new FinalizationRegistry<Cancellation>((cancellation) => cancellation.end())
+/** Removes the abort listener of a run that was garbage-collected: the signal may live longer. */
+const collected = new FinalizationRegistry<Cancellation>((cancellation) => cancellation.end())
 
 const NONE: readonly AgentEvent[] = []
 
 /**
- * A run that goes on by itself. Leaving a `for await` over it before its end aborts it and waits until the agent is idle;
- * forgetting it aborts it too.
+ * A run in progress: an async iterator of its events. It continues whether or not its events are read, up to a bounded queue.
+ * Leaving a `for await` loop early aborts the run and waits until the agent is idle. A run that is garbage-collected is aborted,
+ * too.
  */
 export class Run implements AsyncIterableIterator<AgentEvent> {
-  /** The id that all its events have. */
+  /** The run's id, as in its events. */
   readonly id: string
   readonly #native: NativeRun
-  /** Also keeps the agent's callbacks alive as long as somebody has the run. */
+  /** Keeps the agent's callbacks alive as long as the run is referenced. */
   readonly #callbacks: Callbacks
   readonly #ticket: number
   readonly #cancellation: Cancellation | undefined
@@ -74,7 +74,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     this.id = this.#native.id
     if (signal) {
       this.#cancellation = new Cancellation(signal, this.#native.abortHandle())
-      forgotten.register(this, this.#cancellation)
+      collected.register(this, this.#cancellation)
     }
   }
 
@@ -82,7 +82,11 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     return this
   }
 
-  /** The next event; done when the run is over and the agent idle. One reader at a time. */
+  /**
+   * Returns the next event; `done` when the run is over and the agent idle.
+   *
+   * @throws InvalidStateError while another call of `next` is pending, or inside a callback of the run's agent.
+   */
   next(): Promise<IteratorResult<AgentEvent, undefined>> {
     if (this.#at < this.#events.length) {
       return Promise.resolve({ value: this.#events[this.#at++]!, done: false })
@@ -92,7 +96,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
 
   async #read(): Promise<IteratorResult<AgentEvent, undefined>> {
     this.#checkOutside('reading the run')
-    if (this.#reading) throw invalidState('somebody reads this run already; a run has one reader')
+    if (this.#reading) throw invalidState('the run is already being read; a run has one reader')
     this.#reading = true
     try {
       for (;;) {
@@ -106,7 +110,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
           this.#at = 1
           return { value: this.#events[0]!, done: false }
         }
-        // Those that were read are the reader's; what a waiting run keeps counts when there are thousands.
+        // Frees the events that were read: with thousands of waiting runs it matters.
         this.#events = NONE
         this.#at = 0
         await settled(this.#ticket, this.#callbacks)
@@ -116,17 +120,18 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     }
   }
 
-  /** Ends the reading before its end, as `break` does: aborts the run and waits until the agent is idle. */
+  /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle. */
   async return(): Promise<IteratorResult<AgentEvent, undefined>> {
     await this.close()
     return { value: undefined, done: true }
   }
 
   /**
-   * Waits for the end. Events that are not read yet are thrown away.
+   * Waits for the end of the run. Unread events are discarded.
    *
-   * @throws AgentError when the outcome is `error`; the error has the result. The reason of the run's signal, when that aborted it;
-   * otherwise an aborted run has a result like any other.
+   * @returns The result; of an aborted run too, unless its signal aborted it.
+   * @throws AgentError when the outcome is `error` (the error has the result); the signal's reason when the run's signal aborted
+   * it; InvalidStateError inside a callback of the run's agent.
    */
   async result(): Promise<RunResult> {
     this.#checkOutside('waiting for the run')
@@ -147,10 +152,11 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Queues a message (or several) that joins the run as soon as it can; see `Agent.steer`. After the run's end it waits in the
-   * agent's queue.
+   * Queues steering messages, which join the run as soon as possible; see `Agent.steer`. After the end of the run they stay in
+   * the agent's queue.
    *
-   * @throws InvalidArgumentError for what is no message; InvalidStateError after the end of a run without an agent.
+   * @param message Text, a message, or several messages.
+   * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
    */
   steer(message: PromptInput): void {
     const text = promptJson(message)
@@ -158,34 +164,42 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Queues a message (or several) for when the run would have ended. After the run's end it waits in the agent's queue.
+   * Queues follow-up messages, which start another turn when the run would have ended. After the end of the run they stay in the
+   * agent's queue.
    *
-   * @throws As `steer`.
+   * @param message Text, a message, or several messages.
+   * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
    */
   followUp(message: PromptInput): void {
     const text = promptJson(message)
     enter(() => this.#native.followUp(text))
   }
 
-  /** Aborts the run. Any number of times; returns at once. */
+  /** Aborts the run. Does not wait for its end; may be called more than once. */
   abort(): void {
     this.#native.abort()
   }
 
-  /** Aborts the run if it is not over, and waits until the agent is idle. */
+  /**
+   * Aborts the run if it is not over, and waits until the agent is idle.
+   *
+   * @throws InvalidStateError inside a callback of the run's agent.
+   */
   async close(): Promise<void> {
     if (!this.#native.isFinished) this.#native.abort()
     try {
       await this.result()
     } catch (error) {
-      // How it ended is for `result` to say; only a close that cannot wait has failed.
+      // `result` reports how the run ended; `close` fails only where it may not wait.
       if (this.#callbacks.isInside) throw error
     }
   }
 
   /**
-   * The assistant's message as it stood after an event of this run; null for events that are not part of its stream. Made when
-   * asked for, so that streams stay cheap.
+   * Returns the assistant message as it was after an event of this run, or null for an event that is not part of a message's
+   * stream. The message is built on request, so that streaming stays cheap.
+   *
+   * @param event An event that this run returned.
    */
   partial(event: AgentEvent): AssistantMessage | null {
     if (event.runId !== this.id) return null

@@ -1,8 +1,8 @@
 /**
- * The type of a tool's arguments, from the JSON Schema that is written beside it.
+ * Infers the type of a tool's arguments from its JSON Schema.
  */
 
-/** A JSON Schema, as far as the types here understand it; anything else may stand in it too. */
+/** A JSON Schema: the keywords that determine the inferred type, and any others. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -46,7 +46,7 @@ type OfType<T, S> = T extends keyof Primitives
         : Record<string, any>
       : any
 
-/** The values that a schema lets through. `any` where the schema's own type does not say. */
+/** The type of the values that a schema accepts; `any` where the schema does not determine it. */
 export type FromSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }

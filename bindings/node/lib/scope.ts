@@ -1,18 +1,18 @@
 /**
- * Whether code runs inside a tool or listener of an agent, where waiting for that agent would wait for ever.
+ * Whether code runs inside a callback of an agent, where waiting for that agent would never end.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface Inside {
   readonly agent: number
-  /** False once the callback has returned: what it left running is not inside any more. */
+  /** False once the callback has returned: code that it left running is no longer inside. */
   open: boolean
   readonly outer: Inside | undefined
 }
 
 const storage = new AsyncLocalStorage<Inside | undefined>()
-/** How many callbacks run now. */
+/** The number of callbacks that are running. */
 let running = 0
 
 /** @internal */
@@ -23,7 +23,7 @@ export function isInside(agent: number): boolean {
   return false
 }
 
-/** @internal Runs a callback of an agent, and all that it awaits. */
+/** @internal Runs a callback of an agent, including what it awaits. */
 export async function runInside<T>(agent: number, callback: () => T | Promise<T>): Promise<T> {
   const inside: Inside = { agent, open: true, outer: storage.getStore() }
   running++
@@ -31,7 +31,7 @@ export async function runInside<T>(agent: number, callback: () => T | Promise<T>
     return await storage.run(inside, callback)
   } finally {
     inside.open = false
-    // A storage in use makes every promise of the process dearer (up to Node 22). What it forgets here is closed anyway.
+    // An enabled storage slows every promise of the process down (up to Node 22). All its entries are closed here.
     if (--running === 0) storage.disable()
   }
 }

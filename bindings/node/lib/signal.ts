@@ -6,11 +6,11 @@ import { isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
 import type { NativeAbortHandle } from './native.js'
 
-/** What a run may be started with. */
+/** The options of a single run. */
 export interface RunOptions {
   /**
-   * Aborts the run when it is aborted, or is already. `prompt`, `resume` and `result` then reject with its reason once the agent is
-   * idle; reading the events just ends with `agent_end`.
+   * Aborts the run when it is aborted, or already was. `prompt`, `resume` and `result` then reject with the signal's reason once
+   * the agent is idle; iterating over the events ends normally, with `agent_end`.
    */
   signal?: AbortSignal | undefined
 }
@@ -33,7 +33,7 @@ export function checkedSignal(signal: unknown): AbortSignal | undefined {
   throw invalidArgument(`option "signal": expected an AbortSignal, got ${typeof signal}`)
 }
 
-/** @internal Aborts a run when a signal is, until the run is over. */
+/** @internal Aborts a run when a signal is aborted, until the run is over. */
 export class Cancellation {
   readonly #signal: AbortSignal
   #handle: NativeAbortHandle | null | undefined
@@ -50,13 +50,13 @@ export class Cancellation {
     else signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  /** The run is over: the signal forgets it. */
+  /** Stops listening to the signal: the run is over. */
   end(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     this.#handle = undefined
   }
 
-  /** Fails with the signal's reason, if it was the signal that aborted the run. */
+  /** Throws the signal's reason if the signal aborted the run. */
   check(): void {
     if (this.#fired) throw this.#signal.reason
   }

@@ -1,5 +1,5 @@
 /**
- * The same for `import`; see `index.mts`.
+ * The entry point for `import`; see `index.mts`.
  */
 
 export * from './testing.js'

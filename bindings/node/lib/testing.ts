@@ -1,5 +1,5 @@
 /**
- * agent-loop/testing: for tests of one's own, of providers and of user interfaces.
+ * agent-loop/testing: checks for your tests of providers and user interfaces.
  *
  * ```ts
  * const events = []
@@ -18,13 +18,15 @@ import { jsonOfArgument } from './json.js'
 import { native } from './native.js'
 
 /**
- * Checks the events of one run, in order: that their order, numbers and fields are such as the loop gives, and that what they say of
- * messages fits together.
+ * Checks the events of one run: their order, sequence numbers and fields, and whether the messages they report are consistent.
  *
- * @throws InvalidArgumentError that names the first event that does not fit, and why.
+ * @param events All events of the run, in order.
+ * @throws InvalidArgumentError for the first invalid event; the message names it and the reason.
  */
 export function checkEvents(events: Iterable<AgentEvent>): void {
-  if (!isObject(events) || !(Symbol.iterator in events)) throw invalidArgument(`events: expected a list of events, got ${typeof events}`)
+  if (!isObject(events) || !(Symbol.iterator in events)) {
+    throw invalidArgument(`events: expected a list of events, got ${typeof events}`)
+  }
   const text = jsonOfArgument('events', canonical(Array.from(events)))
   enter(() => native.checkEvents(text))
 }

@@ -10,58 +10,61 @@ import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import type { FromSchema, JsonSchema } from './schema.js'
-import { withHookContext, withToolContext } from './work.js'
-import type { HookContext, ToolContext } from './work.js'
+import { withHookContext, withToolContext } from './context.js'
+import type { HookContext, ToolContext } from './context.js'
 
-/** A full result. Anything else that a tool gives is shown to the model as text: a string as it is, the rest as JSON. */
+/** A full result. Any other value that a tool returns goes to the model as text: a string unchanged, the rest as JSON. */
 export interface ToolResult {
+  /** What the model sees. */
   content: (TextBlock | ImageBlock)[]
-  /** Anything for the application; never sent to the model. */
+  /** Data for the application; never sent to the model. */
   details?: unknown
+  /** Whether the call failed. */
   isError?: boolean
-  /** Whether the run may end here. */
+  /** Whether the run may end after this call. */
   terminate?: boolean
 }
 
-/** Whether a tool may run beside others of its batch. */
+/** Whether a tool may run concurrently with other calls of the same message. */
 export type ExecutionMode = 'parallel' | 'sequential'
 
+/** The options of a tool. */
 export interface ToolOptions<S = JsonSchema> {
-  /** 1 to 64 letters, digits, `_` or `-`; unique in an agent. */
+  /** 1 to 64 letters, digits, `_` or `-`; unique within an agent. */
   name: string
-  /** For the model. */
+  /** What the tool does, for the model. */
   description?: string
-  /** A JSON Schema of an object; without it, no arguments. */
+  /** A JSON Schema of type object; without it the tool has no parameters. */
   parameters?: S
-  /** For people; the name where none is given. */
+  /** The tool's name for display; `name` by default. */
   label?: string
-  /** As the agent says where none is given. */
+  /** The agent's `toolExecution` by default. */
   executionMode?: ExecutionMode
-  /** The longest a call may run, in milliseconds, where that is less than the agent's `toolTimeoutMs`; 0 (default) for no limit. */
+  /** The time limit of a call in milliseconds; 0 (default) for none. The agent's `toolTimeoutMs` applies as well. */
   timeoutMs?: number
   /**
-   * Puts the model's arguments right before they are checked against `parameters`: for models that get a shape wrong. Gives the
-   * arguments as they shall be; nothing leaves them. What it throws is the call's error result.
+   * Changes the model's arguments before they are validated against `parameters`, for models that get them wrong. Returns the new
+   * arguments, or nothing to keep them. If it throws, the call fails with that error's text.
    */
   prepareArguments?: (args: Record<string, unknown>, context: HookContext) => unknown
-  /** Does the work. What it throws goes back to the model as an error result. */
+  /** Runs the tool. If it throws, the model gets the error's text as an error result. */
   execute: (args: FromSchema<S>, context: ToolContext) => unknown
 }
 
-/** A tool, made by {@link tool}. May be given to any number of agents. */
+/** A tool, created by {@link tool}. Any number of agents may use it. */
 export class Tool {
   readonly name: string
   readonly label: string
   readonly description: string
   readonly parameters: JsonSchema
   readonly executionMode: ExecutionMode | undefined
-  /** In milliseconds; 0 for no limit of its own. */
+  /** In milliseconds; 0 for none. */
   readonly timeoutMs: number
   readonly prepareArguments: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
   readonly execute: (args: any, context: ToolContext) => unknown
   readonly #native: NativeTool
 
-  /** As {@link tool}, which also knows the type of the arguments. */
+  /** Same as {@link tool}, which also infers the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
     const { execute, prepareArguments, ...described } = options
@@ -80,22 +83,23 @@ export class Tool {
     this.execute = execute
   }
 
-  /** @internal The native half of a tool; nothing for anything else. */
+  /** @internal The native tool; undefined if the value is not a tool. */
   static inside(value: unknown): NativeTool | undefined {
     return isObject(value) && #native in value ? value.#native : undefined
   }
 }
 
 /**
- * Makes a tool. The arguments have the type that `parameters` describes.
+ * Creates a tool. The type of its arguments is inferred from `parameters`.
  *
- * @throws InvalidArgumentError for a name that no provider takes, or parameters that are not a JSON Schema.
+ * @param options The name, description, parameters and function of the tool.
+ * @throws InvalidArgumentError for a name that providers do not accept, or parameters that are not a JSON Schema.
  */
 export function tool<const S extends JsonSchema>(options: ToolOptions<S>): Tool {
   return new Tool(options)
 }
 
-/** @internal Runs a call and answers it. */
+/** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
   try {
     const { execute } = tool
@@ -106,17 +110,17 @@ export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
   }
 }
 
-/** @internal Has a tool put a call's arguments right. */
+/** @internal Runs a tool's `prepareArguments` and responds with the arguments. */
 export async function prepareCall(prepare: NonNullable<Tool['prepareArguments']>, call: NativeCall): Promise<void> {
   try {
     const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
-    call.respond(jsonOfAnswer('what prepareArguments gave', prepared))
+    call.respond(jsonOfAnswer('the answer of prepareArguments', prepared))
   } catch (error) {
     call.fail(textOf(error))
   }
 }
 
-/** @internal A result as the core reads it. Only a full result has names to map; anything else is the application's own. */
+/** @internal A result as JSON. Only a full result has names to change; any other value is the application's. */
 export function resultJson(what: string, value: unknown): string {
   const isBlock = (block: unknown): boolean => isObject(block) && (block.type === 'text' || block.type === 'image')
   const isFull = isObject(value) && Array.isArray(value.content) && value.content.every(isBlock)

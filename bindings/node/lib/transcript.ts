@@ -1,6 +1,6 @@
 /**
- * Transcript repair: makes any transcript acceptable to any model. Every request does it automatically; call it for transcripts from
- * another program, or to check one in advance.
+ * Transcript repair: makes any transcript acceptable to any model. Every request does it automatically; call it for transcripts
+ * from another program, or to check one in advance.
  *
  * ```ts
  * const { messages, repairs } = transcript.repair(saved, 'anthropic/claude-sonnet-4-5')
@@ -61,7 +61,8 @@ export interface Repaired {
  * @throws InvalidArgumentError for an invalid message, or a model that cannot be used.
  */
 export function repair(messages: readonly MessageInput[], model: string | ModelSpec): Repaired {
-  const repaired: Repaired = JSON.parse(enter(() => native.repair(messagesJson('messages', messages), jsonOfArgument('model', model))))
+  const text = enter(() => native.repair(messagesJson('messages', messages), jsonOfArgument('model', model)))
+  const repaired: Repaired = JSON.parse(text)
   return { messages: withToJson(repaired.messages), repairs: withToJson(repaired.repairs) }
 }
 

@@ -20,19 +20,18 @@ pub struct Agent {
     agent: agent_loop::Agent,
     link: Arc<Link>,
     number: u32,
-    /// The core's numbers of our listeners. They stay as long as the core's agent, which a run keeps when JavaScript has let go of
-    /// ours.
+    /// The core's subscription ids by listener. Dropping this agent ends no subscription: a run may still use the core's agent.
     subscriptions: HashMap<u32, u64>,
 }
 
 #[napi]
 impl Agent {
-    /// Makes an agent from options in JSON, and finds out whether its model can be used. `number` is how jobs name the agent,
-    /// `provider` the number of its provider's callback. Tools, hooks and middleware follow.
+    /// Creates an agent from options in JSON, and checks that its model can be used. `number` identifies the agent in jobs;
+    /// `provider` is the number of its custom provider's callback. Tools, hooks and middleware are set afterwards.
     #[napi(constructor, catch_unwind)]
     pub fn new(bridge: &Bridge, number: u32, options: String, provider: Option<u32>) -> Result<Agent> {
         let options = options_of(&options)?;
-        // Only until the options are read: their own mistakes come first.
+        // Until the options are read: errors in them are reported first.
         let placeholder = ModelSpec::parse("scripted/none").map_err(|e| thrown(&e))?;
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let agent = agent_loop::Agent::with_spec(placeholder).runtime(&runtime);
@@ -51,11 +50,11 @@ impl Agent {
 
     fn set(&self, options: &Map<String, Value>) -> Result<()> {
         let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-        let own: Vec<&str> = ["tools", "middleware", "provider"].into_iter().chain(hooks).collect();
-        self.agent.set_options(options, Spelling::Camel, &own).map_err(|e| thrown(&e))
+        let elsewhere: Vec<&str> = ["tools", "middleware", "provider"].into_iter().chain(hooks).collect();
+        self.agent.set_options(options, Spelling::Camel, &elsewhere).map_err(|e| thrown(&e))
     }
 
-    /// What a run is to begin with, if it may begin here.
+    /// Reads the prompt of a run, and checks that a run may start here.
     fn start_with(&self, prompt: Option<String>, inside: bool) -> Result<Option<Prompt>> {
         let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
         check_outside(&self.agent, inside, "starting a run")?;
@@ -66,14 +65,14 @@ impl Agent {
         Callback::new(&self.link, self.number, number)
     }
 
-    /// Sets options given in JSON: all of them, or on an error none.
+    /// Sets options given in JSON. On an error nothing changes.
     #[napi(catch_unwind)]
     pub fn set_options(&self, options: String) -> Result<()> {
         self.set(&options_of(&options)?)
     }
 
-    /// Replaces the tools. `execute` and `prepare` are the numbers of their callbacks, each heard of in a `Gone` once it is not
-    /// needed any more, on an error too.
+    /// Replaces the tools. `execute` and `prepare` are the numbers of their callbacks. A `Gone` job reports each when it is no
+    /// longer needed, also on an error.
     #[napi(catch_unwind)]
     pub fn set_tools(&self, tools: Vec<ClassInstance<'_, Tool>>, execute: Vec<u32>, prepare: Vec<Option<u32>>) -> Result<()> {
         let tools: Vec<&Tool> = tools.iter().map(|tool| &**tool).collect();
@@ -82,7 +81,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Sets the hook of that canonical name to the callback with this number, or takes it out.
+    /// Sets the hook with this canonical name to the callback with this number, or removes it.
     #[napi(catch_unwind)]
     pub fn set_hook(&self, name: String, number: Option<u32>) -> Result<()> {
         let hook = number.map(|number| hook::of_callback(self.callback(number)));
@@ -90,13 +89,14 @@ impl Agent {
         Ok(())
     }
 
-    /// Adds the callback with this number to the chain around tool execution.
+    /// Adds the callback with this number as the innermost middleware.
     #[napi(catch_unwind)]
     pub fn add_middleware(&self, number: u32) {
         self.agent.add_middleware(tool::middleware(self.callback(number)));
     }
 
-    /// Starts a run without events, `resume` where there is no prompt; its result settles the ticket. `aborted`: before it began.
+    /// Starts a run without events; without a prompt it resumes. Its result settles the ticket. `aborted`: the run starts
+    /// aborted.
     #[napi(catch_unwind)]
     pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
@@ -108,8 +108,7 @@ impl Agent {
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
-    /// Starts a run, `resume` where there is no prompt. The ticket is settled each time that there are events again after there
-    /// were none.
+    /// Starts a run; without a prompt it resumes. The ticket is settled each time the run becomes readable.
     #[napi(catch_unwind)]
     pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
@@ -121,8 +120,8 @@ impl Agent {
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
-    /// Starts a run over a context, with this agent's tools and settings; its conversation stays as it is. `messages` is a JSON
-    /// array. Without a prompt it goes on with the context as it stands.
+    /// Starts a stateless run with this agent's tools and options; the agent's conversation does not change. `messages` is a JSON
+    /// array. Without a prompt the run continues the context.
     #[napi(catch_unwind)]
     pub fn run_loop(
         &self,
@@ -143,14 +142,14 @@ impl Agent {
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
-    /// Queues a message that joins the run as soon as it can.
+    /// Queues steering messages.
     #[napi(catch_unwind)]
     pub fn steer(&self, message: String) -> Result<()> {
         self.agent.steer(message::prompt(&message).map_err(|e| thrown(&e))?);
         Ok(())
     }
 
-    /// Queues a message for when the run would have ended.
+    /// Queues follow-up messages.
     #[napi(catch_unwind)]
     pub fn follow_up(&self, message: String) -> Result<()> {
         self.agent.follow_up(message::prompt(&message).map_err(|e| thrown(&e))?);
@@ -175,7 +174,7 @@ impl Agent {
         self.agent.clear_all_queues();
     }
 
-    /// Whether a message waits in either queue.
+    /// Whether a message is in either queue.
     #[napi(catch_unwind)]
     pub fn has_queued_messages(&self) -> bool {
         self.agent.has_queued_messages()
@@ -185,7 +184,7 @@ impl Agent {
     #[napi(catch_unwind)]
     pub fn append_messages(&self, messages: String) -> Result<()> {
         for message in message::list("messages", &messages).map_err(|e| thrown(&e))? {
-            // Whether a run is active does not change in between: they are started on this thread.
+            // No run can start in between: runs start on this thread.
             self.agent.append_message(message).map_err(|e| thrown(&e))?;
         }
         Ok(())
@@ -198,13 +197,13 @@ impl Agent {
         self.agent.replace_messages(messages).map_err(|e| thrown(&e))
     }
 
-    /// Empties the transcript and both queues, and forgets the last error.
+    /// Clears the transcript, both queues and the last error.
     #[napi(catch_unwind)]
     pub fn reset(&self) -> Result<()> {
         self.agent.reset().map_err(|e| thrown(&e))
     }
 
-    /// What aborts the active run, if there is one.
+    /// The abort handle of the active run, if there is one.
     #[napi(catch_unwind)]
     pub fn abort_handle(&self) -> Option<AbortHandle> {
         self.agent.abort_handle().map(AbortHandle::new)
@@ -223,7 +222,7 @@ impl Agent {
         let (agent, link) = (self.agent.clone(), Arc::clone(&self.link));
         let wait = async move {
             tokio::select! {
-                // The check for callbacks was made before; nothing else can fail.
+                // The only error, a call inside a callback, was checked above.
                 _ = agent.wait_for_idle() => link.settle(ticket, None),
                 () = link.closing().cancelled() => {}
             }
@@ -232,15 +231,15 @@ impl Agent {
         Ok(())
     }
 
-    /// Has a listener told each event, in jobs with its number, while the run waits.
+    /// Subscribes a listener: an `Event` job with its number for each event. The run waits for each.
     #[napi(catch_unwind)]
     pub fn subscribe(&mut self, listener: u32) {
         let (link, number) = (Arc::clone(&self.link), self.number);
-        let tell = move |event: agent_loop::Event| -> agent_loop::BoxFuture<'static, std::result::Result<(), String>> {
+        let notify = move |event: agent_loop::Event| -> agent_loop::BoxFuture<'static, std::result::Result<(), String>> {
             let link = Arc::clone(&link);
-            Box::pin(async move { link.tell(number, listener, camel_case::to_json(&event)).await })
+            Box::pin(async move { link.notify(number, listener, camel_case::to_json(&event)).await })
         };
-        let subscription = self.agent.add_listener(Listener::Future(Arc::new(tell)));
+        let subscription = self.agent.add_listener(Listener::Future(Arc::new(notify)));
         self.subscriptions.insert(listener, subscription.detach());
     }
 
@@ -252,7 +251,7 @@ impl Agent {
         }
     }
 
-    /// What the model is told first.
+    /// The system prompt.
     #[napi(getter, catch_unwind)]
     pub fn system_prompt(&self) -> String {
         self.agent.current_system_prompt()
@@ -264,19 +263,19 @@ impl Agent {
         self.agent.model_name()
     }
 
-    /// How much thinking is asked for.
+    /// How much thinking is requested.
     #[napi(getter, catch_unwind)]
     pub fn thinking_level(&self) -> &'static str {
         self.agent.current_thinking_level().as_str()
     }
 
-    /// How many messages the conversation has.
+    /// The number of messages in the conversation.
     #[napi(getter, catch_unwind)]
     pub fn message_count(&self) -> u32 {
         u32::try_from(self.agent.messages().len()).unwrap_or(u32::MAX)
     }
 
-    /// The messages from this place on, as a JSON array.
+    /// The messages from this index on, as a JSON array.
     #[napi(catch_unwind)]
     pub fn messages(&self, from: u32) -> String {
         message::messages(self.agent.messages().get(from as usize..).unwrap_or_default())
@@ -288,13 +287,13 @@ impl Agent {
         self.agent.is_streaming()
     }
 
-    /// The assistant's message that is being streamed, as it stands, as JSON.
+    /// The assistant message that is being streamed, as JSON.
     #[napi(getter, catch_unwind)]
     pub fn streaming_message(&self) -> Option<String> {
         self.agent.streaming_message().as_ref().map(message::message)
     }
 
-    /// The ids of the calls between their execution's start and end.
+    /// The ids of the tool calls that are running.
     #[napi(getter, catch_unwind)]
     pub fn pending_tool_calls(&self) -> Vec<String> {
         self.agent.pending_tool_calls().iter().map(ToString::to_string).collect()
@@ -306,7 +305,7 @@ impl Agent {
         self.agent.error().as_ref().map(camel_case::to_json)
     }
 
-    /// How many times a listener failed.
+    /// The number of times a listener failed.
     #[napi(getter, catch_unwind)]
     pub fn listener_errors(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)] // far below 2^53

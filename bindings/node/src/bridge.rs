@@ -1,5 +1,5 @@
-//! The mailbox of one JavaScript environment. Threads post jobs; one weak wakeup per batch lets `lib/bridge.ts` take them on
-//! the environment's own thread. Nothing here keeps the process alive unless JavaScript says that somebody waits.
+//! The job queue of one JavaScript environment. Threads post jobs; one weak wakeup per batch has `lib/bridge.ts` take them on the
+//! environment's thread. Nothing here keeps the process alive, except between `hold` and `release`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,14 +19,14 @@ use crate::error::Result;
 use crate::model::Answer;
 use crate::runtime;
 
-/// Something for JavaScript to do.
+/// A job for JavaScript.
 #[napi(object_from_js = false, discriminant = "kind")]
 pub enum Job {
-    /// What was asked for under this ticket has come; its text, if it has one.
+    /// The request with this ticket is complete.
     Settled {
-        /// Whoever waits.
+        /// The number of the request.
         ticket: u32,
-        /// What came.
+        /// Its result, if it has one.
         text: Option<String>,
     },
     /// A tool, a hook or a middleware is called.
@@ -35,34 +35,34 @@ pub enum Job {
         agent: u32,
         /// The callback's number.
         callback: u32,
-        /// The call to answer.
+        /// The call to respond to.
         call: Call,
     },
-    /// A provider is asked.
+    /// A custom provider is called.
     Model {
         /// The agent's number.
         agent: u32,
         /// The callback's number.
         callback: u32,
-        /// What it answers through.
+        /// The handle to answer through.
         answer: Answer,
     },
-    /// Nothing native knows a callback any more.
+    /// Native code does not reference a callback any more.
     Gone {
         /// The agent's number.
         agent: u32,
         /// The callback's number.
         callback: u32,
     },
-    /// A listener is told an event.
+    /// A listener is called with an event.
     Event {
         /// The agent's number.
         agent: u32,
         /// The listener's number.
         listener: u32,
-        /// To be given back with the answer.
+        /// To be passed to `listenerReturned`.
         answer: u32,
-        /// The event, in canonical JSON.
+        /// The event, as JSON.
         text: String,
     },
 }
@@ -72,7 +72,7 @@ const BATCH: usize = 32;
 
 type Wakeup = ThreadsafeFunction<(), (), (), napi::Status, false, true, 0>;
 
-/// What all native objects of an environment share.
+/// The state that all native objects of an environment share.
 pub(crate) struct Link {
     jobs: Mutex<VecDeque<Job>>,
     /// Whether a wakeup is on its way.
@@ -82,29 +82,29 @@ pub(crate) struct Link {
     /// Cancelled when the environment goes.
     closing: CancellationToken,
     next: AtomicU32,
-    /// What JavaScript has not answered.
-    waiting: Mutex<HashMap<u32, Waiting>>,
+    /// What JavaScript has yet to answer.
+    waiting: Mutex<HashMap<u32, Waiter>>,
 }
 
-/// Who waits for an answer of JavaScript's. Dropping it is the answer that there is none.
-pub(crate) enum Waiting {
+/// What awaits an answer from JavaScript. Dropping it means that there will be none.
+pub(crate) enum Waiter {
     /// A tool's call.
     Tool(PendingCall),
-    /// Whoever asked.
-    Answer(oneshot::Sender<Said>),
+    /// A callback's caller.
+    Answer(oneshot::Sender<CallbackResult>),
     /// A model call.
     Model(Arc<ModelCall>),
 }
 
-/// What JavaScript answers: a value, or the text of what was thrown.
-pub(crate) type Said = std::result::Result<Value, String>;
+/// The result of a callback: its value, or the text of its error.
+pub(crate) type CallbackResult = std::result::Result<Value, String>;
 
-/// A callback of an agent's as native code has it. JavaScript keeps the function until the last of these is gone: a call on its
-/// way finds it, whatever has been taken away from the agent meanwhile.
+/// A reference to a callback of an agent. JavaScript keeps the function until the last reference is dropped, so that a call on
+/// its way finds the function even if the agent has another one by then.
 #[derive(Clone)]
-pub(crate) struct Callback(Arc<Known>);
+pub(crate) struct Callback(Arc<Target>);
 
-struct Known {
+struct Target {
     link: Arc<Link>,
     agent: u32,
     number: u32,
@@ -112,30 +112,30 @@ struct Known {
 
 impl Callback {
     pub(crate) fn new(link: &Arc<Link>, agent: u32, number: u32) -> Callback {
-        Callback(Arc::new(Known { link: Arc::clone(link), agent, number }))
+        Callback(Arc::new(Target { link: Arc::clone(link), agent, number }))
     }
 
-    /// Has it called; the answer goes to whoever waits.
-    pub(crate) fn call(&self, waiting: Waiting, work: Work, input: String) {
+    /// Calls it; the answer goes to the waiter.
+    pub(crate) fn call(&self, waiting: Waiter, work: Work, input: String) {
         let call = Call::new(&self.0.link, waiting, work, input);
         self.0.link.post(Job::Call { agent: self.0.agent, callback: self.0.number, call });
     }
 
-    /// Has it called, and waits for the answer.
-    pub(crate) async fn ask(&self, work: Work, input: String) -> Said {
+    /// Calls it and awaits the answer.
+    pub(crate) async fn ask(&self, work: Work, input: String) -> CallbackResult {
         let (sender, answer) = oneshot::channel();
-        self.call(Waiting::Answer(sender), work, input);
+        self.call(Waiter::Answer(sender), work, input);
         self.0.link.answer(answer).await.unwrap_or_else(|| Err("it was dropped without an answer".to_owned()))
     }
 
-    /// Has it answer a request.
+    /// Calls it as a custom provider, with a request.
     pub(crate) fn model(&self, call: ModelCall) {
         let answer = Answer::new(&self.0.link, call);
         self.0.link.post(Job::Model { agent: self.0.agent, callback: self.0.number, answer });
     }
 }
 
-impl Drop for Known {
+impl Drop for Target {
     fn drop(&mut self) {
         self.link.post(Job::Gone { agent: self.agent, callback: self.number });
     }
@@ -158,12 +158,12 @@ impl Link {
         self.wake();
     }
 
-    /// Has the mailbox emptied, once.
+    /// Wakes JavaScript, unless a wakeup is on its way.
     fn wake(&self) {
         if !self.woken.swap(true, Ordering::AcqRel)
             && let Some(wakeup) = &*self.wakeup.read().unwrap_or_else(PoisonError::into_inner)
         {
-            // A failure means that the environment closes: nobody waits any more.
+            // A failure means that the environment is closing: nothing is awaited any more.
             wakeup.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
@@ -177,8 +177,8 @@ impl Link {
         &self.closing
     }
 
-    /// Keeps somebody who waits until there is an answer; gives the number.
-    pub(crate) fn keep(&self, who: Waiting) -> u32 {
+    /// Keeps a waiter until its answer comes. Returns its number.
+    pub(crate) fn keep(&self, who: Waiter) -> u32 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut waiting = lock(&self.waiting);
         if self.closing.is_cancelled() {
@@ -190,21 +190,21 @@ impl Link {
         number
     }
 
-    /// Who waits under this number, to be answered.
-    pub(crate) fn answered(&self, number: u32) -> Option<Waiting> {
+    /// Removes and returns the waiter with this number, to be answered.
+    pub(crate) fn answered(&self, number: u32) -> Option<Waiter> {
         lock(&self.waiting).remove(&number)
     }
 
-    /// The model call under this number, which goes on.
+    /// The model call with this number, which stays.
     pub(crate) fn model(&self, number: u32) -> Option<Arc<ModelCall>> {
         match lock(&self.waiting).get(&number) {
-            Some(Waiting::Model(call)) => Some(Arc::clone(call)),
+            Some(Waiter::Model(call)) => Some(Arc::clone(call)),
             _ => None,
         }
     }
 
-    /// An answer of JavaScript's; nothing when it was let go of.
-    async fn answer(&self, answer: oneshot::Receiver<Said>) -> Option<Said> {
+    /// Awaits an answer from JavaScript; nothing if it was dropped.
+    async fn answer(&self, answer: oneshot::Receiver<CallbackResult>) -> Option<CallbackResult> {
         let gone = || Some(Err("its JavaScript environment is gone".to_owned()));
         tokio::select! {
             biased;
@@ -213,15 +213,15 @@ impl Link {
         }
     }
 
-    /// Has a listener told of an event, and waits for it.
-    pub(crate) async fn tell(&self, agent: u32, listener: u32, text: String) -> std::result::Result<(), String> {
-        let (sender, heard) = oneshot::channel();
-        let answer = self.keep(Waiting::Answer(sender));
+    /// Calls a listener with an event and awaits its return.
+    pub(crate) async fn notify(&self, agent: u32, listener: u32, text: String) -> std::result::Result<(), String> {
+        let (sender, returned) = oneshot::channel();
+        let answer = self.keep(Waiter::Answer(sender));
         self.post(Job::Event { agent, listener, answer, text });
-        self.answer(heard).await.unwrap_or(Ok(Value::Null)).map(drop)
+        self.answer(returned).await.unwrap_or(Ok(Value::Null)).map(drop)
     }
 
-    /// The environment goes: nothing more is posted, and what waits for JavaScript fails.
+    /// Closes the queue: no more jobs are posted, and what awaits JavaScript fails.
     fn close(&self) {
         if self.closing.is_cancelled() {
             return;
@@ -235,7 +235,7 @@ impl Link {
     }
 }
 
-/// The mailbox, as JavaScript has it: one per environment.
+/// The job queue as JavaScript sees it: one per environment.
 #[napi]
 pub struct Bridge {
     pub(crate) link: Arc<Link>,
@@ -243,7 +243,7 @@ pub struct Bridge {
 
 #[napi]
 impl Bridge {
-    /// A mailbox; `pump` is called when there are jobs to take.
+    /// Creates the queue; `pump` is called when there are jobs to take.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, pump: Function<'_, (), ()>) -> Result<Bridge> {
         let wakeup = pump.build_threadsafe_function::<()>().callee_handled::<false>().weak::<true>().build()?;
@@ -256,16 +256,16 @@ impl Bridge {
             waiting: Mutex::default(),
         });
         runtime::enter();
-        // Whatever ends the environment (a worker's `terminate` too), its runs end with it.
+        // However the environment ends (a worker's `terminate` included), its runs end with it.
         env.add_env_cleanup_hook(Arc::clone(&link), |link| link.close())?;
         Ok(Bridge { link })
     }
 
-    /// The oldest jobs. Where there are more, there is another wakeup: between the two, JavaScript does what these brought
-    /// about, and the garbage of thousands of runs is not alive at the same time.
+    /// Takes the oldest jobs. If there are more, another wakeup follows: in between, JavaScript finishes the work of these, so
+    /// that the garbage of thousands of runs is not alive at the same time.
     #[napi(catch_unwind)]
     pub fn take(&self) -> Vec<Job> {
-        // First this, then the jobs: a job posted in between brings a wakeup that finds nothing, never a job without one.
+        // Before the jobs: a job posted in between causes a needless wakeup, but never lacks one.
         self.link.woken.store(false, Ordering::Release);
         let mut jobs = lock(&self.link.jobs);
         let most = jobs.len().min(BATCH);
@@ -282,7 +282,7 @@ impl Bridge {
     #[napi(catch_unwind)]
     pub fn hold(&self, env: &Env) {
         self.with_wakeup(|wakeup| {
-            // SAFETY: the function exists as long as `wakeup` is there, and this is its environment's own thread.
+            // SAFETY: the function exists as long as `wakeup` does, and this is its environment's thread.
             unsafe { sys::napi_ref_threadsafe_function(env.raw(), wakeup) };
         });
     }
@@ -304,14 +304,14 @@ impl Bridge {
 
     /// A listener has returned; `error` when it failed.
     #[napi(catch_unwind)]
-    pub fn heard(&self, answer: u32, error: Option<String>) {
-        if let Some(Waiting::Answer(sender)) = self.link.answered(answer) {
-            // Nobody waits any more when the run was given up.
+    pub fn listener_returned(&self, answer: u32, error: Option<String>) {
+        if let Some(Waiter::Answer(sender)) = self.link.answered(answer) {
+            // The receiver is gone if the run was given up.
             let _ = sender.send(error.map_or(Ok(Value::Null), Err));
         }
     }
 
-    /// The environment is about to end.
+    /// Closes the queue: the environment is about to end.
     #[napi(catch_unwind)]
     pub fn close(&self) {
         self.link.close();

@@ -1,4 +1,4 @@
-//! Calls on their way to JavaScript and back: of a tool, of a hook, of a middleware. They differ in what they know of.
+//! Calls of tools, hooks and middleware: to JavaScript and back.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bridge::{Link, Said, Waiting};
+use crate::bridge::{CallbackResult, Link, Waiter};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::{camel_case, runtime};
 
-/// What a callback does its work for. Cheap to clone, but for a middleware's arguments.
+/// The context of a call. Cheap to clone, except for a middleware's arguments.
 #[derive(Clone)]
 pub(crate) enum Work {
-    /// A tool's call.
+    /// A tool call.
     Tool(ToolContext),
-    /// A tool's call on its way through the middleware.
+    /// A tool call on its way through the middleware.
     Middleware(MiddlewareCall),
     /// A hook, or a tool's `prepareArguments`.
     Hook(HookContext),
@@ -40,15 +40,15 @@ impl Work {
     }
 }
 
-/// What a middleware's `next` came to: `{result}` or `{error}`.
+/// The result of a middleware's `next`: `{result}` or `{error}`.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Next {
     /// A full result, with the contract's names.
     Full { result: FullResult },
-    /// Anything else that a middleware gave.
+    /// Any other value that an inner middleware returned.
     Other { result: Value },
-    /// The text of what was thrown.
+    /// The text of the error.
     Failed { error: String },
 }
 
@@ -64,9 +64,9 @@ struct FullResult {
     terminate: bool,
 }
 
-impl From<Said> for Next {
-    fn from(said: Said) -> Next {
-        match said.map(|value| (FullResult::deserialize(&value), value)) {
+impl From<CallbackResult> for Next {
+    fn from(result: CallbackResult) -> Next {
+        match result.map(|value| (FullResult::deserialize(&value), value)) {
             Ok((Ok(result), _)) => Next::Full { result },
             Ok((Err(_), result)) => Next::Other { result },
             Err(error) => Next::Failed { error },
@@ -74,27 +74,27 @@ impl From<Said> for Next {
     }
 }
 
-/// A call that waits for its answer. When JavaScript lets go of it unanswered, the call fails.
+/// A call that awaits its answer. If JavaScript drops it unanswered, the call fails.
 #[napi]
 pub struct Call {
     link: Arc<Link>,
     number: u32,
     input: String,
     work: Work,
-    /// Cancelled when nobody waits for the answer any more.
+    /// Cancelled when the answer is no longer awaited.
     over: CancellationToken,
 }
 
 impl Call {
-    pub(crate) fn new(link: &Arc<Link>, waiting: Waiting, work: Work, input: String) -> Call {
+    pub(crate) fn new(link: &Arc<Link>, waiter: Waiter, work: Work, input: String) -> Call {
         let over = work.tool().map(|context| context.over_token().clone()).unwrap_or_default();
-        let number = link.keep(waiting);
+        let number = link.keep(waiter);
         Call { link: Arc::clone(link), number, input, work, over }
     }
 
-    fn answer(&self, answer: impl FnOnce(Waiting)) {
-        if let Some(waiting) = self.link.answered(self.number) {
-            answer(waiting);
+    fn answer(&self, answer: impl FnOnce(Waiter)) {
+        if let Some(waiter) = self.link.answered(self.number) {
+            answer(waiter);
         }
         if let Work::Hook(_) = self.work {
             self.over.cancel();
@@ -104,7 +104,7 @@ impl Call {
 
 #[napi]
 impl Call {
-    /// The id of the tool's call; empty for a hook.
+    /// The id of the tool call; empty for a hook.
     #[napi(getter, catch_unwind)]
     pub fn id(&self) -> &str {
         self.work.tool().map(ToolContext::id).unwrap_or_default()
@@ -122,26 +122,26 @@ impl Call {
         &self.input
     }
 
-    /// Whether the answer is no longer wanted.
+    /// Whether the answer is no longer needed.
     #[napi(getter, catch_unwind)]
     pub fn is_cancelled(&self) -> bool {
         self.work.cancel_token().is_cancelled()
     }
 
-    /// Answers with a value in JSON.
+    /// Responds with a value in JSON.
     #[napi(catch_unwind)]
     pub fn respond(&self, value: String) {
-        let said = read_json(&value).map_err(|error| format!("the answer is {}", error.message()));
-        self.answer(|waiting| give(waiting, said));
+        let result = read_json(&value).map_err(|error| format!("the answer is {}", error.message()));
+        self.answer(|waiter| respond(waiter, result));
     }
 
-    /// Answers that the call failed.
+    /// Fails the call.
     #[napi(catch_unwind)]
     pub fn fail(&self, message: String) {
-        self.answer(|waiting| give(waiting, Err(message)));
+        self.answer(|waiter| respond(waiter, Err(message)));
     }
 
-    /// Tells how far the tool is, in JSON.
+    /// Reports the tool's progress, in JSON.
     #[napi(catch_unwind)]
     pub fn update(&self, value: String) {
         if let Some(context) = self.work.tool() {
@@ -149,7 +149,8 @@ impl Call {
         }
     }
 
-    /// Runs what comes after a middleware, with other arguments in JSON or with its own, then settles the ticket with
+    /// Runs the rest of the chain after a middleware, with the arguments in JSON or else with the call's, then settles the ticket
+    /// with
     /// `{result}` or `{error}`.
     #[napi(catch_unwind)]
     pub fn next(&self, arguments: Option<String>, ticket: u32) -> Result<()> {
@@ -164,28 +165,28 @@ impl Call {
         let (link, next) = (Arc::clone(&self.link), call.next(arguments));
         let over = call.context().over_token().clone();
         let rest = async move {
-            let said = tokio::select! {
-                said = next => said,
-                // A tool that reacts to nothing: what stands after it still runs.
+            let result = tokio::select! {
+                result = next => result,
+                // A tool that ignores the abort: the code after `next` still runs.
                 () = over.cancelled() => Err("aborted".to_owned()),
                 () = link.closing().cancelled() => return,
             };
-            link.settle(ticket, Some(camel_case::to_json(&Next::from(said))));
+            link.settle(ticket, Some(camel_case::to_json(&Next::from(result))));
         };
         runtime::runtime().map_err(|e| thrown(&e))?.spawn(rest);
         Ok(())
     }
 
-    /// Settles the ticket when the call is cancelled; not after it had its answer.
+    /// Settles the ticket when the call is cancelled; not after it was answered.
     #[napi(catch_unwind)]
     pub fn watch(&self, ticket: u32) -> Result<()> {
         watch(&self.link, self.work.cancel_token(), &self.over, ticket)
     }
 
-    /// Waits in the engine's time, then settles the ticket with `true`, or at once with `false` when the call is cancelled.
+    /// Waits on the run's clock, then settles the ticket with `true`; with `false` as soon as the call is cancelled.
     #[napi(catch_unwind)]
     pub fn sleep(&self, ms: f64, ticket: u32) -> Result<()> {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and that is meant
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, as intended
         let (link, work, ms) = (Arc::clone(&self.link), self.work.clone(), ms as u64);
         let sleep = async move {
             let passed = match work {
@@ -206,18 +207,18 @@ impl Drop for Call {
     }
 }
 
-fn give(waiting: Waiting, said: std::result::Result<Value, String>) {
-    match (waiting, said) {
-        (Waiting::Tool(call), Ok(value)) => call.respond(value),
-        (Waiting::Tool(call), Err(message)) => call.fail(message),
-        // Nobody waits any more when the run was given up.
-        (Waiting::Answer(sender), said) => drop(sender.send(said)),
-        // Model calls have their own way.
-        (Waiting::Model(_), _) => {}
+fn respond(waiter: Waiter, result: CallbackResult) {
+    match (waiter, result) {
+        (Waiter::Tool(call), Ok(value)) => call.respond(value),
+        (Waiter::Tool(call), Err(message)) => call.fail(message),
+        // The receiver is gone if the run was given up.
+        (Waiter::Answer(sender), result) => drop(sender.send(result)),
+        // Model calls are answered through `Answer`.
+        (Waiter::Model(_), _) => {}
     }
 }
 
-/// Settles the ticket when the one is cancelled before the other.
+/// Settles the ticket when `cancelled` is cancelled before `over`.
 pub(crate) fn watch(link: &Arc<Link>, cancelled: &CancellationToken, over: &CancellationToken, ticket: u32) -> Result<()> {
     let (link, cancelled, over) = (Arc::clone(link), cancelled.clone(), over.clone());
     let watch = async move {

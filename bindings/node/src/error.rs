@@ -1,5 +1,5 @@
-//! Errors on their way to JavaScript: as the canonical JSON in a thrown error's message, from which `lib/errors.ts` makes its
-//! classes (native code cannot make those).
+//! Errors for JavaScript: thrown with JSON as the message, from which `lib/errors.ts` creates its error classes (native code
+//! cannot).
 
 use std::collections::HashMap;
 
@@ -8,20 +8,20 @@ use napi_derive::napi;
 
 use crate::camel_case;
 
-/// What a native function gives.
+/// The result of a native function.
 pub(crate) type Result<T> = std::result::Result<T, napi::Error>;
 
-/// The error as it is thrown.
+/// Converts an error for throwing.
 pub(crate) fn thrown(error: &Error) -> napi::Error {
     napi::Error::from_reason(camel_case::to_json(error))
 }
 
-/// A mistake in an argument, as it is thrown.
+/// Creates an `invalid_argument` error for throwing.
 pub(crate) fn invalid_argument(message: impl Into<String>) -> napi::Error {
     thrown(&Error::invalid_argument(message))
 }
 
-/// The class of each kind of error, for the test that holds `lib/errors.ts` to it.
+/// The class of each kind of error, for the test that compares `lib/errors.ts` with it.
 #[napi(catch_unwind)]
 pub fn error_classes() -> HashMap<String, String> {
     ErrorKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), class(*kind).to_owned())).collect()

@@ -1,8 +1,8 @@
 //! Batches of events as JSON text.
 //!
 //! A batch is an array. A run of deltas, by far the most of what a model sends, is one array in it:
-//! `[type, seq, turn, content_index, delta, delta, …]`, their `seq` counting up from the first. Every other event stands as
-//! its canonical object. `lib/event.ts` makes the events of both.
+//! `[type, seq, turn, content_index, delta, delta, …]`, their `seq` counting up from the first. Every other event is an
+//! object. `lib/event.ts` reads both.
 
 use agent_loop::{Event, EventData, MessageUpdate};
 
@@ -45,7 +45,7 @@ pub(crate) fn batch(events: &[Event]) -> String {
     text
 }
 
-/// What the deltas of a run have in common.
+/// What consecutive deltas of a batch have in common.
 struct Deltas {
     kind: &'static str,
     turn: u32,
@@ -55,7 +55,7 @@ struct Deltas {
 
 impl Deltas {
     fn is_followed_by(&self, other: &Deltas) -> bool {
-        // `next_seq` of the other is one after its own.
+        // The other's `next_seq` is one more than its `seq`.
         self.kind == other.kind
             && self.turn == other.turn
             && self.content_index == other.content_index
@@ -103,7 +103,7 @@ fn push_string(out: &mut String, text: &str) {
         out.push_str(text);
         out.push('"');
     } else {
-        // Nothing in a text can fail to serialise.
+        // Serializing text cannot fail.
         out.push_str(&serde_json::to_string(text).unwrap_or_default());
     }
 }

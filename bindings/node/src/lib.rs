@@ -1,8 +1,8 @@
 //! agent-loop for Node: the native half of the npm package.
 //!
-//! It is one thin layer over the core. Text crosses as JSON, in batches; what JavaScript says better (classes, errors, async
-//! iteration, `AbortSignal`) is in `lib/`. Threads never call JavaScript: they leave jobs in the environment's mailbox
-//! ([`bridge`]), which one weak wakeup per batch has emptied on the main thread.
+//! A thin layer over the core. Data crosses as JSON, in batches; classes, errors, async iteration and `AbortSignal` are in
+//! `lib/`. Threads never call JavaScript: they post jobs to the environment's queue (`bridge`), which is emptied on the
+//! environment's thread after one weak wakeup per batch.
 
 mod agent;
 mod bridge;

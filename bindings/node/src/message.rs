@@ -1,4 +1,4 @@
-//! Messages and results as JSON text, in and out.
+//! Reads and writes messages and results as JSON text.
 
 use std::sync::Arc;
 
@@ -7,27 +7,26 @@ use serde_json::Value;
 
 use crate::camel_case;
 
-/// What JavaScript handed over as JSON text.
+/// Reads JSON text from JavaScript. Unpaired surrogates, which `JSON.stringify` writes as escapes, become U+FFFD.
 ///
 /// # Errors
-/// `invalid_argument`: not JSON (the JavaScript half writes it, so this is for numbers out of range and the like). Halves of
-/// characters, which `JSON.stringify` writes as escapes, become U+FFFD.
+/// `invalid_argument`: not JSON. `lib/` writes it, so only numbers out of range and the like can fail.
 pub(crate) fn read(what: &str, text: &str) -> Result<Value, Error> {
     read_json(text).map_err(|e| Error::invalid_argument(format!("{what}: {}", e.message())))
 }
 
-/// What a run is to start with.
+/// Reads a prompt.
 ///
 /// # Errors
-/// `invalid_argument`: says what was found instead, and where.
+/// `invalid_argument`: the message names what was found instead, and where.
 pub(crate) fn prompt(text: &str) -> Result<Prompt, Error> {
     Prompt::from_json(read("prompt", text)?)
 }
 
-/// Messages of a JSON array.
+/// Reads a JSON array of messages.
 ///
 /// # Errors
-/// `invalid_argument`: says which is none, and why. `what` begins the message.
+/// `invalid_argument`: the message names the invalid element and the reason, after `what`.
 pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
     let Value::Array(list) = read(what, text)? else {
         return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {text}")));

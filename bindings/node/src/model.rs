@@ -1,4 +1,4 @@
-//! Models that are known; and a provider of the application's own: requests on their way to JavaScript, and its answers piece by piece.
+//! The catalogue of known models, and custom providers: requests to JavaScript, and their answers chunk by chunk.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,23 +8,23 @@ use std::task::{Context, Poll, Waker};
 use agent_loop::{CancellationToken, Error, ErrorKind, ModelCall, ProviderFn};
 use napi_derive::napi;
 
-use crate::bridge::{Callback, Link, Waiting};
+use crate::bridge::{Callback, Link, Waiter};
 use crate::call::watch;
 use crate::error::{Result, thrown};
 use crate::{camel_case, message, runtime};
 
-/// The models that are known, a JSON array.
+/// The known models, as a JSON array.
 #[napi(catch_unwind)]
 pub fn models() -> String {
     camel_case::to_json(&agent_loop::models())
 }
 
-/// A provider that asks JavaScript.
+/// A custom provider that calls JavaScript.
 pub(crate) fn of_callback(callback: Callback) -> ProviderFn {
     Arc::new(move |call| callback.model(call))
 }
 
-/// A request that is being answered. When JavaScript lets go of it before the end, the answer fails.
+/// A request that is being answered. If JavaScript drops it before the end, the answer fails.
 #[napi]
 pub struct Answer {
     link: Arc<Link>,
@@ -38,15 +38,15 @@ impl Answer {
     pub(crate) fn new(link: &Arc<Link>, call: ModelCall) -> Answer {
         let request = camel_case::to_json(call.request());
         let cancel = call.cancel_token().clone();
-        let number = link.keep(Waiting::Model(Arc::new(call)));
+        let number = link.keep(Waiter::Model(Arc::new(call)));
         Answer { link: Arc::clone(link), number, request, cancel, over: CancellationToken::new() }
     }
 
-    /// The call, to be ended.
+    /// Removes and returns the call, to be ended.
     fn last(&self) -> Option<Arc<ModelCall>> {
         self.over.cancel();
         match self.link.answered(self.number) {
-            Some(Waiting::Model(call)) => Some(call),
+            Some(Waiter::Model(call)) => Some(call),
             _ => None,
         }
     }
@@ -54,27 +54,27 @@ impl Answer {
 
 #[napi]
 impl Answer {
-    /// What is asked, as JSON.
+    /// The request, as JSON.
     #[napi(getter, catch_unwind)]
     pub fn request(&self) -> &str {
         &self.request
     }
 
-    /// Whether the answer is no longer wanted.
+    /// Whether the answer is no longer needed.
     #[napi(getter, catch_unwind)]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Gives a piece, in JSON. True when there is room for more, false when the answer is no longer wanted, nothing when the
-    /// provider is to wait for `ready`.
+    /// Adds a chunk, in JSON. Returns true if the next one can follow, false if the answer is no longer needed, nothing if the
+    /// provider has to wait for `ready`.
     #[napi(catch_unwind)]
-    pub fn push(&self, piece: String) -> Result<Option<bool>> {
+    pub fn push(&self, chunk: String) -> Result<Option<bool>> {
         let Some(call) = self.link.model(self.number) else {
             return Ok(Some(false));
         };
-        let piece = message::read("piece", &piece).map_err(|e| thrown(&e))?;
-        call.push(&piece).map_err(|e| thrown(&e))?;
+        let chunk = message::read("chunk", &chunk).map_err(|e| thrown(&e))?;
+        call.push(&chunk).map_err(|e| thrown(&e))?;
         let ready = pin!(call.ready());
         Ok(match ready.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(wanted) => Some(wanted),
@@ -82,7 +82,7 @@ impl Answer {
         })
     }
 
-    /// Settles the ticket when there is room for more, with `true`, or with `false` when the answer is no longer wanted.
+    /// Settles the ticket with `true` when the next chunk can follow, or with `false` when the answer is no longer needed.
     #[napi(catch_unwind)]
     pub fn ready(&self, ticket: u32) -> Result<()> {
         let (link, call) = (Arc::clone(&self.link), self.link.model(self.number));
@@ -97,13 +97,13 @@ impl Answer {
         Ok(())
     }
 
-    /// Settles the ticket when the answer is no longer wanted; not after its end.
+    /// Settles the ticket when the answer is no longer needed; not after its end.
     #[napi(catch_unwind)]
     pub fn watch(&self, ticket: u32) -> Result<()> {
         watch(&self.link, &self.cancel, &self.over, ticket)
     }
 
-    /// The answer is complete.
+    /// Completes the answer.
     #[napi(catch_unwind)]
     pub fn finish(&self) {
         if let Some(call) = self.last() {
@@ -111,13 +111,11 @@ impl Answer {
         }
     }
 
-    /// The answer failed with an error in JSON.
+    /// Fails the answer with an error in JSON.
     #[napi(catch_unwind)]
     pub fn fail(&self, error: String) {
         if let Some(call) = self.last() {
-            let unread = |why: String| {
-                Error::new(ErrorKind::Provider, format!("the provider failed with something that is no error: {why}"))
-            };
+            let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));
             let read = message::read("error", &error).map_err(|e| e.to_string());
             let read = read.and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()));
             call.fail(read.unwrap_or_else(unread));

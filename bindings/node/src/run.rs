@@ -14,7 +14,7 @@ use crate::{event, runtime};
 /// The most events of one batch.
 const BATCH: usize = 512;
 
-/// A run. When JavaScript lets go of it unfinished, it is aborted.
+/// A run. If JavaScript drops it before its end, it is aborted.
 #[napi]
 pub struct Run {
     run: Arc<agent_loop::Run>,
@@ -23,7 +23,7 @@ pub struct Run {
     streams: Vec<Stream>,
 }
 
-/// Tells the environment that there are events to drain.
+/// Wakes the reader of a run: there are events to drain.
 struct Readable {
     link: Arc<Link>,
     ticket: u32,
@@ -50,8 +50,8 @@ impl Run {
         self.run.id().to_owned()
     }
 
-    /// The events that wait, as a batch. Empty text when there are none: the run's ticket is then settled once there are.
-    /// Nothing when the run is over and all is read.
+    /// Takes the queued events, as a batch. Returns empty text if there are none: the run's ticket is then settled once there
+    /// are. Returns nothing if the run is over and all events were taken.
     #[napi(catch_unwind)]
     pub fn drain_json(&mut self) -> Option<String> {
         let events = self.run.drain(BATCH, Some(&self.waker))?;
@@ -61,8 +61,8 @@ impl Run {
         Some(if events.is_empty() { String::new() } else { event::batch(&events) })
     }
 
-    /// The assistant's message as it stood after the event with this number, as JSON; nothing for events that are not part of
-    /// its stream, or not drained yet.
+    /// The assistant message as it was after the event with this number, as JSON; nothing for events that are not part of a
+    /// message's stream, or not taken yet.
     #[napi(catch_unwind)]
     pub fn partial(&self, seq: f64) -> Option<String> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // events are numbered from 0, far below 2^53
@@ -70,26 +70,26 @@ impl Run {
         Some(message::message(&Message::Assistant(partial.message())))
     }
 
-    /// Settles the ticket with the result when the run is over. What is unread is thrown away.
+    /// Settles the ticket with the result when the run is over. Unread events are discarded.
     #[napi(catch_unwind)]
     pub fn outcome(&self, ticket: u32) -> Result<()> {
         settle_with_outcome(Arc::clone(&self.run), Arc::clone(&self.link), ticket)
     }
 
-    /// Fails: for code that JavaScript found to run inside a callback of the run's agent.
+    /// Fails: JavaScript found that the caller runs inside a callback of the run's agent.
     #[napi(catch_unwind)]
     pub fn refuse_inside(&self, what: String) -> Result<()> {
         check_outside(self.run.agent(), true, &what)
     }
 
-    /// Queues a message that joins the run as soon as it can.
+    /// Queues steering messages.
     #[napi(catch_unwind)]
     pub fn steer(&self, message: String) -> Result<()> {
         let message = message::prompt(&message).map_err(|e| thrown(&e))?;
         self.run.steer(message).map_err(|e| thrown(&e))
     }
 
-    /// Queues a message for when the run would have ended.
+    /// Queues follow-up messages.
     #[napi(catch_unwind)]
     pub fn follow_up(&self, message: String) -> Result<()> {
         let message = message::prompt(&message).map_err(|e| thrown(&e))?;
@@ -102,7 +102,7 @@ impl Run {
         self.run.abort();
     }
 
-    /// What aborts the run without keeping it.
+    /// An abort handle that does not keep the run alive.
     #[napi(catch_unwind)]
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle::new(self.run.abort_handle())
@@ -115,7 +115,7 @@ impl Run {
     }
 }
 
-/// Aborts a run, and does not keep it from being forgotten.
+/// Aborts a run without keeping it alive.
 #[napi]
 pub struct AbortHandle(agent_loop::AbortHandle);
 
@@ -134,19 +134,19 @@ impl AbortHandle {
     }
 }
 
-/// Fails inside a callback of this agent; JavaScript knows whether the code that asks runs in one.
+/// Fails inside a callback of this agent; JavaScript knows whether the caller runs in one.
 pub(crate) fn check_outside(agent: &agent_loop::Agent, inside: bool, what: &str) -> Result<()> {
     if inside { agent.scope().run(|| agent.check_outside(what)).map_err(|e| thrown(&e)) } else { Ok(()) }
 }
 
-/// Waits for the run, and settles the ticket with its result. The environment's end aborts it.
+/// Awaits the run and settles the ticket with its result. The end of the environment aborts the run.
 pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ticket: u32) -> Result<()> {
     let wait = async move {
         let result = tokio::select! {
             result = run.outcome() => result,
             () = link.closing().cancelled() => return,
         };
-        // The check for callbacks was made before; nothing else can fail.
+        // The only error, a call inside a callback, was checked before.
         if let Ok(result) = result {
             drop(run);
             link.settle(ticket, Some(message::result(&result)));
@@ -156,13 +156,13 @@ pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ti
     Ok(())
 }
 
-/// One message of the assistant, of which only the buffers are kept: from them it can be built as it stood at any event.
+/// The buffers of an assistant message, from which it can be built as it was after any of its events.
 struct Stream {
     first_seq: u64,
     last_seq: Option<u64>,
     partial: Partial,
-    /// Where numbers of events and steps of the message go apart (a diagnostic or a raw frame in between): from this event on,
-    /// this many steps. One entry for most messages.
+    /// The number of steps at an event, for the first event and wherever events and steps diverge (a diagnostic or a raw frame in
+    /// between). One entry for most messages.
     steps: Vec<(u64, usize)>,
 }
 
@@ -204,7 +204,7 @@ impl Stream {
     fn find(streams: &[Stream], seq: u64) -> Option<Partial> {
         let after = streams.partition_point(|stream| stream.first_seq <= seq);
         let stream = streams.get(after.checked_sub(1)?)?;
-        // The message that ended is whole in its event.
+        // `message_end` has the complete message.
         if stream.last_seq.is_some_and(|last| seq >= last) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! The process's runtime: made when the first agent is, shared by all environments (the main thread and workers), shut down
-//! when the last of them goes.
+//! The runtime of the process: created with the first agent, shared by all environments (the main thread and workers), shut down
+//! when the last of them ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,38 +14,38 @@ struct Shared {
 
 static SHARED: Mutex<Shared> = Mutex::new(Shared { environments: 0, runtime: None });
 
-/// How long the end of the process may wait for runs, all of them aborted, to end.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the shutdown waits for runs, all of them aborted, to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 fn shared() -> MutexGuard<'static, Shared> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An environment begins.
+/// Counts an environment that begins.
 pub(crate) fn enter() {
     shared().environments += 1;
 }
 
-/// An environment ends.
+/// Counts an environment that ends; the last one shuts the runtime down.
 pub(crate) fn leave() {
     let mut shared = shared();
     shared.environments = shared.environments.saturating_sub(1);
     let last = if shared.environments == 0 { shared.runtime.take() } else { None };
-    // Not under the lock: ending runs may take a moment.
+    // Not under the lock: ending runs takes time.
     drop(shared);
     if let Some(runtime) = last {
-        runtime.shutdown(PATIENCE);
+        runtime.shutdown(SHUTDOWN_TIMEOUT);
     }
 }
 
-/// Where runs live.
+/// The runtime, created on first use.
 ///
 /// # Errors
-/// `invalid_state` when the process is about to end; `io` when the system gives no threads.
+/// `invalid_state` if the process is exiting; `io` if no thread can be created.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
     let mut shared = shared();
     if shared.environments == 0 {
-        return Err(Error::new(ErrorKind::InvalidState, "the process is about to end; agents cannot be made any more"));
+        return Err(Error::new(ErrorKind::InvalidState, "the process is exiting; no agent can be created"));
     }
     match &shared.runtime {
         Some(runtime) => Ok(runtime.clone()),

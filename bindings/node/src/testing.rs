@@ -1,4 +1,4 @@
-//! Checking streams of events.
+//! Checks streams of events.
 
 use napi_derive::napi;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::{Result, invalid_argument, thrown};
 use crate::message;
 
-/// Fails when the events, a JSON array, are not a stream that the loop can give.
+/// Fails if the events, a JSON array, are not a valid stream of a run.
 #[napi(catch_unwind)]
 pub fn check_events(events: String) -> Result<()> {
     match message::read("events", &events).map_err(|e| thrown(&e))? {

@@ -1,4 +1,4 @@
-//! Tools: what a model is told of them, and their calls on the way to JavaScript.
+//! Tools: their descriptions, and their calls to JavaScript.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use agent_loop::{
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
-use crate::bridge::{Callback, Link, Waiting};
+use crate::bridge::{Callback, Link, Waiter};
 use crate::call::Work;
 use crate::error::{Result, thrown};
 use crate::message;
@@ -35,19 +35,19 @@ impl Tool {
         self.spec.name.clone()
     }
 
-    /// Its name for people.
+    /// The tool's name for display.
     #[napi(getter, catch_unwind)]
     pub fn label(&self) -> String {
         self.spec.label.clone()
     }
 
-    /// What the model is told.
+    /// What the tool does, for the model.
     #[napi(getter, catch_unwind)]
     pub fn description(&self) -> String {
         self.spec.description.clone()
     }
 
-    /// `parallel`, `sequential`, or nothing where the agent decides.
+    /// `parallel`, `sequential`, or nothing if the agent decides.
     #[napi(getter, catch_unwind, ts_return_type = "'parallel' | 'sequential' | null")]
     pub fn execution_mode(&self) -> Option<&'static str> {
         self.spec.execution_mode.map(|mode| match mode {
@@ -56,16 +56,16 @@ impl Tool {
         })
     }
 
-    /// The longest a call may run, in milliseconds; 0 for no limit of its own.
+    /// The time limit of a call in milliseconds; 0 for none.
     #[napi(getter, catch_unwind)]
     pub fn timeout_ms(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss)] // far below 2^53, or for ever
+        #[allow(clippy::cast_precision_loss)] // far below 2^53, or no limit
         let ms = self.spec.timeout_ms as f64;
         ms
     }
 }
 
-/// A tool as one agent has it: its calls go to that agent's JavaScript.
+/// A tool of one agent: its calls go to that agent's callbacks.
 struct AgentTool {
     spec: Arc<ToolSpec>,
     execute: Callback,
@@ -90,11 +90,11 @@ impl agent_loop::Tool for AgentTool {
 
     fn start(&self, call: PendingCall) {
         let (work, input) = (Work::Tool(call.context().clone()), text(call.arguments()));
-        self.execute.call(Waiting::Tool(call), work, input);
+        self.execute.call(Waiter::Tool(call), work, input);
     }
 }
 
-/// A link of an agent's chain that asks JavaScript.
+/// A middleware that calls JavaScript.
 pub(crate) fn middleware(callback: Callback) -> Middleware {
     Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, std::result::Result<Value, String>> {
         let callback = callback.clone();
@@ -103,7 +103,7 @@ pub(crate) fn middleware(callback: Callback) -> Middleware {
     })
 }
 
-/// The tools as one agent has them. `execute` and `prepare` are the numbers of their callbacks.
+/// The tools of one agent. `execute` and `prepare` are the numbers of their callbacks.
 ///
 /// # Errors
 /// `invalid_argument` when two have the same name.
@@ -115,7 +115,7 @@ pub(crate) fn of_agent(
     link: &Arc<Link>,
 ) -> std::result::Result<agent_loop::ToolSet, agent_loop::Error> {
     let callback = |number: &u32| Callback::new(link, agent, *number);
-    // All of them, before anything can fail: JavaScript learns which callbacks it need not keep.
+    // All of them, before anything can fail: dropping one reports its callback as no longer needed.
     let made: Vec<AgentTool> = (tools.iter().zip(execute).zip(prepare))
         .map(|((tool, execute), prepare)| AgentTool {
             spec: Arc::clone(&tool.spec),
@@ -132,6 +132,6 @@ pub(crate) fn of_agent(
 
 /// Arguments as JSON text.
 fn text(arguments: &Map<String, Value>) -> String {
-    // Nothing in a JSON object can fail to serialise.
+    // Serializing a JSON object cannot fail.
     serde_json::to_string(arguments).unwrap_or_default()
 }

@@ -22,12 +22,12 @@ async function abortedAt(agent, fits) {
   return { events, result }
 }
 
-test('at the start: the prompt is still shown', async () => {
+test('at the start: the prompt is still in the transcript', async () => {
   const { result } = await abortedAt(scripted([says('x')]), (event) => event.type === 'agent_start')
   assert.deepEqual(result.messages.map((message) => [message.role, message.stopReason]), [['user', undefined], ['assistant', 'aborted']])
 })
 
-test('in the middle of the text: what was said is kept', async () => {
+test('in the middle of the text: the text so far is kept', async () => {
   const agent = scripted([[{ delta: 'one' }, { delta: 'two' }, { delta: 'three' }, { end: {} }], says('fresh')])
   const { result } = await abortedAt(agent, (event) => event.delta === 'two')
   assert.equal(result.text, 'onetwo')
@@ -35,7 +35,7 @@ test('in the middle of the text: what was said is kept', async () => {
   assert.equal((await agent.prompt('again')).text, 'fresh')
 })
 
-test('while a tool runs: its signal fires, and what it gives is kept', async () => {
+test('while a tool runs: its signal fires, and its result is kept', async () => {
   const agent = scripted([calls(['a', 'polite'], ['b', 'throws'], ['c', 'sleeps'])], {
     tools: [
       does('polite', async (_, { signal }) => {
@@ -57,7 +57,7 @@ test('while a tool runs: its signal fires, and what it gives is kept', async () 
   assert.deepEqual(toolTexts(result), [['stopped: AbortError', false], ['aborted', true], ['whole: false, aborted: true', false]])
 })
 
-test('a signal that is asked for after the abort is aborted', async () => {
+test('a signal first used after the abort is aborted', async () => {
   let aborted
   const agent = scripted([calls(['a', 't'])], {
     tools: [
@@ -71,7 +71,7 @@ test('a signal that is asked for after the abort is aborted', async () => {
   assert.deepEqual([outcome, aborted], ['aborted', true])
 })
 
-test('a tool that does not react is left behind after the grace time', async (t) => {
+test('a tool that ignores the abort is abandoned after the grace time', async (t) => {
   const call = { id: 'a', index: 0, type: 'function', function: { name: 'deaf', arguments: '{}' } }
   const frames = [
     { choices: [{ index: 0, delta: { tool_calls: [call] } }] },
@@ -91,7 +91,7 @@ test('a tool that does not react is left behind after the grace time', async (t)
   })
   const result = await agent.prompt('go')
   assert.deepEqual([result.outcome, toolTexts(result)], ['aborted', [['aborted', true]]])
-  // Too late, and nobody minds.
+  // Too late, and harmless.
   answer('never seen')
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(agent.messages.length, 3)
@@ -111,7 +111,7 @@ test('before the first byte of an answer that never comes', async (t) => {
   assert.equal((await run.result()).outcome, 'aborted')
 })
 
-test('abort does nothing when nothing runs, and any number of times is once', async () => {
+test('abort does nothing without a run, and may be repeated', async () => {
   const agent = scripted([says('x')])
   agent.abort()
   const run = agent.stream('go')
@@ -122,7 +122,7 @@ test('abort does nothing when nothing runs, and any number of times is once', as
   assert.equal((await run.result()).outcome, 'completed')
 })
 
-test('prompt gives the result of an aborted run', async () => {
+test('prompt returns the result of an aborted run', async () => {
   const agent = scripted([calls(['a', 't'])], { tools: [does('t', () => agent.abort())] })
   const result = await agent.prompt('go')
   assert.deepEqual([result.outcome, result.error.kind, agent.error.kind], ['aborted', 'aborted', 'aborted'])

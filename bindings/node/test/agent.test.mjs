@@ -1,4 +1,4 @@
-// The agent: options and their mistakes, state, setters, restored conversations.
+// The agent: options and their errors, state, setters, restored conversations.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { calls, does, play, says, scripted, toolTexts } from './helpers.mjs'
 
 const scriptedModel = { provider: 'scripted', id: 's', script: [] }
 
-test('what is wrong with options is told by name', () => {
+test('an error in the options names the option', () => {
   for (const [options, text] of [
     [{ model: scriptedModel, systemPromt: 'x' }, 'unknown option "systemPromt"; did you mean "systemPrompt"?'],
     [{ model: scriptedModel, base_url: 'x' }, 'unknown option "base_url"; did you mean "baseUrl"?'],
@@ -63,7 +63,7 @@ test('what is wrong with options is told by name', () => {
   for (const nothing of [undefined, null, 'openai/x']) assert.throws(() => new Agent(nothing), { message: text })
 })
 
-test('what is no setting cannot be assigned', () => {
+test('an unknown property cannot be assigned', () => {
   const agent = scripted([says('ok')])
   for (const name of ['maxTurns', 'thinkingLevl']) {
     assert.throws(() => { agent[name] = 1 }, { name: 'TypeError', message: `Cannot add property ${name}, object is not extensible` })
@@ -74,7 +74,7 @@ test('what is no setting cannot be assigned', () => {
   assert.equal(new Own({ model: 'openai/tiny' }).user, 'Ada')
 })
 
-test('what is undefined is as if left out', () => {
+test('undefined means left out', () => {
   const agent = new Agent({ model: scriptedModel, apiKey: undefined, systemPrompt: undefined, tools: undefined })
   assert.deepEqual([agent.systemPrompt, agent.tools, agent.messages], ['', [], []])
 })
@@ -89,7 +89,7 @@ test('a model object with names in camel case, or as canonical JSON has them', a
   }
 })
 
-test('what a prompt may be', async () => {
+test('valid prompts', async () => {
   const agent = scripted(Array.from({ length: 8 }, () => says('ok')))
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
   const text = { type: 'text', text: 'Hi' }
@@ -98,7 +98,7 @@ test('what a prompt may be', async () => {
     [[text, image], [[text, image]]],
     [{ role: 'user', content: 'Hi' }, [[text]]],
     [[{ role: 'user', content: 'Hi' }, { role: 'user', content: [image] }], [[text], [image]]],
-    ['half a character: \ud83d', [[{ type: 'text', text: 'half a character: \ufffd' }]]],
+    ['unpaired surrogate: \ud83d', [[{ type: 'text', text: 'unpaired surrogate: \ufffd' }]]],
     ['\\ud83d is text', [[{ type: 'text', text: '\\ud83d is text' }]]],
   ]) {
     const { messages } = await agent.prompt(prompt)
@@ -106,7 +106,7 @@ test('what a prompt may be', async () => {
   }
 })
 
-test('half a character becomes the replacement character wherever text comes in', async () => {
+test('an unpaired surrogate becomes the replacement character in all input', async () => {
   const half = 'half \ud83d'
   const requests = []
   const tools = [
@@ -145,7 +145,7 @@ test('half a character becomes the replacement character wherever text comes in'
   await assert.rejects(failing.prompt(half), { name: 'ProviderError', message: 'half �' })
 })
 
-test('a fallback that is none is named', () => {
+test('an invalid fallback is named', () => {
   for (const [fallbacks, text] of [
     ['openai/gpt-5', 'option "fallbacks": expected a list of models, got "openai/gpt-5"'],
     [['groq/m', 'gpt'], /^option "fallbacks": \[1\]: model "gpt": expected "provider\/id"/],
@@ -164,7 +164,7 @@ test('a fallback, as an object in camel case, answers when the model fails', asy
   assert.deepEqual([text, message.model, message.usage.cost.total], ['here', 'b', 1])
 })
 
-test('what a prompt may not be', async () => {
+test('invalid prompts', async () => {
   const agent = scripted([])
   for (const [prompt, text] of [
     [undefined, 'prompt: expected text, a message or a list of messages, got null'],
@@ -197,7 +197,7 @@ test('a second run while one is active is refused', async () => {
   await agent.waitForIdle()
 })
 
-test('the state while a run goes on', async () => {
+test('the state during a run', async () => {
   const agent = scripted([[{ delta: 'Let me see' }, ...calls(['a', 'look'])], says('done')], {
     tools: [does('look', () => 'seen')],
   })
@@ -249,7 +249,7 @@ test('a conversation is saved and restored, byte for byte', async () => {
   ])
 })
 
-test("an application's own messages are kept as they are", () => {
+test("custom messages are kept unchanged", () => {
   const note = { role: 'note', some_name: 1, otherName: { a_b: 2 } }
   assert.deepEqual(scripted([], { messages: [note] }).messages, [note])
 })
@@ -273,7 +273,7 @@ test('setters', async () => {
   assert.deepEqual([agent.systemPrompt, agent.model, agent.tools], ['two', 'openai/gpt-5', [look]], 'nothing was changed')
 })
 
-test('options are changed: all of them, or none', async () => {
+test('options are changed all together, or not at all', async () => {
   const asked = []
   const agent = scripted([says('a'), says('b')], { onPayload: ({ payload }) => void asked.push(payload.options) })
   agent.setOptions({ temperature: 0, maxTokens: 5 })

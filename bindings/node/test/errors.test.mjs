@@ -1,4 +1,4 @@
-// Errors: the classes, and what goes wrong between here and a server.
+// Errors: the classes, and failures of a server or connection.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -30,7 +30,7 @@ async function failure(url, model = 'openai/tiny', options = {}) {
   return agent.prompt('go').then(assert.fail, (error) => error)
 }
 
-test("a refused key keeps the provider's own message, and not the key", async (t) => {
+test("a refused key reports the provider's message without the key", async (t) => {
   const body = { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key: sk-secret' }, request_id: 'req_7' }
   const url = await mock(t, [{ status: 401, body: { json: body } }])
   const error = await failure(url, 'anthropic/tiny')
@@ -53,8 +53,8 @@ test("a refused key keeps the provider's own message, and not the key", async (t
   assert.ok(!JSON.stringify(error).includes('sk-secret'))
 })
 
-test('a server that is not there', async () => {
-  // That of tcpmux, which nobody serves: a port that was free a moment ago may be another test's by now.
+test('a server that does not exist', async () => {
+  // The port of tcpmux, which is unused: a port that was free a moment ago may be another test's by now.
   const port = 1
   const error = await failure(`http://127.0.0.1:${port}`)
   assert.ok(error instanceof all.ConnectionError)
@@ -65,7 +65,7 @@ test('a server that is not there', async () => {
   assert.equal(error.retryable, true)
 })
 
-test('a stream cut in the middle is an error and keeps what came', async (t) => {
+test('a truncated stream is an error and keeps what was received', async (t) => {
   const { body } = chatFrames('half', ' of it', ' and the rest')
   const url = await mock(t, [{ body, cut_after: 2 * body.indexOf('\n\n') + 10 }])
   const agent = new Agent({ model: 'openai/tiny', baseUrl: url })

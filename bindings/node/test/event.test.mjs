@@ -29,7 +29,7 @@ test('a copy of an event is checked as the event is', async () => {
   checkEvents(events.map((event) => structuredClone(event)))
 })
 
-test('names are mapped, but not those of the application', async () => {
+test('names of the contract are in camel case, those of the user unchanged', async () => {
   const args = { some_name: { other_name: 1 }, otherName: 2 }
   const details = { is_error: true, tool_call_id: 'x', content: [{ mime_type: 'y' }] }
   const agent = scripted([calls(['a', 't', args]), says('x')], {

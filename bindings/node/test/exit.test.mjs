@@ -1,4 +1,4 @@
-// The end of the process: by itself when nothing is awaited, at once when asked, and never a crash.
+// The end of the process: when nothing is awaited, or immediately on request, and never a crash.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ const inFlight = {
       new Agent({ model: 'acme/m', provider: async function* () { yield 'x'; await stay() } }),
     ]
     await Promise.all(agents.map((agent) => agent.prompt('go')))`,
-  'a server that does not answer, and runs that nobody reads': (url) => `
+  'a server that does not answer, and runs whose events are unread': (url) => `
     const agents = Array.from({ length: 4 }, () => new Agent({ model: 'company/tiny', baseUrl: '${url}' }))
     const runs = agents.map((agent) => agent.stream('go'))
     await Promise.all(runs.map(async (run) => { for (let i = 0; i < 4; i++) await run.next() }))
@@ -45,7 +45,7 @@ const inFlight = {
     await runs[0].next()`,
 }
 
-/** Runs a program twenty times, two at once, and looks at how each ended. `options` may differ from time to time. */
+/** Runs a program twenty times, two concurrently, and checks how each ended. `options` may differ between the runs. */
 async function many(t, name, leave, check, options = () => ({})) {
   const url = await mock(t, Array.from({ length: 4 * TIMES }, () => ({ body: '', stall: true })))
   const one = async (first) => {
@@ -86,14 +86,14 @@ for (const name of Object.keys(inFlight)) {
 
 const start = `import { Agent, tool } from 'agent-loop'`
 
-test('the process ends by itself when runs are over', async () => {
+test('the process ends when its runs are over', async () => {
   const { code, output, errors } = await program(`${start}
     const agent = new Agent({ model: { provider: 'scripted', id: 's', script: [[{ delta: 'x' }, { end: {} }]] } })
     console.log((await agent.prompt('go')).text)`)
   assert.deepEqual([code, output, errors], [0, 'x\n', ''])
 })
 
-test('a run that nobody waits for does not keep the process alive', async (t) => {
+test('a run that is not awaited does not keep the process alive', async (t) => {
   const url = await mock(t, [{ body: '', stall: true }])
   const { code, output, errors } = await program(`${start}
     const agent = new Agent({ model: 'company/tiny', baseUrl: '${url}' })
@@ -109,7 +109,7 @@ for (const [what, wait] of Object.entries({
   prompt: 'console.log((await agent.prompt("go")).text)',
   waitForIdle: 'const run = agent.stream("go"); await agent.waitForIdle(); console.log(agent.messages[1].content[0].text)',
 })) {
-  test(`somebody who awaits ${what} does`, async (t) => {
+  test(`awaiting ${what} does`, async (t) => {
     const body = [{ choices: [{ index: 0, delta: { content: 'late' } }] }, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]
       .map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
       .join('')

@@ -1,4 +1,4 @@
-// What several tests need: scripted models, the mock server, child processes.
+// Helpers of several tests: scripted models, the mock server, child processes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,18 +12,18 @@ import { Agent, tool } from 'agent-loop'
 export const packageFolder = fileURLToPath(new URL('..', import.meta.url))
 export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** An agent whose model plays these answers. */
+/** Returns an agent whose model gives these answers. */
 export function scripted(script, options = {}) {
   return new Agent({ model: { provider: 'scripted', id: 's', script }, ...options })
 }
 
-/** An answer that says something. */
+/** An answer of text. */
 export const says = (text) => [{ delta: text }, { end: {} }]
 
 /** An answer that calls tools: `calls(['a', 'tool', { … }], …)`. */
 export const calls = (...list) => [...list.map(([id, name, args = {}]) => ({ delta: { tool_call: { id, name, arguments: args } } })), { end: {} }]
 
-/** A tool of this name that does this. */
+/** Returns a tool with this name and function. */
 export const does = (name, execute, more = {}) => tool({ name, description: `Does ${name}.`, execute, ...more })
 
 /** Awaits something that does not keep the process alive, such as what a callback still does when its run is over. */
@@ -32,7 +32,7 @@ export async function awake(promise) {
   return promise.finally(() => clearInterval(timer))
 }
 
-/** All events of a run, with what they were in short: `text_delta Hello`. */
+/** Returns all events of a run. */
 export async function play(run) {
   const events = []
   for await (const event of run) events.push(event)
@@ -46,7 +46,7 @@ export function toolTexts(result) {
     .map((message) => [message.content.map((block) => block.text).join(''), message.isError])
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is deleted after the test. */
 export function temporary(test) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-loop-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -77,8 +77,8 @@ export function chatFrames(...texts) {
 }
 
 /**
- * Runs a program text as a module in a process of its own, in which `agent-loop` is this package. `meanwhile` may do
- * something with the process once it has printed `ready`. Gives how it ended and what it printed.
+ * Runs a program text as a module in a separate process, in which `agent-loop` is this package. `meanwhile` is called with the process
+ * once it has printed `ready`. Returns how it ended and what it printed.
  */
 export async function program(text, { meanwhile, environment = {}, timeout = 20_000 } = {}) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', text], {

@@ -1,4 +1,4 @@
-// Hooks: what each gets and gives, how it fails, what it may use.
+// Hooks: the input and answer of each, failures, contexts.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -12,14 +12,14 @@ import { awake, calls, chatFrames, does, mock, packageFolder, play, says, script
 
 const require = createRequire(import.meta.url)
 
-test('there is a hook for each of the core\'s', () => {
+test('there is a hook for each of the core', () => {
   const { native } = require(join(packageFolder, 'dist/native.js'))
   const { HOOKS } = require(join(packageFolder, 'dist/hook.js'))
   const { snakeCase } = require(join(packageFolder, 'dist/canonical.js'))
   assert.deepEqual(HOOKS.map(snakeCase), native.hookNames())
 })
 
-test('each hook is called with what it is about, and a context', async () => {
+test('each hook is called with its input and a context', async () => {
   const seen = []
   const sees = (name) => (...given) => {
     const context = given.pop()
@@ -56,7 +56,7 @@ test('each hook is called with what it is about, and a context', async () => {
   assert.deepEqual([first('afterRun')[0].outcome, first('afterRun')[0].messages.length], ['error', 4])
 })
 
-test('names are in camel case, and the application\'s own are left alone', async () => {
+test('names of the contract are in camel case, those of the user unchanged', async () => {
   let call
   let after
   const note = { role: 'note', some_name: 1 }
@@ -74,7 +74,7 @@ test('names are in camel case, and the application\'s own are left alone', async
   assert.deepEqual(seen[0], note)
 })
 
-test('the hook of an answer\'s head', async (t) => {
+test('onResponse gets status and headers', async (t) => {
   const url = await mock(t, [{ ...chatFrames('hi'), headers: { 'X-Some-Name': 'yes' } }])
   let head
   const agent = new Agent({ model: 'company/tiny', baseUrl: url, onResponse: (given) => void (head = given) })
@@ -96,7 +96,7 @@ async function requests(script, options) {
   return { seen, result, agent }
 }
 
-test('messages are changed for the model only', async () => {
+test('transformContext changes messages for the model only', async () => {
   const { seen, agent } = await requests([says('a')], {
     messages: [{ role: 'note', text: 'remember' }],
     transformContext: async (messages, { sleep }) => {
@@ -111,7 +111,7 @@ test('messages are changed for the model only', async () => {
   assert.deepEqual(agent.messages.map((message) => message.role), ['note', 'user', 'assistant'])
 })
 
-test('the key a hook gives is sent', async (t) => {
+test('the key of a hook is sent', async (t) => {
   const url = await mock(t, [chatFrames('hi')])
   const agent = new Agent({ model: 'company/tiny', baseUrl: url, getApiKey: async (provider) => (provider === 'company' ? 'from-hook' : null) })
   await agent.prompt('go')
@@ -119,7 +119,7 @@ test('the key a hook gives is sent', async (t) => {
   assert.equal(request.headers.authorization, 'Bearer from-hook')
 })
 
-test('a call is allowed, blocked, or gets other arguments', async () => {
+test('a call is allowed, blocked, or its arguments are replaced', async () => {
   const add = does('add', ({ a }) => `got ${a}`, { parameters: { type: 'object', properties: { a: { type: 'number' } } } })
   const list = [['1', 'add', { a: 1 }], ['2', 'add', { a: 2 }], ['3', 'add', { a: 3 }], ['4', 'add', { a: 4 }], ['5', 'add', { a: 5 }]]
   const decisions = {
@@ -136,7 +136,7 @@ test('a call is allowed, blocked, or gets other arguments', async () => {
   assert.match(results[4][0], /unknown field "blok"; did you mean "block"\?/)
 })
 
-test('an answer is replaced in parts', async () => {
+test('parts of a result are replaced', async () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
   for (const [answer, content, details, isError, outcome] of [
     [null, [{ type: 'text', text: 'it' }], null, false, 'completed'],
@@ -151,7 +151,7 @@ test('an answer is replaced in parts', async () => {
   }
 })
 
-test('the rest of a run is made with something else', async () => {
+test('prepareNextTurn changes the rest of the run', async () => {
   const look = does('look', () => 'seen')
   const other = { provider: 'scripted', id: 'other', script: [says('from the other')] }
   const payloads = []
@@ -178,7 +178,7 @@ test('a run is stopped after a turn', async () => {
   assert.deepEqual([outcome, turns], ['stopped', 1])
 })
 
-test('hooks give more messages, in every form a prompt has', async () => {
+test('hooks add messages, in every form of a prompt', async () => {
   const given = ['text', { role: 'user', content: 'message' }, ['two', 'texts'], [{ role: 'user', content: 'list' }], [{ type: 'text', text: 'block' }], []]
   const agent = scripted(Array.from({ length: 10 }, () => says('ok')), {
     followUpMode: 'all',
@@ -198,7 +198,7 @@ test('the request\'s body is replaced', async (t) => {
   assert.equal(request.body.seed, 7)
 })
 
-test('what a hook throws is its failure', async () => {
+test('a hook fails by throwing', async () => {
   const broken = { beforeRun: 1, transformContext: 1, convertToLlm: 1, getApiKey: 1, onPayload: 1, getSteeringMessages: 1 }
   for (const name of Object.keys(broken)) {
     const agent = scripted([says('x')], { [name]: async () => { throw new Error('no luck') } })
@@ -218,9 +218,9 @@ test('what a hook throws is its failure', async () => {
   assert.ok(events.some((event) => event.type === 'diagnostic' && event.code === 'hook_error' && /no luck/.test(event.message)))
 })
 
-test('an answer that is none fails the hook, with a word for it', async () => {
+test('an invalid answer fails the hook, with the reason', async () => {
   for (const [answer, text] of [
-    [10n, 'what transformContext gave is not JSON: the BigInt 10n is not JSON'],
+    [10n, 'the answer of transformContext is not JSON: the BigInt 10n is not JSON'],
     [5, 'its answer cannot be used: expected an array of messages or null, got 5'],
     [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: missing field `content`'],
   ]) {
@@ -229,7 +229,7 @@ test('an answer that is none fails the hook, with a word for it', async () => {
   }
 })
 
-test('a hook is set and taken out later on', async () => {
+test('a hook is set and removed later', async () => {
   let count = 0
   const agent = scripted([says('a'), says('b'), says('c')])
   agent.setHook('beforeRun', () => void count++)
@@ -251,7 +251,7 @@ test('a hook is set and taken out later on', async () => {
   assert.equal((await self.prompt('go')).text, 'a')
 })
 
-test('what is wrong with a hook is told when it is set', () => {
+test('an invalid hook is refused when it is set', () => {
   const agent = scripted([])
   assert.throws(() => agent.setHook('before_run', () => {}), { message: /^there is no hook "before_run"; the hooks are transformContext, .*afterRun$/ })
   assert.throws(() => agent.setHook('beforeRun', 'x'), { message: 'hook "beforeRun": expected a function, got string' })
@@ -261,7 +261,7 @@ test('what is wrong with a hook is told when it is set', () => {
   scripted([], { onError: undefined, onPayload: null })
 })
 
-test('an abort ends a hook at once, and its signal fires', async () => {
+test('an abort ends a hook immediately, and its signal fires', async () => {
   let signal
   const agent = scripted([says('x')], {
     transformContext: (_, context) => {
@@ -274,7 +274,7 @@ test('an abort ends a hook at once, and its signal fires', async () => {
   if (!signal.aborted) await awake(once(signal, 'abort'))
 })
 
-test('a sleep in a hook takes the engine\'s time, and ends with an abort', async () => {
+test('a sleep in a hook uses the run\'s clock, and ends with an abort', async () => {
   let whole
   const agent = scripted([says('x'), says('y')], { transformContext: async (_, { sleep }) => void (whole = await sleep(3_600_000)) })
   assert.equal((await agent.prompt('go')).text, 'x')
@@ -290,7 +290,7 @@ test('a sleep in a hook takes the engine\'s time, and ends with an abort', async
   assert.equal(await awake(cut), false)
 })
 
-test('a run inside a hook of its own agent is refused, steering is not', async () => {
+test('a run inside a hook of the same agent is refused, steering is not', async () => {
   const refused = []
   const agent = scripted([says('x'), says('y')], {
     beforeRun: async () => {
@@ -304,7 +304,7 @@ test('a run inside a hook of its own agent is refused, steering is not', async (
   assert.deepEqual(refused, [true, true, true])
 })
 
-test('what was replaced is forgotten', async () => {
+test('replaced callbacks are released', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')
@@ -333,7 +333,7 @@ test('what was replaced is forgotten', async () => {
   assert.equal(alive(), 0)
 })
 
-test('a hook that is never answered and forgotten fails', async () => {
+test('a hook whose call is dropped unanswered fails', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')

@@ -1,4 +1,4 @@
-// Listeners: order, waiting, failing, leaving.
+// Listeners: order, waiting, failures, unsubscribing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,26 +8,26 @@ import { InvalidStateError } from 'agent-loop'
 
 import { calls, does, play, says, scripted } from './helpers.mjs'
 
-test('listeners hear each event, in the order they subscribed, and the run waits for them', async () => {
+test('listeners get each event, in the order they subscribed, and the run waits for them', async () => {
   const agent = scripted([says('Hello')])
-  const heard = []
-  agent.subscribe((event) => void heard.push(`first ${event.type}`))
+  const received = []
+  agent.subscribe((event) => void received.push(`first ${event.type}`))
   agent.subscribe(async (event) => {
     await new Promise((resolve) => setImmediate(resolve))
     assert.ok(isMainThread)
-    heard.push(`second ${event.type}`)
+    received.push(`second ${event.type}`)
   })
   const run = agent.stream('go')
   const types = (await play(run)).map((event) => event.type)
-  assert.deepEqual(heard, types.flatMap((type) => [`first ${type}`, `second ${type}`]))
+  assert.deepEqual(received, types.flatMap((type) => [`first ${type}`, `second ${type}`]))
 })
 
-test('what listeners hear is what the run tells', async () => {
+test('listeners get the events of the run', async () => {
   const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', (_, { update }) => update(1))] })
-  const heard = []
-  agent.subscribe((event) => void heard.push(JSON.stringify(event)))
+  const received = []
+  agent.subscribe((event) => void received.push(JSON.stringify(event)))
   const events = await play(agent.stream('go'))
-  assert.deepEqual(heard, events.map((event) => JSON.stringify(event)))
+  assert.deepEqual(received, events.map((event) => JSON.stringify(event)))
 })
 
 test('the agent is idle after the last listener', async () => {
@@ -43,7 +43,7 @@ test('the agent is idle after the last listener', async () => {
   assert.deepEqual([left, agent.isStreaming], [true, false])
 })
 
-test('one that fails is counted and told, and breaks nothing', async () => {
+test('a failing listener is counted and reported, and the run continues', async () => {
   const agent = scripted([says('x')])
   agent.subscribe((event) => {
     if (event.type === 'turn_start') throw new Error('I fail')
@@ -53,9 +53,9 @@ test('one that fails is counted and told, and breaks nothing', async () => {
     if (event.type === 'agent_end') throw new Error('at the end, silently')
   })
   const events = await play(agent.stream('go'))
-  const told = events.filter((event) => event.type === 'diagnostic')
+  const diagnostics = events.filter((event) => event.type === 'diagnostic')
   assert.deepEqual(
-    told.map(({ code, message, data }) => [code, message, data]),
+    diagnostics.map(({ code, message, data }) => [code, message, data]),
     [
       ['listener_error', 'a listener failed on turn_start: I fail', { event: 'turn_start', error: 'I fail' }],
       ['listener_error', 'a listener failed on turn_start: me too', { event: 'turn_start', error: 'me too' }],
@@ -65,18 +65,18 @@ test('one that fails is counted and told, and breaks nothing', async () => {
   assert.equal(events.at(-1).outcome, 'completed')
 })
 
-test('one that left is not called again, one that came hears the next event', async () => {
+test('an unsubscribed listener is not called again, a new one gets the next event', async () => {
   const agent = scripted([says('a'), says('b')])
-  const heard = []
+  const received = []
   const leave = agent.subscribe((event) => {
-    heard.push(`first ${event.type}`)
+    received.push(`first ${event.type}`)
     leave()
     leave()
-    agent.subscribe((event) => void heard.push(`late ${event.type}`))
+    agent.subscribe((event) => void received.push(`late ${event.type}`))
   })
   await agent.prompt('go')
-  assert.deepEqual(heard.slice(0, 3), ['first agent_start', 'late turn_start', 'late message_start'])
-  assert.equal(heard.filter((entry) => entry.startsWith('first')).length, 1)
+  assert.deepEqual(received.slice(0, 3), ['first agent_start', 'late turn_start', 'late message_start'])
+  assert.equal(received.filter((entry) => entry.startsWith('first')).length, 1)
 })
 
 test('starting or awaiting a run inside a listener is refused', async () => {

@@ -12,7 +12,7 @@ async function through(middleware, execute = ({ n }) => `got ${n}`) {
   return answer
 }
 
-test('links run in order, each around the next', async () => {
+test('middleware runs in order, each around the next', async () => {
   const log = []
   const link = (name) => async (call, next) => {
     log.push(`${name} in ${call.id} ${call.name} ${JSON.stringify(call.arguments)}`)
@@ -26,7 +26,7 @@ test('links run in order, each around the next', async () => {
   assert.deepEqual(log, ['one in a t {"n":1}', 'two in a t {"n":1}', 'tool', 'two out', 'one out'])
 })
 
-test('next gives a full result, which may be changed', async () => {
+test('next returns a full result, which may be changed', async () => {
   let full
   const answer = await through([
     async (_, next) => {
@@ -45,7 +45,7 @@ test('other arguments, more than once, or not at all', async () => {
   assert.deepEqual(await through([() => {}]), ['', false])
 })
 
-test('what the tool throws, next throws; what a link throws goes to the model', async () => {
+test('what the tool throws, next throws; what a middleware throws goes to the model', async () => {
   const fails = () => { throw new Error('no such city') }
   assert.deepEqual(await through([(_, next) => next()], fails), ['no such city', true])
   assert.deepEqual(await through([(_, next) => next().catch((error) => `caught: ${error.message}`)], fails), ['caught: no such city', false])
@@ -55,7 +55,7 @@ test('what the tool throws, next throws; what a link throws goes to the model', 
   assert.match((await through([(_, next) => next({ n: 1n })]))[0], /^next: "n": the BigInt 1n is not JSON$/)
 })
 
-test('a link has what the tool has: signal, update, sleep', async () => {
+test('middleware gets the context of the tool: signal, update, sleep', async () => {
   const events = []
   const agent = scripted([calls(['a', 't']), says('x')], {
     tools: [does('t', (_, { sleep }) => sleep(1000))],
@@ -75,7 +75,7 @@ test('a link has what the tool has: signal, update, sleep', async () => {
   assert.deepEqual([end.durationMs, end.result.details], [3000, 'a'])
 })
 
-test('a run inside a link of its own agent is refused', async () => {
+test('a run inside a middleware of the same agent is refused', async () => {
   let refused
   const agent = scripted([calls(['a', 't']), says('x')], {
     tools: [does('t', () => 'it')],
@@ -85,7 +85,7 @@ test('a run inside a link of its own agent is refused', async () => {
   assert.equal(refused, 'invalid_state')
 })
 
-test('what is wrong with middleware is told when it is given', () => {
+test('invalid middleware is refused when it is added', () => {
   assert.throws(() => scripted([], { middleware: () => {} }), { message: 'option "middleware": expected a list of functions' })
   assert.throws(() => scripted([], { middleware: [5] }), { message: 'option "middleware": [0]: expected a function, got number' })
   assert.throws(() => scripted([]).addMiddleware(), { name: 'InvalidArgumentError', message: 'addMiddleware: expected a function, got nothing' })

@@ -1,4 +1,4 @@
-// The models that are known.
+// The catalogue of known models.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,12 +18,12 @@ test('the known models are listed, in camel case, and each can be used as it is'
   })
   assert.deepEqual(Object.keys(cost), ['input', 'output', 'cacheRead', 'cacheWrite'])
   assert.ok(cost.input > cost.cacheRead)
-  assert.ok(list.some((model) => !('cost' in model)), 'a price that is not known is missing')
+  assert.ok(list.some((model) => !('cost' in model)), 'an unknown price is absent')
   const where = { baseUrl: 'http://127.0.0.1:1', project: 'p', location: 'global' }
   for (const model of list) new Agent({ model: { ...model, ...where } })
 })
 
-test('what differs on a model is told as its quirks', () => {
+test('the differences of a model are its quirks', () => {
   const kimi = models().find((model) => model.provider === 'moonshot' && model.id === 'kimi-k3')
   assert.equal(kimi.thinking, 'effort')
   assert.deepEqual(kimi.quirks, { efforts: ['low', 'high', 'max'], thinking_off: false })

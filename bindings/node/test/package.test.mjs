@@ -1,4 +1,4 @@
-// The package as strangers get it: packed, installed into an empty folder without a network, used from all kinds of modules.
+// The package as users get it: packed, installed into an empty folder without a network, used from all kinds of modules.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -32,11 +32,11 @@ before((suite) => {
   npm(folder, 'install', '--offline', '--no-audit', '--no-fund', `./agent-loop-${described.version}.tgz`)
 })
 
-test('the version is the library\'s', () => {
+test('the version is that of the library', () => {
   assert.equal(described.version, version)
 })
 
-test('what is in the package', () => {
+test('the files of the package', () => {
   const installed = join(folder, 'node_modules/agent-loop')
   const files = readdirSync(installed).filter((name) => !name.endsWith('.node'))
   assert.deepEqual(files.sort(), ['README.md', 'dist', 'package.json'])
@@ -136,15 +136,15 @@ test('the README\'s program', () => {
   assert.equal(node('readme.mjs'), '15 multiplied by 23 equals 345.\n345 divided by 5 equals 69. 🙂 "quoted" é 158\n')
 })
 
-test('the native module may come in a package of its own', () => {
+test('the native module may come in a separate package', () => {
   const installed = join(folder, 'node_modules/agent-loop')
   const file = readdirSync(installed).find((name) => name.endsWith('.node'))
-  const own = `agent-loop-${file.split('.')[1]}`
-  mkdirSync(join(folder, 'node_modules', own))
-  renameSync(join(installed, file), join(folder, 'node_modules', own, file))
+  const name = `agent-loop-${file.split('.')[1]}`
+  mkdirSync(join(folder, 'node_modules', name))
+  renameSync(join(installed, file), join(folder, 'node_modules', name, file))
   const load = ['--eval', "console.log(require('agent-loop').version)"]
   const without = spawnSync(process.execPath, load, { cwd: folder, encoding: 'utf8' })
   assert.match(without.stderr, /Error: agent-loop: there is no native module for \w+ on \w+: install agent-loop-[\w-]+, or build it from source/)
-  writeFileSync(join(folder, 'node_modules', own, 'package.json'), JSON.stringify({ name: own, version, main: file }))
+  writeFileSync(join(folder, 'node_modules', name, 'package.json'), JSON.stringify({ name, version, main: file }))
   assert.equal(node(...load), `${version}\n`)
 })

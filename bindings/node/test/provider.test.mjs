@@ -1,4 +1,4 @@
-// A provider of one's own: what it gets, what it gives, how it fails, and that it is not run away with.
+// Custom providers: requests, chunks, failures, backpressure.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,10 +8,10 @@ import { checkEvents } from 'agent-loop/testing'
 
 import { does, play, toolTexts } from './helpers.mjs'
 
-const own = (provider, options = {}) => new Agent({ model: 'acme/my-model', provider, ...options })
+const custom = (provider, options = {}) => new Agent({ model: 'acme/my-model', provider, ...options })
 
 test('a generator answers', async () => {
-  const agent = own(async function* () {
+  const agent = custom(async function* () {
     yield 'Hel'
     yield { text: 'lo' }
     yield { end: { stopReason: 'stop', rawStopReason: 'fin', responseId: 'r1', usage: { input: 3, output: 2, cacheRead: 1 } } }
@@ -26,18 +26,18 @@ test('a generator answers', async () => {
   assert.deepEqual([message.usage.input, message.usage.output, message.usage.cacheRead], [3, 2, 1])
 })
 
-test('whatever gives pieces will do', async () => {
+test('any iterable of chunks is accepted', async () => {
   for (const provider of [
     function* () { yield 'Hi' },
     () => ['Hi'],
     async () => ['H', 'i'],
     () => ({ [Symbol.asyncIterator]: () => ({ done: false, async next() { return this.done ? { done: true } : ((this.done = true), { value: 'Hi', done: false }) } }) }),
   ]) {
-    assert.equal((await own(provider).prompt('go')).text, 'Hi')
+    assert.equal((await custom(provider).prompt('go')).text, 'Hi')
   }
 })
 
-test('blocks, thinking and calls, whole or in pieces', async () => {
+test('blocks, thinking and calls, complete or in chunks', async () => {
   const answers = [
     [
       { thinking: 'Hm' },
@@ -49,7 +49,7 @@ test('blocks, thinking and calls, whole or in pieces', async () => {
     ],
     [{ diagnostic: { code: 'odd', message: 'something odd', data: { a_b: 1 } } }, 'done'],
   ]
-  const agent = own(() => answers.shift(), { tools: [does('t', (args) => args)] })
+  const agent = custom(() => answers.shift(), { tools: [does('t', (args) => args)] })
   const events = await play(agent.stream('go'))
   checkEvents(events)
   assert.deepEqual(toolTexts({ messages: agent.messages }), [['{"some_name":1}', false], ['{"some_name":2}', false]])
@@ -57,10 +57,10 @@ test('blocks, thinking and calls, whole or in pieces', async () => {
   assert.equal(agent.messages[1].content[0].thinking, 'Hm')
 })
 
-test('what a provider is asked', async () => {
+test('the request of a provider', async () => {
   let request
   let signal
-  const agent = own(
+  const agent = custom(
     async function* (asked, context) {
       request = asked
       signal = context.signal
@@ -98,28 +98,28 @@ test('what a provider is asked', async () => {
   assert.doesNotMatch(JSON.stringify(request), /secret/)
 })
 
-test('what a provider throws ends the message in an error', async () => {
+test('a provider that throws ends the message with an error', async () => {
   for (const [provider, expected] of [
     [async function* () { yield 'a'; throw new Error('out of paper') }, { kind: 'provider', message: 'out of paper' }],
-    [() => { throw new TypeError('at once') }, { kind: 'provider', message: 'at once' }],
+    [() => { throw new TypeError('immediately') }, { kind: 'provider', message: 'immediately' }],
     [async () => { throw 'text' }, { kind: 'provider', message: 'text' }],
-    [() => 5, { kind: 'provider', message: 'the provider gave number; expected a generator, or another iterable of pieces' }],
-    [() => undefined, { kind: 'provider', message: 'the provider gave undefined; expected a generator, or another iterable of pieces' }],
-    [() => [10n], { kind: 'provider', message: "the provider's piece is not JSON: the BigInt 10n is not JSON" }],
+    [() => 5, { kind: 'provider', message: 'the provider returned number; expected a generator or another iterable of chunks' }],
+    [() => undefined, { kind: 'provider', message: 'the provider returned undefined; expected a generator or another iterable of chunks' }],
+    [() => [10n], { kind: 'provider', message: "the provider's chunk is not JSON: the BigInt 10n is not JSON" }],
     [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown "txet"; known are text, thinking/ }],
     [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stop_reason of "error"/ }],
     [() => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }], { kind: 'quota', message: 'no money' }],
     [() => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }], { kind: 'quota', httpStatus: 402, message: 'no money' }],
   ]) {
-    const agent = own(provider, { maxRetries: 0 })
+    const agent = custom(provider, { maxRetries: 0 })
     await assert.rejects(agent.prompt('go'), { provider: 'acme', ...expected })
     assert.equal(agent.messages.at(-1).stopReason, 'error')
   }
 })
 
-test('an error of the library keeps its kind, and is tried again where that helps', async () => {
+test('an AgentError keeps its kind, and is retried if it is retryable', async () => {
   let tries = 0
-  const flaky = own(
+  const flaky = custom(
     () => {
       if (++tries === 1) throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true })
       return ['better']
@@ -127,15 +127,15 @@ test('an error of the library keeps its kind, and is tried again where that help
     { retryBaseMs: 1 },
   )
   assert.equal((await flaky.prompt('go')).text, 'better')
-  const never = own(() => { throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true }) }, { maxRetries: 0 })
+  const never = custom(() => { throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true }) }, { maxRetries: 0 })
   await assert.rejects(never.prompt('go'), OverloadedError)
-  await assert.rejects(own(() => [], { maxRetries: 0 }).prompt('go'), (error) => !(error instanceof ProviderError) && error.kind === 'protocol')
+  await assert.rejects(custom(() => [], { maxRetries: 0 }).prompt('go'), (error) => !(error instanceof ProviderError) && error.kind === 'protocol')
 })
 
 test('an abort fires the signal and closes the generator', async () => {
   let closed = false
   let aborted = false
-  const agent = own(async function* (_, { signal }) {
+  const agent = custom(async function* (_, { signal }) {
     signal.addEventListener('abort', () => (aborted = true))
     try {
       for (;;) {
@@ -153,29 +153,29 @@ test('an abort fires the signal and closes the generator', async () => {
   assert.deepEqual([closed, aborted], [true, true])
 })
 
-test('a provider waits while nobody reads', async () => {
+test('a provider waits while events are unread', async () => {
   let given = 0
-  const agent = own(function* () {
+  const agent = custom(function* () {
     while (given < 50_000) yield String(given++ % 10)
   })
   const run = agent.stream('go')
   await run.next()
   await new Promise((resolve) => setTimeout(resolve, 100))
-  assert.ok(given < 10_000, `${given} pieces were taken from it`)
+  assert.ok(given < 10_000, `${given} chunks were taken from it`)
   assert.equal((await run.result()).text.length, 50_000, 'and goes on when somebody does')
 })
 
-test('a provider wins over known ones, and may be any known name\'s', async () => {
+test('a custom provider takes precedence over a known one of the same name', async () => {
   const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5', provider: () => ['mine'] })
   assert.equal((await agent.prompt('go')).text, 'mine')
   assert.equal(agent.messages[1].provider, 'anthropic')
 })
 
-test('an answer that is never ended and forgotten fails', async () => {
+test('an answer that is dropped before its end fails', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')
-  const agent = own(async function* () { await new Promise(() => {}) })
+  const agent = custom(async function* () { await new Promise(() => {}) })
   const result = agent.prompt('go').catch((error) => error)
   const timer = setInterval(gc, 10)
   assert.equal((await result).message, 'the provider acme dropped the request without ending its answer')
@@ -183,5 +183,5 @@ test('an answer that is never ended and forgotten fails', async () => {
 })
 
 test('a provider is a function', () => {
-  assert.throws(() => own('x'), { name: 'InvalidArgumentError', message: 'option "provider": expected a function, got string' })
+  assert.throws(() => custom('x'), { name: 'InvalidArgumentError', message: 'option "provider": expected a function, got string' })
 })

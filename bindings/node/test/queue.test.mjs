@@ -1,4 +1,4 @@
-// Steering, follow-up, resume, and what may be done to the conversation between runs.
+// Steering, follow-up, resume, and changes of the conversation between runs.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -42,7 +42,7 @@ test('steering modes and policy', async () => {
   assert.deepEqual([toolTexts(result)[1], result.turns, texts(agent).slice(-3)], [['second', false], 2, ['a', 'b', 'x']])
 })
 
-test('a run is steered too, and after its end its agent is', async () => {
+test('a run can be steered, too, and after its end the agent', async () => {
   const script = [says('a'), says('b'), says('c'), says('d')]
   // The run waits for its hook, and so for us.
   const agent = scripted(script, { beforeRun: () => new Promise((resolve) => setImmediate(resolve)) })
@@ -69,7 +69,7 @@ test('queues are cleared', () => {
   }
 })
 
-test('what is no message is refused', () => {
+test('an invalid message is refused', () => {
   const agent = scripted([])
   assert.throws(() => agent.steer(5), { name: 'InvalidArgumentError', message: /expected text, a message or a list of messages, got 5/ })
   assert.throws(() => agent.followUp({ role: 'user' }), InvalidArgumentError)
@@ -77,7 +77,7 @@ test('what is no message is refused', () => {
   assert.equal(agent.hasQueuedMessages(), false)
 })
 
-test('resume goes on, or says why it cannot', async () => {
+test('resume continues, or reports why it cannot', async () => {
   const agent = scripted([[{ error: { kind: 'server', message: 'no', retryable: false } }], says('now'), calls(['a', 't']), says('done')], {
     tools: [does('t', () => 'it')],
   })
@@ -136,7 +136,7 @@ test('the thinking level', () => {
   assert.throws(() => (agent.thinkingLevel = 'max'), { message: 'option "thinkingLevel": expected "off", "minimal", "low", "medium", "high" or "xhigh", got "max"' })
 })
 
-test('every option has its name', () => {
+test('every option is known by its name', () => {
   scripted([], {
     thinkingLevel: 'low', thinkingBudgets: { low: 1 }, steeringMode: 'all', followUpMode: 'one_at_a_time', steeringPolicy: 'skip_remaining',
     connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, requestTimeoutMs: 1, toolTimeoutMs: 1, runTimeoutMs: 1,
@@ -146,7 +146,7 @@ test('every option has its name', () => {
   assert.throws(() => scripted([], { followupMode: 'all' }), { message: 'unknown option "followupMode"; did you mean "followUpMode"?' })
 })
 
-test('a limit ends the run in the engine\'s time', async () => {
+test('a time limit ends the run on the run\'s clock', async () => {
   const agent = scripted([calls(['a', 'slow']), says('x')], { runTimeoutMs: 5000, tools: [does('slow', (_, { sleep }) => sleep(60_000))] })
   await assert.rejects(agent.prompt('go'), { kind: 'timeout', message: /run_timeout_ms \(5000\)/ })
 })

@@ -1,4 +1,4 @@
-// The example's relay, with a model server of our own behind it.
+// The example's relay, in front of a mock model server.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { does, mock, projectFolder } from './helpers.mjs'
 
 const MODEL = 'anthropic/claude-sonnet-4-5'
 
-/** A relay to the model at an address; gives its own address. */
+/** Starts a relay to the model at an address; returns the relay's address. */
 async function relay(test, address, model = MODEL) {
   const program = join(projectFolder, 'examples', 'node', 'relay.mjs')
   const environment = { AGENT_RELAY_TOKEN: 'token', ANTHROPIC_API_KEY: 'key-behind-the-relay' }
@@ -32,7 +32,7 @@ const client = (baseUrl, options = {}) => new Agent({ model: `relay/${MODEL}`, b
 /** The requests that the mock has had. */
 const asked = async (address) => (await fetch(`${address}/__requests`)).json()
 
-test('a conversation through a relay: the tools are run at the client, and what is signed comes back to its maker', async (t) => {
+test('a conversation through a relay: tools run at the client, and signed content returns to its provider', async (t) => {
   const thought = [
     { type: 'thinking', thinking: 'a city', signature: 'c2lnbmVk' },
     { type: 'redacted_thinking', data: 'aGlkZGVu' },
@@ -74,7 +74,7 @@ test('a conversation through a relay: the tools are run at the client, and what 
   assert.match(JSON.stringify(two.messages.at(-1)), /rain in Oslo/)
 })
 
-test("the server's errors come through as they are, and only the client tries again", async (t) => {
+test("the server's errors pass unchanged, and only the client retries", async (t) => {
   const address = await mock(t, [
     { body: { error: 'overloaded' } },
     { body: { message: { text: 'here' } } },
@@ -108,7 +108,7 @@ test('an abort at the client ends the request behind the relay', async (t) => {
   await gone
 })
 
-test('who may not come in is told why', async (t) => {
+test('a refused client gets the reason', async (t) => {
   const base = await relay(t, await mock(t, []))
   await assert.rejects(client(base, { apiKey: 'another-token' }).prompt('go'), {
     name: 'AuthenticationError',

@@ -7,7 +7,7 @@ import { Agent, InvalidStateError, ProviderError } from 'agent-loop'
 
 import { calls, chatFrames, does, mock, play, says, scripted } from './helpers.mjs'
 
-test('a run tells its events in order and then its result', async () => {
+test('a run emits its events in order and then has its result', async () => {
   const agent = scripted([[{ delta: 'Hel' }, { delta: 'lo' }, { end: { usage: { input: 5, output: 7 } } }]])
   const run = agent.stream('Hi')
   assert.match(run.id, /^run_[0-9a-f]{16}$/)
@@ -41,21 +41,21 @@ test('a run tells its events in order and then its result', async () => {
   assert.deepEqual([message.stopReason, messages.length], ['stop', 2])
 })
 
-test('prompt gives the result without events', async () => {
+test('prompt returns the result without events', async () => {
   const agent = scripted([says('one'), says('two')])
   assert.equal((await agent.prompt('a')).text, 'one')
   assert.equal((await agent.prompt('b')).text, 'two')
   assert.deepEqual(agent.messages.map((message) => message.role), ['user', 'assistant', 'user', 'assistant'])
 })
 
-test('long streams keep every piece, whatever is in it', async () => {
-  const pieces = Array.from({ length: 5000 }, (_, i) => ['a', '"', '\\', '\n', '🙂', '\u2028', '\u0001', 'é'][i % 8] + i)
-  const agent = scripted([[...pieces.map((delta) => ({ delta })), { end: {} }]])
+test('long streams keep every delta, whatever its text', async () => {
+  const texts = Array.from({ length: 5000 }, (_, i) => ['a', '"', '\\', '\n', '🙂', '\u2028', '\u0001', 'é'][i % 8] + i)
+  const agent = scripted([[...texts.map((delta) => ({ delta })), { end: {} }]])
   const run = agent.stream('go')
   const deltas = []
   for await (const event of run) if (event.type === 'text_delta') deltas.push(event.delta)
-  assert.deepEqual(deltas, pieces)
-  assert.equal((await run.result()).text, pieces.join(''))
+  assert.deepEqual(deltas, texts)
+  assert.equal((await run.result()).text, texts.join(''))
 })
 
 test('blocks that interleave keep their index', async () => {
@@ -78,7 +78,7 @@ test('blocks that interleave keep their index', async () => {
   )
 })
 
-test('the run goes on by itself when nobody reads, and its events wait', async () => {
+test('the run continues while its events are unread, and queues them', async () => {
   const agent = scripted([says('x')])
   const run = agent.stream('go')
   await agent.waitForIdle()
@@ -111,7 +111,7 @@ test('a run has one reader', async () => {
   const waiting = run.next()
   await assert.rejects(run.next(), (error) => {
     assert.ok(error instanceof InvalidStateError)
-    assert.equal(error.message, 'somebody reads this run already; a run has one reader')
+    assert.equal(error.message, 'the run is already being read; a run has one reader')
     return true
   })
   assert.equal((await waiting).value.type, 'tool_execution_end')
@@ -138,7 +138,7 @@ test('closing a run that is over changes nothing', async () => {
   assert.deepEqual(await run.return(), { value: undefined, done: true })
 })
 
-test('a run that is forgotten is aborted', async () => {
+test('a run that is garbage-collected is aborted', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')
@@ -152,7 +152,7 @@ test('a run that is forgotten is aborted', async () => {
   assert.equal(agent.error.kind, 'aborted')
 })
 
-test('the message as it stood after each event', async () => {
+test('the message as it was after each event', async () => {
   const agent = scripted(
     [
       [
@@ -201,7 +201,7 @@ test('the message as it stood after each event', async () => {
   assert.equal(scripted([]).stream('x').partial(events[5]), null, 'an event of another run')
 })
 
-test('raw frames do not disturb the message as it stood', async (t) => {
+test('raw frames do not disturb the partial message', async (t) => {
   const url = await mock(t, [chatFrames('a', 'b', 'c')])
   const agent = new Agent({ model: 'company/tiny', baseUrl: url, rawEvents: true })
   const run = agent.stream('go')
@@ -211,7 +211,7 @@ test('raw frames do not disturb the message as it stood', async (t) => {
   assert.deepEqual(texts, ['a', 'ab', 'abc'])
 })
 
-test('a failed run ends like any other and throws at the result', async () => {
+test('a failed run ends like any other, and its result throws', async () => {
   const agent = scripted([[{ delta: 'half' }, { error: { kind: 'provider', message: 'broken' } }]])
   const run = agent.stream('go')
   const events = await play(run)
@@ -229,7 +229,7 @@ test('a failed run ends like any other and throws at the result', async () => {
   await run.close()
 })
 
-test('many runs side by side', async () => {
+test('many concurrent runs', async () => {
   const results = await Promise.all(
     Array.from({ length: 200 }, async (_, i) => {
       const agent = scripted([calls(['a', 'echo', { i }]), [{ delta: `${i}` }, { wait_ms: i }, { end: {} }]], {

@@ -1,4 +1,4 @@
-// AbortSignal: a run is aborted in the language's own way, and its result rejects so.
+// AbortSignal: aborts a run, whose result then rejects with the signal's reason.
 
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
@@ -25,7 +25,7 @@ test('prompt and resume reject with the signal\'s reason once the agent is idle'
   assert.equal((await agent.resume()).text, 'next')
 })
 
-test('a signal that is aborted already', async () => {
+test('a signal that is already aborted', async () => {
   const agent = scripted([says('a')])
   await assert.rejects(agent.prompt('go', { signal: AbortSignal.abort('why') }), (reason) => reason === 'why')
   assert.deepEqual(agent.messages.map(({ role, stopReason }) => [role, stopReason]), [['user', undefined], ['assistant', 'aborted']])
@@ -59,7 +59,7 @@ test('a run that was not aborted by its signal has a result', async () => {
   assert.equal((await read.result()).text, 'b')
 })
 
-test('a run that is forgotten lets go of its signal', async () => {
+test('a run that is garbage-collected releases its signal', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')
@@ -73,14 +73,14 @@ test('a run that is forgotten lets go of its signal', async () => {
   assert.deepEqual([agent.isStreaming, getEventListeners(signal, 'abort').length], [false, 0])
 })
 
-test('the loop without an agent has one too', async () => {
+test('stateless runs accept a signal, too', async () => {
   const run = runLoop({}, 'go', { model: model([says('a')]), signal: AbortSignal.abort() })
   await assert.rejects(run.result(), { name: 'AbortError' })
   const controller = new AbortController()
   assert.equal((await runLoop({}, 'go', { model: model([says('a')]), signal: controller.signal }).result()).text, 'a')
 })
 
-test('what is no signal is refused before anything starts', async () => {
+test('an invalid signal is refused before anything starts', async () => {
   const agent = scripted([says('a')])
   for (const [options, message] of [
     [{ signal: 'x' }, 'option "signal": expected an AbortSignal, got string'],

@@ -1,4 +1,4 @@
-// The checker of event streams, for tests of one's own.
+// The checker of event streams.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { checkEvents } from 'agent-loop/testing'
 
 import { calls, does, play, says, scripted } from './helpers.mjs'
 
-test('every stream of the loop passes, however it is kept', async () => {
+test('every stream of the loop is valid, however it is stored', async () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
   const agent = scripted([[{ delta: { thinking: 'Hm' } }, ...calls(['a', 't', { n: 1 }])], says('x')], {
     tools: [does('t', (_, { update }) => (update('half'), { content: [image], details: { aB: 1 } }))],
@@ -19,7 +19,7 @@ test('every stream of the loop passes, however it is kept', async () => {
   checkEvents(JSON.parse(JSON.stringify(events)))
 })
 
-test('a stream that is none is refused, with the place', async () => {
+test('an invalid stream is refused, with the event', async () => {
   const events = await play(scripted([says('x')]).stream('go'))
   const expected = (message) => ({ name: 'InvalidArgumentError', message })
   assert.throws(() => checkEvents(events.slice(0, -1)), expected('events: the stream ends without agent_end'))

@@ -1,4 +1,4 @@
-// Tools of all kinds: what they get, what they give, how they fail.
+// Tools: arguments, results, failures.
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -15,7 +15,7 @@ async function resultOf(execute, args = {}) {
   return answer
 }
 
-test('what tools give', async () => {
+test('results of tools', async () => {
   for (const [execute, text] of [
     [() => 'text', 'text'],
     [async () => 'later', 'later'],
@@ -35,7 +35,7 @@ test('what tools give', async () => {
   }
 })
 
-test('nothing is an empty result', async () => {
+test('undefined is an empty result', async () => {
   for (const nothing of [() => {}, () => null, async () => undefined]) assert.deepEqual(await resultOf(nothing), ['', false])
 })
 
@@ -58,7 +58,7 @@ test('a terminating result ends the run', async () => {
   assert.equal((await agent.prompt('go')).outcome, 'stopped')
 })
 
-test('what is not JSON is an error result that says what', async () => {
+test('a result that is not JSON is an error result that names the value', async () => {
   const cycle = {}
   cycle.self = cycle
   for (const [value, text] of [
@@ -76,14 +76,14 @@ test('what is not JSON is an error result that says what', async () => {
   }
 })
 
-test('what tools throw goes to the model, and the run goes on', async () => {
+test('what tools throw goes to the model, and the run continues', async () => {
   for (const [execute, text] of [
     [() => { throw new Error('no such city') }, 'no such city'],
     [async () => { throw new TypeError('too late') }, 'too late'],
     [() => Promise.reject('plain text'), 'plain text'],
     [() => { throw new RangeError() }, 'RangeError'],
     [() => { throw undefined }, 'undefined'],
-    [() => { throw Object.create(null) }, 'something was thrown that has no text'],
+    [() => { throw Object.create(null) }, 'the thrown value has no text'],
   ]) {
     assert.deepEqual(await resultOf(execute), [text, true])
   }
@@ -112,7 +112,7 @@ test('arguments are checked before the tool sees them', async () => {
   assert.deepEqual(seen.slice(1), [[1, '2'], [1, undefined]])
 })
 
-test('what a tool gets beside its arguments', async () => {
+test('the context of a tool', async () => {
   const agent = scripted([calls(['call_7', 't', { x: 1 }]), says('x')], {
     tools: [
       does('t', async (args, context) => {
@@ -154,11 +154,11 @@ test('an update that is not JSON fails the call, one after the answer is dropped
   const events = await play(agent.stream('go'))
   const [first] = events.filter((event) => event.type === 'tool_execution_end')
   assert.deepEqual([first.isError, first.result.content[0].text], [true, "the tool's result is not JSON: the BigInt 1n is not JSON"])
-  const told = events.find((event) => event.type === 'diagnostic')
-  assert.deepEqual([told.code, told.message], ['late_update', 'the tool late sent an update after the end of its call b; it was dropped'])
+  const diagnostic = events.find((event) => event.type === 'diagnostic')
+  assert.deepEqual([diagnostic.code, diagnostic.message], ['late_update', 'the tool late sent an update after the end of its call b; it was dropped'])
 })
 
-test('parallel tools run side by side, as many as allowed; sequential ones do not', async () => {
+test('parallel tools run concurrently, as many as allowed; sequential ones do not', async () => {
   const most = async (options, modes = []) => {
     let running = 0
     let peak = 0
@@ -185,7 +185,7 @@ test('parallel tools run side by side, as many as allowed; sequential ones do no
   assert.equal(await most({}, ['parallel', 'parallel', 'parallel', 'parallel']), 4)
 })
 
-test('what is wrong with a tool is told when it is made', () => {
+test('an invalid tool is refused when it is created', () => {
   const execute = () => {}
   for (const [options, text] of [
     [{ name: 'two words', execute }, 'tool name "two words": use 1 to 64 letters, digits, \'_\' or \'-\' (what every provider takes)'],
@@ -213,7 +213,7 @@ test('what is wrong with a tool is told when it is made', () => {
   assert.throws(() => tool(), InvalidArgumentError)
 })
 
-test('what a tool says of itself', () => {
+test('the properties of a tool', () => {
   const parameters = { type: 'object', properties: {} }
   const full = tool({ name: 't', description: 'd', label: 'T', parameters, executionMode: 'sequential', execute() {} })
   assert.deepEqual(
@@ -227,7 +227,7 @@ test('what a tool says of itself', () => {
   )
 })
 
-test('a run inside a tool of its own agent is refused, not a deadlock', async () => {
+test('a run inside a tool of the same agent is refused, not a deadlock', async () => {
   const refused = []
   let other
   let later
@@ -265,7 +265,7 @@ test('a run inside a tool of its own agent is refused, not a deadlock', async ()
   assert.equal((await later).text, 'after')
 })
 
-test('tools see what AsyncLocalStorage gave where the run was started', async () => {
+test('tools get the AsyncLocalStorage context in which the run was started', async () => {
   const storage = new AsyncLocalStorage()
   const agent = scripted([calls(['a', 't']), says('x'), calls(['b', 't']), says('y')], {
     tools: [does('t', async () => storage.getStore())],
@@ -276,7 +276,7 @@ test('tools see what AsyncLocalStorage gave where the run was started', async ()
   assert.deepEqual([...toolTexts(first), ...toolTexts(second)], [['first', false], ['second', false]])
 })
 
-test('a call goes on when its tool is taken away meanwhile', async () => {
+test('a call continues when its tool is removed meanwhile', async () => {
   const agent = scripted([calls(['a', 'first'], ['b', 'second']), calls(['c', 'first']), says('x')])
   const first = does('first', async (_, { sleep }) => {
     agent.tools = []
@@ -293,7 +293,7 @@ test('a call goes on when its tool is taken away meanwhile', async () => {
   ])
 })
 
-test('arguments are put right before they are checked', async () => {
+test('prepareArguments changes arguments before they are validated', async () => {
   const parameters = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
   const put = (prepareArguments) => does('t', ({ n }) => n, { parameters, prepareArguments })
   for (const [prepare, answer] of [
@@ -301,7 +301,7 @@ test('arguments are put right before they are checked', async () => {
     [async ({ N }, { signal, sleep }) => ({ n: (await sleep(1000)) && !signal.aborted ? N + 1 : 0 }), ['2', false]],
     [() => undefined, [/\/n: is required/, true]],
     [() => 5, [/prepare_arguments of t failed: expected an object of arguments, got 5/, true]],
-    [() => ({ n: 1n }), [/prepare_arguments of t failed: what prepareArguments gave is not JSON: "n": the BigInt 1n is not JSON/, true]],
+    [() => ({ n: 1n }), [/prepare_arguments of t failed: the answer of prepareArguments is not JSON: "n": the BigInt 1n is not JSON/, true]],
     [() => { throw new Error('no idea') }, [/prepare_arguments of t failed: no idea/, true]],
   ]) {
     const agent = scripted([calls(['a', 't', { N: 1 }]), says('x')], { tools: [put(prepare)] })
@@ -312,7 +312,7 @@ test('arguments are put right before they are checked', async () => {
   }
 })
 
-test('a tool may take only so long', async () => {
+test('a tool has a time limit', async () => {
   const agent = scripted([calls(['a', 'slow'], ['b', 'quick']), says('x')], {
     toolTimeoutMs: 5000,
     tools: [does('slow', (_, { sleep }) => sleep(60_000), { timeoutMs: 1000 }), does('quick', async (_, { sleep }) => void (await sleep(2000)))],
@@ -322,7 +322,7 @@ test('a tool may take only so long', async () => {
   assert.deepEqual([slow[1], quick[1]], [true, false])
 })
 
-test('a tool that is never answered and forgotten fails its call', async () => {
+test('a tool call that is dropped unanswered fails', async () => {
   const { setFlagsFromString } = await import('node:v8')
   setFlagsFromString('--expose-gc')
   const gc = (await import('node:vm')).runInNewContext('gc')

@@ -1,4 +1,4 @@
-// Worker threads: each is an environment of its own, on one runtime.
+// Worker threads: each is a separate environment, on one runtime.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -32,7 +32,7 @@ test('agents work in a worker', async () => {
   assert.deepEqual(await once(thread, 'exit'), [0])
 })
 
-test('a worker can be terminated with runs in flight, and the others go on', async (t) => {
+test('a worker can be terminated with active runs, and the others continue', async (t) => {
   const url = await mock(t, Array.from({ length: 60 }, () => ({ body: '', stall: true })))
   for (let i = 0; i < 20; i++) {
     const thread = worker(

@@ -1,4 +1,4 @@
-// What the types say: compiled, never run. Lines that must not compile say so.
+// Tests of the types: compiled, never run. Lines that must not compile are marked.
 
 import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop, tool, transcript } from 'agent-loop'
 import type {
@@ -16,7 +16,7 @@ import type {
   Message,
   MessageUpdateEvent,
   Middleware,
-  ModelPiece,
+  ModelChunk,
   ModelSpec,
   Provider,
   Run,
@@ -202,7 +202,7 @@ new Agent({ model: 'acme/m', provider: mine })
 new Agent({ model: 'acme/m', provider: () => ['one', { text: 'two' }] })
 new Agent({ model: 'acme/m', provider: async () => [{ end: 'length' }] })
 // @ts-expect-error an error is not an end
-const piece: ModelPiece = { end: { stopReason: 'error' } }
+const piece: ModelChunk = { end: { stopReason: 'error' } }
 void piece
 // @ts-expect-error pieces, not numbers
 new Agent({ model: 'acme/m', provider: () => [5] })

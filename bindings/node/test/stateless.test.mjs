@@ -1,4 +1,4 @@
-// The loop without an agent: runs over a context that stays as it is.
+// Stateless runs: over a context that does not change.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { calls, does, play, says, toolTexts } from './helpers.mjs'
 
 const model = (...script) => ({ provider: 'scripted', id: 's', script })
 
-test('a run over a context, which is never changed', async () => {
+test('a run does not change its context', async () => {
   const look = does('look', () => 'seen')
   const context = Object.freeze({ systemPrompt: 'Be brief.', messages: Object.freeze([{ role: 'user', content: 'Hi' }]), tools: [look] })
   const asked = []
@@ -27,7 +27,7 @@ test('a run over a context, which is never changed', async () => {
   assert.deepEqual(result.undelivered, { steering: [], followUp: [] })
 })
 
-test('resume goes on with a context as it stands', async () => {
+test('resume continues a context', async () => {
   const messages = [{ role: 'user', content: 'Hi' }]
   const result = await resume({ messages }, { model: model(says('Hello')) }).result()
   assert.deepEqual([result.text, result.messages.length], ['Hello', 1])
@@ -36,16 +36,16 @@ test('resume goes on with a context as it stands', async () => {
   }
 })
 
-test('steering and follow-up come from the run, and what was not shown is given back', async () => {
+test('steering and follow-up messages come from the run, and unused ones are returned', async () => {
   const stop = does('stop', () => {
-    started.steer('not shown')
+    started.steer('not used')
     started.followUp('nor this')
     started.abort()
   })
   const started = run({ tools: [stop] }, 'go', { model: model(calls(['a', 'stop'])) })
   const result = await started.result()
   const said = (list) => list.map((message) => message.content[0].text)
-  assert.deepEqual([said(result.undelivered.steering), said(result.undelivered.followUp)], [['not shown'], ['nor this']])
+  assert.deepEqual([said(result.undelivered.steering), said(result.undelivered.followUp)], [['not used'], ['nor this']])
   assert.match(JSON.stringify(result), /"undelivered":\{"steering":\[\{"role":"user".*\],"follow_up":\[/)
   assert.throws(() => started.steer('late'), { name: 'InvalidStateError', message: /^the run is over/ })
 })
@@ -63,7 +63,7 @@ test('hooks, middleware and a provider', async () => {
   assert.deepEqual([log, result.text], [['in', 'tool', 'asked', 'asked', 'completed'], 'more'])
 })
 
-test('inside of its callbacks the run is not awaited', async () => {
+test('a run cannot be awaited inside its callbacks', async () => {
   const refused = []
   const tools = [does('t', async () => {
     await started.result().catch((error) => refused.push(error.kind))
@@ -75,14 +75,14 @@ test('inside of its callbacks the run is not awaited', async () => {
   assert.deepEqual(refused, ['invalid_state', 'inner'])
 })
 
-test('many runs side by side, each with its own', async () => {
+test('many concurrent runs, each with its own context', async () => {
   const results = await Promise.all(
     Array.from({ length: 50 }, (_, i) => run({ tools: [does('t', () => i)] }, 'go', { model: model(calls(['a', 't']), says(`x${i}`)) }).result()),
   )
   assert.deepEqual(results.map((result) => [result.text, toolTexts(result)[0][0]]), results.map((_, i) => [`x${i}`, String(i)]))
 })
 
-test('what is wrong is told by name', () => {
+test('an error names the argument', () => {
   const options = { model: model() }
   for (const [context, given, message] of [
     ['x', options, 'context: expected an object { systemPrompt, messages, tools }'],

@@ -1,5 +1,5 @@
 /**
- * The loop without an agent: runs over a context that the caller owns and that is never changed.
+ * Stateless runs: runs without an agent, over a context that the caller owns and that is never changed.
  */
 
 import { isObject } from './canonical.js'
@@ -13,38 +13,42 @@ import { checkedSignal } from './signal.js'
 import type { RunOptions } from './signal.js'
 import type { Tool } from './tool.js'
 
-/** What a run without an agent begins with. */
+/** The context of a stateless run. */
 export interface Context {
-  /** What the model is told first. */
+  /** The system prompt; empty by default. */
   systemPrompt?: string
   /** The conversation so far. */
   messages?: readonly MessageInput[]
-  /** What the model may call. */
+  /** The tools that the model may call. */
   tools?: readonly Tool[]
 }
 
-/** How a run without an agent is made. */
+/** The options of a stateless run. */
 export interface LoopOptions extends Settings, RunOptions {}
 
 /**
- * Runs prompts over a context. Steering and follow-up come from the run's `steer` and `followUp`, and from the hooks
- * `getSteeringMessages` and `getFollowUpMessages`; what was not shown of them is in the result's `undelivered`.
+ * Starts a stateless run. Steering and follow-up messages come from the run's `steer` and `followUp`, and from the hooks
+ * `getSteeringMessages` and `getFollowUpMessages`; the result's `undelivered` has those that were not used.
  *
  * ```ts
  * const result = await run({ systemPrompt: 'Be brief.', messages }, 'Rain in Oslo?', { model }).result()
  * messages.push(...result.messages)
  * ```
  *
- * @throws InvalidArgumentError for a wrong context, prompt or option, or a model that cannot be used.
+ * @param context The system prompt, the conversation so far and the tools.
+ * @param prompts Text, a message, or several messages.
+ * @param options The model, and any other options.
+ * @returns The run, to iterate over its events or to await its result.
+ * @throws InvalidArgumentError for an invalid context, prompt or option, or a model that cannot be used.
  */
 export function run(context: Context, prompts: PromptInput, options: LoopOptions): Run {
   return start(context, promptJson(prompts), options)
 }
 
 /**
- * Goes on with a context as it stands, adding no message; see {@link run}.
+ * Starts a stateless run that continues a context without adding a message; see {@link run}.
  *
- * @throws As {@link run}; InvalidStateError when the context has no message, or ends with an answer.
+ * @throws InvalidArgumentError as {@link run}; InvalidStateError if the context has no message, or ends with an answer.
  */
 export function resume(context: Context, options: LoopOptions): Run {
   return start(context, undefined, options)

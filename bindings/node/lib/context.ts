@@ -1,33 +1,42 @@
 /**
- * What callbacks get beside their input: a signal, and waiting in the engine's time.
+ * The contexts that tools and hooks get beside their input.
  */
 
 import { answerTo, forget, whenSettled } from './bridge.js'
 import type { NativeCall } from './native.js'
 
-/** What every hook gets beside its input. Every part may be taken out of it and used alone. */
+/** The context of a hook. Its members may be destructured. */
 export interface HookContext {
-  /** Aborted when the answer is no longer wanted: the run was aborted, or a time limit has passed. */
+  /** Aborted when the answer is no longer needed: the run was aborted, or a time limit has passed. */
   readonly signal: AbortSignal
-  /** Waits in the engine's time (which the scripted model makes pass at once). False when the signal was aborted meanwhile. */
+  /**
+   * Waits for a number of milliseconds on the run's clock (with the scripted model that clock is virtual). Resolves to false,
+   * early, when the signal is aborted.
+   */
   readonly sleep: (ms: number) => Promise<boolean>
 }
 
-/** What a tool gets beside its arguments. Every part may be taken out of it and used alone. */
+/** The context of a tool call. Its members may be destructured. */
 export interface ToolContext extends HookContext {
+  /** The id of the call. */
   readonly toolCallId: string
-  /** Tells how far the tool is; read like a result. After the answer it is dropped with a `diagnostic`. */
+  /**
+   * Reports progress, as a `tool_execution_update` event; the value is read like a result. After the call has returned, it is
+   * dropped and reported in a `diagnostic` event.
+   *
+   * @throws TypeError for a value that is not JSON.
+   */
   readonly update: (partial: unknown) => void
 }
 
-/** @internal Something that can be cancelled. */
+/** @internal A native call that can be cancelled. */
 export interface Cancellable {
   readonly isCancelled: boolean
-  /** Settles the ticket when it is. */
+  /** Settles the ticket when it is cancelled. */
   watch(ticket: number): void
 }
 
-/** @internal The signal of something that can be cancelled, made when asked for: most callbacks never do. */
+/** @internal The signal of a native call, created on first use: most callbacks do not use it. */
 export class LazySignal {
   readonly #of: Cancellable
   #controller: AbortController | undefined
@@ -46,23 +55,23 @@ export class LazySignal {
     return this.#controller.signal
   }
 
-  /** Somebody found out before the signal did. */
+  /** Aborts the signal, without waiting for native code to report it. */
   abort(): void {
     this.#controller?.abort()
   }
 
-  /** The work is done: from now on the signal stays as it is. */
+  /** The call is over: the signal does not change any more. */
   end(): void {
     if (this.#ticket !== undefined) forget(this.#ticket)
   }
 }
 
-/** Waits in the engine's time. */
+/** Waits on the run's clock. */
 async function sleep(call: NativeCall, ms: number): Promise<boolean> {
   return (await answerTo((ticket) => call.sleep(Number(ms), ticket))) === 'true'
 }
 
-/** @internal Does the work of a hook; its signal ends with it. */
+/** @internal Calls a hook's function with its context; the signal ends with the call. */
 export async function withHookContext<T>(call: NativeCall, work: (context: HookContext) => T | Promise<T>): Promise<T> {
   const signal = new LazySignal(call)
   try {
@@ -77,7 +86,7 @@ export async function withHookContext<T>(call: NativeCall, work: (context: HookC
   }
 }
 
-/** @internal Does the work of a tool or middleware; its signal ends with it. `json` writes an update. */
+/** @internal Calls a tool or middleware with its context; the signal ends with the call. `json` serializes an update. */
 export async function withToolContext<T>(
   call: NativeCall,
   json: (partial: unknown) => string,
