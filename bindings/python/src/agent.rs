@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::{
-    Agent as CoreAgent, Context, HookKind, Message as CoreMessage, ModelSpec, Run as CoreRun, Runtime, Scope, Spelling, ToolSet,
+    Agent as CoreAgent, Context, HookKind, Message as CoreMessage, Run as CoreRun, Runtime, Scope, Spelling, ToolSet,
 };
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -24,8 +24,6 @@ use crate::{error, hook, json, middleware, model, runtime};
 pub(crate) struct Agent {
     core: CoreAgent,
     host: Arc<Host>,
-    /// To go back to when a new one cannot be used.
-    model: Mutex<ModelSpec>,
     /// Where its runs live; another one after a fork.
     runtime: Mutex<Option<Runtime>>,
 }
@@ -81,8 +79,7 @@ impl Agent {
         provider: Option<(Py<PyAny>, bool)>,
     ) -> PyResult<Agent> {
         let spec = model::spec(model)?;
-        let core = CoreAgent::with_spec(spec.clone());
-        let agent = Agent { core, host: Arc::default(), model: Mutex::new(spec), runtime: Mutex::default() };
+        let agent = Agent { core: CoreAgent::with_spec(spec), host: Arc::default(), runtime: Mutex::default() };
         if let Some((function, blocking)) = provider {
             model::set(&agent.core, &agent.host, function, blocking);
         }
@@ -98,14 +95,12 @@ impl Agent {
             let json::Text(name) = name.extract()?;
             match json::from_py(&value, &format!("option {name:?}")) {
                 Ok(value) => drop(named.insert(name, value)),
-                // A wrong name is the likelier mistake: said first, by an agent that nobody uses.
+                // An unknown name is the likelier mistake and is reported first. A scratch agent checks it.
                 Err(wrong) => {
                     let names = Map::from_iter([(name, Value::Null)]);
-                    let spec = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    return Err(match CoreAgent::with_spec(spec).set_options(&names, Spelling::Snake, &own()) {
-                        Err(error) => raised(py, error),
-                        Ok(()) => wrong,
-                    });
+                    let checked = CoreAgent::new("scripted/scratch")
+                        .and_then(|scratch| scratch.set_options(&names, Spelling::Snake, &own()));
+                    return Err(checked.map_or_else(|error| raised(py, error), |()| wrong));
                 }
             }
         }
@@ -123,17 +118,11 @@ impl Agent {
         middleware::add(&self.core, &self.host, function);
     }
 
-    /// Replaces the model, if the new one can be used.
+    /// Replaces the model. One that the agent cannot use is refused and changes nothing.
     fn set_model(&self, py: Python<'_>, model: &Bound<'_, PyAny>) -> PyResult<()> {
         let spec = model::spec(model)?;
-        let mut present = self.model.lock().unwrap_or_else(PoisonError::into_inner);
-        self.core.set_model(spec.clone());
-        if let Err(error) = self.core.check() {
-            self.core.set_model(present.clone());
-            drop(present);
-            return Err(raised(py, error));
-        }
-        *present = spec;
+        self.core.check_model(&spec).map_err(|error| raised(py, error))?;
+        self.core.set_model(spec);
         Ok(())
     }
 

@@ -183,6 +183,34 @@ def test_a_setter_that_fails_changes_nothing():
     assert (story.model, story.system_prompt, story.tools) == ("scripted/story", "", (noop,))
 
 
+def test_a_refused_model_changes_nothing_whatever_set_the_one_before():
+    made = Agent("anthropic/claude-sonnet-4-5")
+
+    def refused(expected):
+        for model in ("acme/x", {"provider": "scripted", "id": "x"}, "tiny"):
+            with pytest.raises(InvalidArgumentError):
+                made.model = model
+            assert made.model == expected
+
+    refused("anthropic/claude-sonnet-4-5")
+    made.set_options(model="openai/gpt-5")
+    refused("openai/gpt-5")
+    made.model = "groq/m"
+    refused("groq/m")
+    made.set_options(model="openai/gpt-5")
+    made.model = "groq/n"
+    made.set_options(model="openai/gpt-5-mini", temperature=0)
+    refused("openai/gpt-5-mini")
+
+
+async def test_a_refused_model_leaves_the_script_where_it_is():
+    made = agent(says("one"), says("two"))
+    assert (await made.prompt("go")).text == "one"
+    with pytest.raises(InvalidArgumentError, match='unknown provider "acme"'):
+        made.model = "acme/x"
+    assert (await made.prompt("go")).text == "two"
+
+
 async def test_options_can_be_set_later():
     seen = []
 

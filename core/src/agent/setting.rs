@@ -154,6 +154,15 @@ impl Agent {
         self.state().take_model(spec);
     }
 
+    /// Checks that the agent could use this model, with its address and its custom provider; changes nothing.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says what is wrong.
+    pub fn check_model(&self, spec: &ModelSpec) -> Result<(), Error> {
+        let state = self.state();
+        state.resolve_spec(spec, state.base_url.as_deref()).map(drop)
+    }
+
     /// Replaces the address; `None` for the provider's own.
     pub fn set_base_url(&self, url: Option<&str>) {
         let mut state = self.state();
