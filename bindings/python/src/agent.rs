@@ -254,6 +254,11 @@ impl Agent {
     }
 
     #[getter]
+    fn abort_grace_ms(&self) -> u64 {
+        self.core.current_abort_grace_ms()
+    }
+
+    #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let tools: Vec<Shared> = self.host.lock().tools.clone();
         PyTuple::new(py, tools.iter().map(|tool| tool.bind(py)))

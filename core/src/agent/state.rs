@@ -110,6 +110,11 @@ impl Agent {
         self.state().settings.thinking_level
     }
 
+    /// How long an aborted run waits for its tools, in milliseconds.
+    pub fn current_abort_grace_ms(&self) -> u64 {
+        self.state().settings.abort_grace_ms
+    }
+
     /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
     pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         Arc::clone(&self.state().messages)

@@ -11,7 +11,7 @@ from .runs import INSIDE, Run
 from .tools import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -93,7 +93,6 @@ class Agent:
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
         tools, middleware, provider = given.pop("tools", None), given.pop("middleware", None), given.pop("provider", None)
-        self._abort_grace_ms = 1000
         hooks = {name: given.pop(name) for name in _native.HOOKS if name in given}
         if provider is not None:
             from .provider import provided
@@ -101,7 +100,6 @@ class Agent:
             provider = provided(provider)
         # The engine knows which names there are, and which is nearest to a wrong one.
         self._native = _native.Agent(model, given, provider)
-        self._note_grace(given)
         self.tools = tools or ()
         for name, function in hooks.items():
             self.set_hook(name, function)
@@ -221,12 +219,6 @@ class Agent:
                 way = "set_hook" if name in _native.HOOKS else f"the agent's {name}" if name == "tools" else "a new agent"
                 raise InvalidArgumentError(f"option {name!r} is no plain value; use {way}")
         self._native.set_options(dict(options))
-        self._note_grace(options)
-
-    def _note_grace(self, options: Mapping[str, Any]) -> None:
-        if "abort_grace_ms" in options:
-            grace_ms = options["abort_grace_ms"]
-            self._abort_grace_ms = 1000 if grace_ms is None else grace_ms
 
     def set_hook(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets the hook of that name, for example `before_tool_call`, or with None takes it out. At the next turn it holds."""

@@ -107,13 +107,13 @@ class Run:
         from .bridge import current, wait
 
         self.abort()
-        # A little after the engine itself gives tools up, which tells them first.
-        patience = self._agent._abort_grace_ms / 1000 + 0.1
-        impatient = asyncio.create_task(current().cancel_after(patience, self._number))
+        # A little after the engine's own grace time: the engine cancels tools through their contexts first.
+        seconds = self._agent._native.abort_grace_ms / 1000 + 0.1
+        cancelling = asyncio.create_task(current().cancel_after(seconds, self._number))
         try:
             return await wait(self._native.outcome(INSIDE.get()))
         finally:
-            impatient.cancel()
+            cancelling.cancel()
 
     def __aiter__(self) -> Self:
         return self
