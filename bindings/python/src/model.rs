@@ -26,7 +26,7 @@ pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
     ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(model.py(), error))
 }
 
-/// Has a Python function answer for every model of the agent. `blocking`: it is plain, and gets a thread.
+/// Has a Python function answer the calls of every model of the agent. `blocking`: it is plain, and gets a thread.
 pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, blocking: bool) {
     let function: Shared = Arc::new(function);
     let before = host.lock().provider.replace(Arc::clone(&function));
@@ -44,8 +44,8 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
         // Dropped with Python: if that is gone, the call says that it has no answer.
         drop(tokio::task::spawn_blocking(|| {
             runtime::attached(|py| {
-                let run = || py.import("agent_loop.provider")?.call_method1("answer_in_thread", (call,));
-                if let Err(error) = run() {
+                let answer = Arc::clone(&call.function);
+                if let Err(error) = answer.call1(py, (call,)) {
                     error.write_unraisable(py, None);
                 }
             })
@@ -83,7 +83,7 @@ impl ModelCall {
 
 #[pymethods]
 impl ModelCall {
-    /// What is called with the request.
+    /// What answers the call: called with it.
     #[getter]
     fn function(&self, py: Python<'_>) -> Py<PyAny> {
         self.function.clone_ref(py)

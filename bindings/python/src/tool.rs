@@ -116,8 +116,7 @@ impl Tool for HostTool {
         }
         // Dropped with Python: if that is gone, the call says that nobody answered.
         let _ = runtime::attached(|py| {
-            let run = || py.import("agent_loop.bridge")?.call_method1("answer_in_thread", (call,));
-            if let Err(error) = run() {
+            if let Err(error) = self.tool.call_method1(py, "_answer_in_thread", (call,)) {
                 error.write_unraisable(py, None);
             }
         });

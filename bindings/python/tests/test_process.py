@@ -1,7 +1,9 @@
 """The package in a process: import, threads, forks, event loops of other makes, type checkers."""
 
+import ast
 import asyncio
 import gc
+import graphlib
 import subprocess
 import sys
 import textwrap
@@ -9,7 +11,9 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import agent_loop
 import pytest
 from agent_loop import Agent, InvalidStateError, ToolContext, tool
 from stories import agent, calls, events_of, kinds, results, says
@@ -45,6 +49,21 @@ def test_importing_the_package_imports_little():
     heavy = "asyncio", "inspect", "dataclasses", "typing_extensions", "concurrent.futures", "json"
     program = f"import sys; import agent_loop; print([name for name in {heavy} if name in sys.modules])"
     assert run(program) == "[]\n"
+
+
+def test_no_import_circle_between_the_modules():
+    def imports(node):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            yield from [node.module] if node.module else [name.name for name in node.names]
+        for child in ast.iter_child_nodes(node):
+            yield from imports(child)
+
+    files = [file for file in Path(agent_loop.__file__).parent.glob("*.py") if file.stem != "__init__"]
+    graph = {file.stem: set(imports(ast.parse(file.read_text()))) for file in files}
+    assert graph["bridge"] >= {"errors", "scope"}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
 
 
 def test_a_program_leaves_nothing_behind():

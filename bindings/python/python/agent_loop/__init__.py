@@ -106,7 +106,8 @@ from .loop import Context, resume, run
 from .middleware import MiddlewareCall
 from .provider import ModelContext
 from .runs import Run
-from .tools import Tool, ToolContext, tool
+from .tool_context import ToolContext
+from .tools import Tool, tool
 
 __all__ = [
     "__version__",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .errors import InvalidArgumentError
-from .runs import INSIDE, Run
+from .runs import Run
+from .scope import INSIDE
 from .tools import Tool
 
 if TYPE_CHECKING:

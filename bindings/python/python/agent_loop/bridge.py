@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from ._native import Call, Mailbox, ModelCall, Telling
-from .errors import CallbackError, InvalidStateError
-from .runs import INSIDE
-from .tools import ToolContext
+from .errors import InvalidStateError, one_line
+from .scope import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from typing import Protocol
 
     from typing_extensions import TypeAlias
 
     from ._native import Asking, Passing, Pending
-    from .runs import Run
+
+    class _Run(Protocol):
+        def abort(self) -> None: ...
 
     _Job: TypeAlias = Call | Asking | Passing | ModelCall | Telling
     """What the engine asks of Python."""
@@ -67,7 +69,7 @@ class Bridge:
     """One event loop's side."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.runs: WeakSet[Run] = WeakSet()
+        self.runs: WeakSet[_Run] = WeakSet()
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], _Job]] = {}
         self.mailbox = Mailbox()
@@ -134,9 +136,9 @@ class Bridge:
                 elif isinstance(job, Telling):
                     self._tell(job)
                 elif isinstance(job, Call):
-                    self._take_up(job, answer(job))
+                    self._take_up(job, job.tool._answer(job))
                 elif isinstance(job, ModelCall):
-                    self._provide(job)
+                    self._take_up(job, job.function(job))
                 else:
                     self._ask(job)
         except BaseException:
@@ -158,11 +160,6 @@ class Bridge:
         if job.watch(self.mailbox, number):
             self._wake(number)
 
-    def _provide(self, call: ModelCall) -> None:
-        from . import provider
-
-        self._take_up(call, provider.answer(call))
-
     def _ask(self, asking: Asking | Passing) -> None:
         """Asks a hook or a middleware."""
         if asking.is_over:
@@ -171,7 +168,7 @@ class Bridge:
             function: Callable[[Any], Any] = asking.function
             answer = asking.vars.copy().run(function, asking)
         except BaseException as error:
-            asking.fail(said(error))
+            asking.fail(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
@@ -184,7 +181,7 @@ class Bridge:
         try:
             heard = telling.vars.copy().run(telling.function, telling.take_event())
         except BaseException as error:
-            telling.done(said(error))
+            telling.done(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
@@ -202,39 +199,12 @@ class Bridge:
         return number
 
 
-async def answer(call: Call) -> None:
-    """Answers a call with an async tool."""
-    try:
-        value = await call.tool.execute(call.arguments(), ToolContext(call.context))
-    except BaseException as error:
-        call.fail(said(error))
-        if not isinstance(error, Exception):
-            raise
-    else:
-        call.respond(value)
-
-
-def answer_in_thread(call: Call) -> None:
-    """Answers a call with a plain function, on a thread that may block."""
-    try:
-        value = call.vars.copy().run(call.tool.execute, call.arguments(), ToolContext(call.context))
-        if inspect.iscoroutine(value):
-            value.close()
-            raise TypeError(
-                f"the tool {call.context.name} is a plain function that returned a coroutine; make it an async function"
-            )
-    except BaseException as error:
-        call.fail(said(error))
-    else:
-        call.respond(value)
-
-
 async def listen(telling: Telling, heard: Awaitable[object]) -> None:
     """Waits for an async listener."""
     try:
         await heard
     except BaseException as error:
-        telling.done(said(error))
+        telling.done(one_line(error))
         if not isinstance(error, Exception):
             raise
     else:
@@ -246,18 +216,11 @@ async def respond(asking: Asking | Passing, answer: Awaitable[Any]) -> None:
     try:
         value = await answer
     except BaseException as error:
-        asking.fail(said(error))
+        asking.fail(one_line(error))
         if not isinstance(error, Exception):
             raise
     else:
         asking.respond(value)
-
-
-def said(error: BaseException) -> str:
-    """An exception in one line: `Type: message`; of what a callback says with `CallbackError`, the message alone."""
-    if isinstance(error, CallbackError) and error.message:
-        return error.message
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def run_sync(what: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -232,3 +232,10 @@ class PanicError(AgentError, RuntimeError):
     """A panic was caught; a bug in this library or in a callback."""
 
     kind = "panic"
+
+
+def one_line(error: BaseException) -> str:
+    """An exception as the engine reports it: `Type: message`; for a `CallbackError`, the message alone."""
+    if isinstance(error, CallbackError) and error.message:
+        return error.message
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .tools import ToolContext
+from .tool_context import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .errors import AgentError, InvalidArgumentError, ProviderError
+from .errors import AgentError, InvalidArgumentError, ProviderError, one_line
 from .hooks import takes_one_more
 
 if TYPE_CHECKING:
@@ -32,42 +32,52 @@ class ModelContext:
 
 
 def provided(function: Callable[..., Any]) -> tuple[Callable[[ModelCall], Any], bool]:
-    """The function as it is called with a call, and whether it gets a thread."""
+    """The function that answers a model call with the provider, and whether it gets a thread of its own."""
     import inspect
 
     with_context = takes_one_more("provider", function, 1)
 
-    def called(call: ModelCall) -> Any:
+    def begin(call: ModelCall) -> Any:
         request = call.request()
         return function(request, ModelContext(call)) if with_context else function(request)
 
+    async def answer(call: ModelCall) -> None:
+        try:
+            await push_all(call, begin(call))
+        except BaseException as error:
+            call.fail(fields(error))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            call.finish()
+
+    def answer_in_thread(call: ModelCall) -> None:
+        try:
+            call.vars.copy().run(push_all_sync, call, begin)
+        except BaseException as error:
+            call.fail(fields(error))
+        else:
+            call.finish()
+
     plain = inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(getattr(function, "__call__", None))
-    return called, plain
+    return (answer_in_thread if plain else answer), plain
 
 
-async def answer(call: ModelCall) -> None:
-    """Answers a call on the event loop."""
+async def push_all(call: ModelCall, pieces: Any) -> None:
+    """Passes on what a provider yields, on the event loop of the run."""
     import inspect
 
     from .bridge import wait
 
-    try:
-        pieces = call.function(call)
-        if inspect.isawaitable(pieces):
-            pieces = await pieces
-        if isinstance(pieces, AsyncIterable):
-            await push_async(call, pieces)
-        else:
-            for piece in iterable(pieces):
-                push(call, piece)
-                if not await wait(call.ready()):
-                    break
-    except BaseException as error:
-        call.fail(fields(error))
-        if not isinstance(error, Exception):
-            raise
+    if inspect.isawaitable(pieces):
+        pieces = await pieces
+    if isinstance(pieces, AsyncIterable):
+        await push_async(call, pieces)
     else:
-        call.finish()
+        for piece in iterable(pieces):
+            push(call, piece)
+            if not await wait(call.ready()):
+                break
 
 
 async def push_async(call: ModelCall, pieces: AsyncIterable[Any]) -> None:
@@ -89,18 +99,9 @@ async def push_async(call: ModelCall, pieces: AsyncIterable[Any]) -> None:
             await close()
 
 
-def answer_in_thread(call: ModelCall) -> None:
-    """Answers a call with a plain generator, on a thread that may block."""
-    try:
-        call.vars.copy().run(push_all, call)
-    except BaseException as error:
-        call.fail(fields(error))
-    else:
-        call.finish()
-
-
-def push_all(call: ModelCall) -> None:
-    pieces = call.function(call)
+def push_all_sync(call: ModelCall, begin: Callable[[ModelCall], Any]) -> None:
+    """Passes on what a plain generator yields, on a thread that may block."""
+    pieces = begin(call)
     try:
         for piece in pieces:
             push(call, piece)
@@ -127,6 +128,4 @@ def push(call: ModelCall, piece: Any) -> None:
 
 def fields(error: BaseException) -> dict[str, Any]:
     """What becomes of an exception: an error of ours as it is, any other of kind `provider`."""
-    from .bridge import said
-
-    return error.to_dict() if isinstance(error, AgentError) else {"kind": "provider", "message": said(error)}
+    return error.to_dict() if isinstance(error, AgentError) else {"kind": "provider", "message": one_line(error)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from .errors import InvalidStateError
+from .scope import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from ._native import Event, RunResult
     from .agent import Agent
     from .options import _Prompt
-
-INSIDE: ContextVar[tuple[int, ...]] = ContextVar("agent_loop_inside", default=())
-"""The runs inside whose tools, hooks or listeners this code is."""
 
 
 class Run:

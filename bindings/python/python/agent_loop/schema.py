@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-from .tools import ToolContext
+from .tool_context import ToolContext
 
 Schema = dict[str, Any]
 Reader = Callable[[Any], Any]

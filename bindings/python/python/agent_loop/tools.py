@@ -6,6 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
+from .errors import one_line
+from .tool_context import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,56 +19,6 @@ if TYPE_CHECKING:
 
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
-
-
-class ToolContext:
-    """What a running tool may use beside its arguments. A parameter annotated with this class receives it."""
-
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _native.CallContext) -> None:
-        self._native = native
-
-    @property
-    def id(self) -> str:
-        """The call's id."""
-        return self._native.id
-
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self._native.name
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether the run was aborted or the call's time limit passed.
-
-        After an abort the tool has the grace time left to answer; what it then answers still counts.
-        """
-        return self._native.is_cancelled
-
-    async def wait_cancelled(self) -> None:
-        """Waits until that is so."""
-        from .bridge import wait
-
-        await wait(self._native.wait_cancelled())
-
-    def update(self, partial: Any) -> None:
-        """Tells how far the tool is; `partial` is read like an answer. From any thread."""
-        self._native.update(partial)
-
-    async def sleep(self, ms: float) -> bool:
-        """Waits in the engine's time (virtual with a scripted model). False when the call was cancelled meanwhile."""
-        from .bridge import wait
-
-        return await wait(self._native.sleep(ms))
-
-    def sleep_sync(self, ms: float) -> bool:
-        """The same for plain functions: blocks the thread."""
-        return self._native.sleep_sync(ms)
-
-    def __repr__(self) -> str:
-        return f"<ToolContext of {self.name}, {self.id}{': cancelled' if self.is_cancelled else ''}>"
 
 
 class Tool:
@@ -144,6 +96,29 @@ class Tool:
     def timeout_ms(self) -> int:
         """The longest a call may run, in milliseconds; 0 for no limit of its own."""
         return self.spec.timeout_ms
+
+    async def _answer(self, call: _native.Call) -> None:
+        """Answers a call with an async function, on the event loop of the run."""
+        try:
+            value = await self.execute(call.arguments(), ToolContext(call.context))
+        except BaseException as error:
+            call.fail(one_line(error))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            call.respond(value)
+
+    def _answer_in_thread(self, call: _native.Call) -> None:
+        """Answers a call with a plain function, on a thread that may block."""
+        try:
+            value = call.vars.copy().run(self.execute, call.arguments(), ToolContext(call.context))
+            if is_coroutine(value):
+                value.close()
+                raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
+        except BaseException as error:
+            call.fail(one_line(error))
+        else:
+            call.respond(value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function as it was written, without an agent."""
@@ -253,3 +228,10 @@ def is_async(function: Callable[..., Any]) -> bool:
     import inspect
 
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+
+
+def is_coroutine(value: object) -> bool:
+    """Whether a value is a coroutine that was not awaited."""
+    import inspect
+
+    return inspect.iscoroutine(value)
