@@ -1,4 +1,4 @@
-//! The agent: its core, its host side, and the start of runs.
+//! The native half of `agent_loop.Agent`: the engine's agent, its Python callbacks, and the start of runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,37 +11,37 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Map, Value};
 
 use crate::error::raised;
+use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host, Shared};
 use crate::listener::{Subscription, listener};
 use crate::message::{from_py, message, messages, one_from_py};
-use crate::pending::{Output, Pending};
 use crate::run::{Run, prompt};
 use crate::tool::HostTool;
 use crate::{error, hook, json, middleware, model, runtime};
 
-/// An agent without its Python conveniences.
+/// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
 pub(crate) struct Agent {
     core: CoreAgent,
     host: Arc<Host>,
-    /// Where its runs live; another one after a fork.
+    /// The runtime of its runs; another one after a fork.
     runtime: Mutex<Option<Runtime>>,
 }
 
 impl Agent {
-    /// The scope that code with these markers is inside of, if it is inside a callback of the active run.
+    /// The agent's scope, if code inside the runs of these numbers is inside a callback of the active run.
     fn inside(&self, markers: &[u64]) -> Option<Scope> {
         (self.host.is_inside(markers) && self.core.is_streaming()).then(|| self.core.scope())
     }
 
-    /// Starts a run for somebody.
+    /// Starts a run for a caller.
     fn begin(
         &self,
         py: Python<'_>,
         caller: &Caller,
         start: impl FnOnce() -> Result<CoreRun, agent_loop::Error>,
     ) -> PyResult<Run> {
-        self.place().map_err(|error| raised(py, error))?;
+        self.set_runtime().map_err(|error| raised(py, error))?;
         let scope = self.inside(&caller.inside);
         // Under the lock: the run's first tool may be called before we are through here.
         let mut host = self.host.lock();
@@ -56,12 +56,13 @@ impl Agent {
         Ok(Run::new(core, &self.host, caller.marker))
     }
 
-    fn place(&self) -> Result<(), agent_loop::Error> {
+    /// Gives the agent this process's runtime, before its first run and after a fork.
+    fn set_runtime(&self) -> Result<(), agent_loop::Error> {
         let runtime = runtime::runtime()?;
-        let mut place = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        if place.as_ref().is_none_or(Runtime::is_forked) {
-            // Not each time: it makes the agent connect to its model anew.
-            let _ = self.core.clone().runtime(place.insert(runtime));
+        let mut current = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_none_or(Runtime::is_forked) {
+            // Only then: a new runtime makes the agent connect to its model again.
+            let _ = self.core.clone().runtime(current.insert(runtime));
         }
         Ok(())
     }
@@ -69,7 +70,7 @@ impl Agent {
 
 #[pymethods]
 impl Agent {
-    /// `provider` is a function that answers for its models, with whether it gets a thread.
+    /// `provider` is a function that answers model calls, with whether it is called on a thread of its own.
     #[new]
     #[pyo3(signature = (model, options, provider=None))]
     fn new(
@@ -99,21 +100,21 @@ impl Agent {
                 Err(wrong) => {
                     let names = Map::from_iter([(name, Value::Null)]);
                     let checked = CoreAgent::new("scripted/scratch")
-                        .and_then(|scratch| scratch.set_options(&names, Spelling::Snake, &own()));
+                        .and_then(|scratch| scratch.set_options(&names, Spelling::Snake, &binding_options()));
                     return Err(checked.map_or_else(|error| raised(py, error), |()| wrong));
                 }
             }
         }
-        self.core.set_options(&named, Spelling::Snake, &own()).map_err(|error| raised(py, error))
+        self.core.set_options(&named, Spelling::Snake, &binding_options()).map_err(|error| raised(py, error))
     }
 
-    /// Sets or, with None, takes out a hook: a function that is called with an `Asking`.
+    /// Sets a hook, a function that is called with a `HookJob`; None removes it.
     fn set_hook(&self, py: Python<'_>, name: json::Text, function: Option<Py<PyAny>>) -> PyResult<()> {
         hook::set(&self.core, &self.host, hook::kind(py, &name.0)?, function);
         Ok(())
     }
 
-    /// Adds a middleware: a function that is called with a `Passing`.
+    /// Adds a middleware: a function that is called with a `MiddlewareJob`.
     fn add_middleware(&self, function: Py<PyAny>) {
         middleware::add(&self.core, &self.host, function);
     }
@@ -148,14 +149,13 @@ impl Agent {
         self.begin(py, caller.get(), || if quiet { self.core.start_quiet(prompt) } else { self.core.stream(prompt) })
     }
 
-    /// Goes on from the transcript as it stands.
+    /// Resumes from the current transcript.
     fn resume(&self, py: Python<'_>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
         self.begin(py, caller.get(), || if quiet { self.core.resume_quiet() } else { self.core.stream_resume() })
     }
 
-    /// Starts a run without an agent, with this one's tools and settings: with a prompt, or with None from the messages as they
-    /// stand.
-    fn start_alone(
+    /// Starts a stateless run with this agent's tools and options; with None as the prompt, it resumes from the messages.
+    fn start_stateless(
         &self,
         py: Python<'_>,
         system_prompt: json::Text,
@@ -223,9 +223,9 @@ impl Agent {
         self.core.abort();
     }
 
-    fn wait_for_idle(&self, inside: Vec<u64>) -> Pending {
+    fn wait_for_idle(&self, inside: Vec<u64>) -> NativeFuture {
         let core = self.core.clone();
-        Pending::new(self.inside(&inside), async move { core.wait_for_idle().await.map(|()| Output::Nothing) })
+        NativeFuture::new(self.inside(&inside), async move { core.wait_for_idle().await.map(|()| Output::Nothing) })
     }
 
     fn subscribe(&self, function: Py<PyAny>) -> Subscription {
@@ -306,13 +306,13 @@ impl Agent {
     }
 }
 
-/// The options that Python handles itself; they appear in the hint for an unknown name.
-fn own() -> Vec<&'static str> {
+/// The options that the binding handles itself; the hint for an unknown option lists them.
+fn binding_options() -> Vec<&'static str> {
     let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
     ["tools", "middleware", "provider"].into_iter().chain(hooks).collect()
 }
 
-/// Messages of our own.
+/// Messages from Python, cloned for the engine.
 fn owned(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<CoreMessage>> {
     Ok(from_py(list, what)?.iter().map(|message| (**message).clone()).collect())
 }

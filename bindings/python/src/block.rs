@@ -116,7 +116,7 @@ block_class! {
 }
 
 block_class! {
-    /// What the model asks a tool to do.
+    /// A call of a tool, made by the model.
     ToolCall ["name", "arguments"] {
         id: |py, CoreBlock::ToolCall(call)| &call.id,
         name: |py, CoreBlock::ToolCall(call)| &call.name,
@@ -127,7 +127,7 @@ block_class! {
 }
 
 block_class! {
-    /// What a vendor sent that is only kept and sent back.
+    /// A vendor's own block: kept and sent back unchanged.
     OpaqueBlock ["protocol", "data"] {
         protocol: |py, CoreBlock::Opaque { protocol, .. }| protocol,
         data: |py, CoreBlock::Opaque { data, .. }| json::to_py(py, data)?,

@@ -36,7 +36,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// An exception that says what the error says; not raised.
+/// The exception for an error; not raised.
 pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("agent_loop.errors")?.getattr(class_name(error.kind()))?.cast_into::<PyType>()?;
     let fields = PyDict::new(py);
@@ -62,7 +62,7 @@ pub(crate) fn text(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(format!("{}: {}", error.get_type(py).name()?, error.value(py).str()?))
 }
 
-/// The error that an exception's `to_dict` says; of kind `provider` where its kind is none of ours.
+/// The error of an exception's `to_dict`; of kind `provider` when its kind is not one of ours.
 pub(crate) fn from_fields(fields: &Value) -> Error {
     Error::deserialize(fields).unwrap_or_else(|_| {
         let text = fields.get("message").and_then(Value::as_str).unwrap_or_default();
@@ -70,7 +70,7 @@ pub(crate) fn from_fields(fields: &Value) -> Error {
     })
 }
 
-/// Whether an error of this kind may be tried again where nobody says so; false for a word that is none of the kinds.
+/// Whether errors of this kind are retryable by default; false for an unknown kind.
 #[pyfunction]
 pub(crate) fn is_retryable(kind: &str) -> bool {
     Error::deserialize(json!({ "kind": kind, "message": "" })).is_ok_and(|error| error.retryable())

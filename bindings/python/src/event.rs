@@ -1,4 +1,4 @@
-//! Events: one class for each type, all of them [`Event`]s, with getters that convert when looked at.
+//! Events: one class for each type, all of them [`Event`]s, with getters that convert when read.
 
 use agent_loop::{Event as CoreEvent, EventData, MessageUpdate as Update};
 use pyo3::IntoPyObjectExt;
@@ -62,7 +62,7 @@ impl Event {
     }
 }
 
-/// A piece of the assistant's message. `content_index` counts the blocks in the order they started.
+/// A part of the assistant's message as it streams. `content_index` counts the blocks in the order they started.
 #[pyclass(frozen, subclass, extends = Event, module = "agent_loop")]
 pub(crate) struct MessageUpdate;
 
@@ -212,7 +212,7 @@ event_class! {
 }
 
 event_class! {
-    /// A piece of the text of a call's arguments.
+    /// More of the JSON text of a call's arguments.
     ToolCallDelta of MessageUpdate ["delta"] {
         delta: |py, EventData::MessageUpdate(Update::ToolCallDelta { delta, .. })| delta,
     }
@@ -233,7 +233,7 @@ event_class! {
 }
 
 event_class! {
-    /// A tool call is taken up. `arguments` are the model's own.
+    /// A tool call is prepared. `arguments` are the model's, before validation.
     ToolExecutionStart of Event ["tool_name", "arguments"] {
         tool_call_id: |py, EventData::ToolExecutionStart { tool_call_id, .. }| &**tool_call_id,
         tool_name: |py, EventData::ToolExecutionStart { tool_name, .. }| &**tool_name,
@@ -242,17 +242,18 @@ event_class! {
 }
 
 event_class! {
-    /// A tool tells how far it is.
+    /// A tool reports progress.
     ToolExecutionUpdate of Event ["tool_name", "partial_result"] {
         tool_call_id: |py, EventData::ToolExecutionUpdate { tool_call_id, .. }| &**tool_call_id,
         tool_name: |py, EventData::ToolExecutionUpdate { tool_name, .. }| &**tool_name,
         arguments: |py, EventData::ToolExecutionUpdate { arguments, .. }| json::map_to_py(py, arguments)?,
-        partial_result: |py, EventData::ToolExecutionUpdate { partial_result, .. }| PartialResult(agent_loop::PartialResult::clone(partial_result)),
+        partial_result: |py, EventData::ToolExecutionUpdate { partial_result: core, .. }|
+            PartialResult(agent_loop::PartialResult::clone(core)),
     }
 }
 
 event_class! {
-    /// A tool call has its answer.
+    /// A tool call has its result.
     ToolExecutionEnd of Event ["tool_name", "result", "is_error"] {
         tool_call_id: |py, EventData::ToolExecutionEnd { tool_call_id, .. }| &**tool_call_id,
         tool_name: |py, EventData::ToolExecutionEnd { tool_name, .. }| &**tool_name,
@@ -271,7 +272,7 @@ event_class! {
 }
 
 event_class! {
-    /// The run is over; nothing follows.
+    /// The run is over; no event follows.
     AgentEnd of Event ["outcome"] {
         messages: |py, EventData::AgentEnd { messages: core, .. }| messages(py, core)?,
         outcome: |py, EventData::AgentEnd { outcome, .. }| outcome.as_str(),
@@ -282,7 +283,7 @@ event_class! {
 }
 
 event_class! {
-    /// The model call is tried again after a pause.
+    /// The model call is retried after a backoff.
     Retry of Event ["attempt", "delay_ms", "error"] {
         attempt: |py, EventData::Retry { attempt, .. }| *attempt,
         delay_ms: |py, EventData::Retry { delay_ms, .. }| *delay_ms,
@@ -291,7 +292,7 @@ event_class! {
 }
 
 event_class! {
-    /// Something was repaired, dropped, late or odd.
+    /// Something was repaired, dropped, late or unusual.
     Diagnostic of Event ["code", "message"] {
         code: |py, EventData::Diagnostic { code, .. }| &**code,
         message: |py, EventData::Diagnostic { message, .. }| message,

@@ -1,5 +1,5 @@
-//! Hooks: Python functions that a run asks on the event loop that started it. What each gets is in [`crate::input`]; what it
-//! answers is read here only as far as Python is concerned, the engine does the rest.
+//! Hooks: Python functions that a run calls on the event loop that started it. Their inputs are in [`crate::hook_input`]. Their
+//! answers are converted to JSON or messages here; the engine reads the fields.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::Context;
@@ -11,28 +11,28 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::error::raised;
-use crate::host::{Host, Shared};
-use crate::input::Input;
-use crate::mailbox::{CLOSED, Job, Mailbox};
-use crate::pending::{Output, Pending};
+use crate::future::{NativeFuture, Output};
+use crate::hook_input::HookInput;
+use crate::host::{AGENT_GONE, Host, Shared};
+use crate::job_queue::{CLOSED, DROPPED, Job, JobQueue};
 use crate::tool::millis;
 use crate::{error, json, message};
 
-/// What a hook answers.
+/// A hook's answer.
 pub(crate) enum Answer {
     Json(Value),
     /// The same messages, or others.
     Messages(Option<Vec<Arc<CoreMessage>>>),
 }
 
-/// In which form an answer is wanted.
+/// The form of an answer.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum Form {
     Json,
     Messages,
 }
 
-/// Sets or takes out a hook.
+/// Sets a hook, or with `None` removes it.
 pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function: Option<Py<PyAny>>) {
     let function: Option<Shared> = function.map(Arc::new);
     let before = match &function {
@@ -43,25 +43,25 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function:
     let Some(function) = function else {
         return agent.set_json_hook(kind, None);
     };
-    let asker = Asker { host: Arc::downgrade(host), function, method: None };
-    // Transcripts may be long: they cross as they are. So do results.
-    let messages = move |asker: Asker| {
+    let hook = HookFunction { host: Arc::downgrade(host), function, method: None };
+    // Transcripts may be long, so messages are passed without a conversion to JSON. So are results.
+    let messages = move |hook: HookFunction| {
         move |list, context| {
-            let answer = asker.ask(Input::Messages(list), context, Wanted::Messages);
+            let answer = hook.call(HookInput::Messages(list), context, Form::Messages);
             async move {
                 match answer.await? {
                     Answer::Messages(list) => Ok(list),
-                    Answer::Json(_) => Err("the answer is no list of messages".to_owned()),
+                    Answer::Json(_) => Err("the answer is not a list of messages".to_owned()),
                 }
             }
         }
     };
     let agent = agent.clone();
     let _ = match kind {
-        HookKind::TransformContext => agent.transform_context(messages(asker)),
-        HookKind::ConvertToLlm => agent.convert_to_llm(messages(asker)),
+        HookKind::TransformContext => agent.transform_context(messages(hook)),
+        HookKind::ConvertToLlm => agent.convert_to_llm(messages(hook)),
         HookKind::AfterRun => agent.after_run(move |result, context| {
-            let answer = asker.ask(Input::Result(Box::new(result)), context, Wanted::Json);
+            let answer = hook.call(HookInput::Result(Box::new(result)), context, Form::Json);
             async move { answer.await.map(drop) }
         }),
         HookKind::GetApiKey
@@ -75,79 +75,79 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function:
         | HookKind::OnResponse
         | HookKind::OnError
         | HookKind::BeforeRun => {
-            let hook = move |input: agent_loop::HookInput, context| {
-                let asker = asker.clone();
+            let json_hook = move |input: agent_loop::HookInput, context| {
+                let hook = hook.clone();
                 let answer: agent_loop::BoxFuture<'static, _> =
-                    Box::pin(async move { asker.json(Input::of(kind, input.to_value())?, context).await });
+                    Box::pin(async move { hook.call_json(HookInput::of(kind, input.to_value())?, context).await });
                 answer
             };
-            agent.set_json_hook(kind, Some(Arc::new(hook)));
+            agent.set_json_hook(kind, Some(Arc::new(json_hook)));
             agent
         }
     };
 }
 
-/// Asks a Python function.
+/// The engine's side of a Python function that is called as a hook.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct HookFunction {
     pub(crate) host: Weak<Host>,
     pub(crate) function: Shared,
-    /// Of the object, the method to call, if it is not called itself.
+    /// The method of the object to call; `None` to call the object itself.
     pub(crate) method: Option<&'static str>,
 }
 
-impl Asker {
-    /// Leaves the question with the run's loop, and waits.
-    fn ask(
+impl HookFunction {
+    /// Queues the call for the run's loop; the future is the answer.
+    fn call(
         &self,
-        input: Input,
+        input: HookInput,
         context: HookContext,
-        wanted: Wanted,
+        form: Form,
     ) -> impl Future<Output = Result<Answer, String>> + Send + use<> {
-        let Asker { host, function, method } = self.clone();
+        let HookFunction { host, function, method } = self.clone();
         async move {
-            let caller = host.upgrade().and_then(|host| host.caller()).ok_or("the agent is gone")?;
+            let caller = host.upgrade().and_then(|host| host.caller()).ok_or(AGENT_GONE)?;
             let (sender, answer) = oneshot::channel();
-            let (input, answering) = (Mutex::new(Some(input)), Mutex::new(Some(sender)));
-            caller.post.leave(Job::Ask(Asking { function, method, vars: caller.vars, input, wanted, context, answering }));
-            answer.await.unwrap_or_else(|_| Err("its event loop forgot it".to_owned()))
+            let (input, reply) = (Mutex::new(Some(input)), Mutex::new(Some(sender)));
+            caller.jobs.send(Job::Hook(HookJob { function, method, vars: caller.vars, input, form, context, reply }));
+            answer.await.unwrap_or_else(|_| Err(DROPPED.to_owned()))
         }
     }
 
     /// The answer as JSON.
-    pub(crate) async fn json(&self, input: Input, context: HookContext) -> Result<Value, String> {
-        match self.ask(input, context, Wanted::Json).await? {
+    pub(crate) async fn call_json(&self, input: HookInput, context: HookContext) -> Result<Value, String> {
+        match self.call(input, context, Form::Json).await? {
             Answer::Json(value) => Ok(value),
-            Answer::Messages(_) => Err("the answer is no JSON".to_owned()),
+            Answer::Messages(_) => Err("the answer is not JSON".to_owned()),
         }
     }
 }
 
-/// A question that waits for its answer.
+/// A hook call to be answered.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct Asking {
+pub(crate) struct HookJob {
     function: Shared,
     method: Option<&'static str>,
     vars: Shared,
-    input: Mutex<Option<Input>>,
-    wanted: Wanted,
+    input: Mutex<Option<HookInput>>,
+    form: Form,
     context: HookContext,
-    answering: Mutex<Option<oneshot::Sender<Result<Answer, String>>>>,
+    reply: Mutex<Option<oneshot::Sender<Result<Answer, String>>>>,
 }
 
-impl Asking {
+impl HookJob {
     fn answer(&self, answer: Result<Answer, String>) {
-        let sender = self.answering.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let sender = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {
-            // Nobody waits any more when the run was aborted.
+            // The receiver is dropped when the run was aborted.
             let _ = sender.send(answer);
         }
     }
 }
 
 #[pymethods]
-impl Asking {
-    /// What is called with the job.
+impl HookJob {
+    /// The function to call with this job.
     #[getter]
     fn function<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let function = self.function.bind(py);
@@ -160,10 +160,10 @@ impl Asking {
         self.vars.clone_ref(py)
     }
 
-    /// What the function is called with, once: nothing or one value.
+    /// The arguments for the function: none, or the hook's input. Can be taken once.
     fn take_input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
-        input.unwrap_or(Input::Nothing).into_args(py)
+        input.unwrap_or(HookInput::Nothing).into_args(py)
     }
 
     #[getter]
@@ -171,22 +171,22 @@ impl Asking {
         self.context.is_cancelled()
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the answer is no longer needed.
     #[getter]
     fn is_over(&self) -> bool {
-        self.answering.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(oneshot::Sender::is_closed)
+        self.reply.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    fn sleep(&self, ms: f64) -> PyResult<Pending> {
+    fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
         let (context, ms) = (self.context.clone(), millis(ms)?);
-        Ok(Pending::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
+        Ok(NativeFuture::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
     }
 
     fn respond(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let answer = match self.wanted {
-            Wanted::Json => json::from_py(value, "the answer").map(Answer::Json),
-            Wanted::Messages if value.is_none() => Ok(Answer::Messages(None)),
-            Wanted::Messages => message::from_py(value, "the answer").map(|list| Answer::Messages(Some(list))),
+        let answer = match self.form {
+            Form::Json => json::from_py(value, "the answer").map(Answer::Json),
+            Form::Messages if value.is_none() => Ok(Answer::Messages(None)),
+            Form::Messages => message::from_py(value, "the answer").map(|list| Answer::Messages(Some(list))),
         };
         match answer {
             Ok(answer) => self.answer(Ok(answer)),
@@ -199,23 +199,23 @@ impl Asking {
         self.answer(Err(message.0));
     }
 
-    /// Answers for a loop that runs no more.
+    /// Fails the call: its event loop no longer runs.
     pub(crate) fn refuse(&self) {
         self.answer(Err(CLOSED.to_owned()));
     }
 
-    /// Has the mailbox get the number when nobody waits for the answer any more; true when that is so already.
-    fn watch(&self, mailbox: &Bound<'_, Mailbox>, number: u64) -> bool {
-        let waker = mailbox.get().waker(number);
-        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
-        answering.as_mut().is_none_or(|sender| sender.poll_closed(&mut Context::from_waker(&waker)).is_ready())
+    /// Wakes the number in the queue when the answer is no longer needed; returns true when it already is not.
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
+        let waker = queue.get().waker(number);
+        let mut reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
+        reply.as_mut().is_none_or(|sender| sender.poll_closed(&mut Context::from_waker(&waker)).is_ready())
     }
 }
 
 /// The hook of that name.
 ///
 /// # Errors
-/// `invalid_argument`: names the nearest.
+/// `invalid_argument` for an unknown name; the message has the nearest one.
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<HookKind> {
     HookKind::parse(name).ok_or_else(|| {
         let known = || HookKind::ALL.iter().map(|kind| kind.as_str());

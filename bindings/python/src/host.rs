@@ -1,4 +1,4 @@
-//! What an agent's tools, hooks and listeners need of Python: the event loop and the context of the run they work for.
+//! The Python side of an agent: its callbacks, and the event loop and context variables of the run they are called for.
 //!
 //! The Python objects behind them are held in `Arc`s, each of which owns one reference: threads of the runtime
 //! can pass them on without Python, and the garbage collector sees each reference once, through the agent.
@@ -10,17 +10,20 @@ use agent_loop::Subscription;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-use crate::mailbox::{Mailbox, Post};
+use crate::job_queue::{JobQueue, JobSender};
+
+/// The error of a callback whose agent was dropped.
+pub(crate) const AGENT_GONE: &str = "the agent no longer exists";
 
 /// A Python object that threads without Python may pass on.
 pub(crate) type Shared = Arc<Py<PyAny>>;
 
-/// Who starts a run: its event loop, its context variables, the number that marks code inside the run, and the markers of the
-/// code that asks.
+/// The code that starts a run: the job queue of its event loop, its context variables, the number that marks code inside the
+/// run, and the numbers of the runs that the caller is inside of.
 #[pyclass(frozen, module = "agent_loop._native")]
 #[derive(Clone)]
 pub(crate) struct Caller {
-    pub(crate) post: Arc<Post>,
+    pub(crate) jobs: Arc<JobSender>,
     pub(crate) vars: Shared,
     pub(crate) marker: u64,
     pub(crate) inside: Arc<[u64]>,
@@ -29,8 +32,8 @@ pub(crate) struct Caller {
 #[pymethods]
 impl Caller {
     #[new]
-    fn new(mailbox: &Bound<'_, Mailbox>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
-        Caller { post: Arc::clone(mailbox.get().post()), vars: Arc::new(vars), marker, inside: inside.into() }
+    fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
+        Caller { jobs: Arc::clone(queue.get().sender()), vars: Arc::new(vars), marker, inside: inside.into() }
     }
 }
 
@@ -42,17 +45,17 @@ pub(crate) struct Host(Mutex<State>);
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
     pub(crate) tools: Vec<Shared>,
-    /// By their canonical words.
+    /// By canonical name.
     pub(crate) hooks: BTreeMap<&'static str, Shared>,
     pub(crate) middleware: Vec<Shared>,
     pub(crate) provider: Option<Shared>,
-    /// In this order: the engine lets go of a function first, under a lock of its own, and we as the last.
+    /// The subscription first, so that the engine drops the function, under its own lock, before the host does.
     pub(crate) listeners: BTreeMap<u64, (Subscription, Shared)>,
     pub(crate) next_listener: u64,
 }
 
 impl Host {
-    /// Not to be held while Python code may run: another thread could wait for it with Python in its hands.
+    /// Must not be held while Python code may run: another thread could block on it while it holds the GIL.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,7 +64,7 @@ impl Host {
         self.lock().caller.clone()
     }
 
-    /// Forgets the caller of a run that is over, whose context may hold much.
+    /// Drops the caller of a run that is over, whose context may hold much memory.
     pub(crate) fn forget(&self, marker: u64) {
         let mut state = self.lock();
         let caller = state.caller.take_if(|caller| caller.marker == marker);
@@ -69,7 +72,7 @@ impl Host {
         drop(caller);
     }
 
-    /// Whether code with these markers is inside the latest run.
+    /// Whether code inside the runs of these numbers is inside the latest run.
     pub(crate) fn is_inside(&self, markers: &[u64]) -> bool {
         self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
     }
@@ -78,7 +81,7 @@ impl Host {
         let state = match self.0.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            // Somebody is at work with it, so it is not garbage.
+            // Another thread uses it, so it is not garbage.
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
@@ -87,7 +90,7 @@ impl Host {
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 
-    /// Lets go of everything.
+    /// Drops all callbacks.
     pub(crate) fn clear(&self) {
         let state = std::mem::take(&mut *self.lock());
         drop(state);

@@ -24,8 +24,8 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     }
 }
 
-/// A text. Half a character alone (a lone surrogate) has no UTF-8 form: it becomes U+FFFD, as everywhere on the way to a model;
-/// two halves side by side become the character.
+/// A text. An unpaired surrogate has no UTF-8 form and becomes U+FFFD, as everywhere on the way to a model; a surrogate pair
+/// becomes its character.
 fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
     if let Ok(text) = text.to_str() {
         return Ok(text.to_owned());
@@ -39,7 +39,8 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
 /// in errors.
 ///
 /// # Errors
-/// `TypeError` for what has no JSON form, `ValueError` for NaN, infinities and numbers beyond 64 bits; both say where.
+/// `TypeError` for a value that has no JSON form, `ValueError` for NaN, infinities and integers beyond 64 bits; both name the
+/// place.
 pub(crate) fn from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
     let mut reader = Reader { what, path: Vec::new() };
     reader.read(value)
@@ -113,7 +114,7 @@ impl Reader<'_> {
         value
             .extract::<u64>()
             .map(Value::from)
-            .map_err(|_| PyValueError::new_err(self.wrong("a whole number beyond 64 bits; give it as text")))
+            .map_err(|_| PyValueError::new_err(self.wrong("an integer beyond 64 bits; pass it as text")))
     }
 
     fn entry(&mut self, map: &mut Map<String, Value>, key: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -140,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, why: &str) -> String {
-        // The path of a value that contains itself would fill the screen.
+        // The path of a value that contains itself is long.
         let path: String = self.path.iter().take(8).flat_map(|part| ["/", part]).collect();
         let more = if self.path.len() > 8 { "/…" } else { "" };
         if path.is_empty() { format!("{}: {why}", self.what) } else { format!("{}: at {path}{more}: {why}", self.what) }

@@ -1,30 +1,31 @@
 //! The native half of the Python package `agent_loop`: the engine's objects as Python classes.
 //!
-//! A module per noun, as in the other surfaces; what Python code waits for crosses in [`mailbox`] and [`pending`].
+//! A module per noun, as in the other bindings. The engine calls Python through a [`job_queue`]; Python awaits the engine through
+//! a [`future`].
 
 mod agent;
 mod block;
-mod doctor;
+mod cancel_watch;
 mod error;
 mod event;
+mod future;
 mod hook;
+mod hook_input;
 mod host;
-mod input;
+mod job_queue;
 mod json;
 mod listener;
-mod mailbox;
 mod message;
 mod middleware;
 mod model;
-mod pending;
 mod run;
 mod runtime;
 mod testing;
 mod tool;
+mod transcript;
 mod usage;
-mod watch;
 
-/// The native half of `agent_loop`. Not to be imported by itself.
+/// The native half of `agent_loop`; applications import `agent_loop` instead.
 #[pyo3::pymodule]
 mod _native {
     use pyo3::prelude::*;
@@ -33,32 +34,32 @@ mod _native {
     use crate::{
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
-        doctor::{Repair, Repaired},
         event::{
             AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, Raw, Retry, TextDelta, TextEnd,
             TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
             ToolExecutionStart, ToolExecutionUpdate, TurnEnd, TurnStart,
         },
-        hook::Asking,
+        future::NativeFuture,
+        hook::HookJob,
+        hook_input::{AfterToolCall, BeforeToolCall, Failure, Payload, ResponseHead, TurnSummary},
         host::Caller,
-        input::{AfterToolCall, BeforeToolCall, Failure, Payload, ResponseHead, TurnSummary},
-        listener::{Subscription, Telling},
-        mailbox::Mailbox,
+        job_queue::JobQueue,
+        listener::{ListenerJob, Subscription},
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
-        middleware::Passing,
-        model::{ModelCall, ModelRequest},
-        pending::Pending,
+        middleware::MiddlewareJob,
+        model::{ModelJob, ModelRequest},
         run::{Run, RunResult, Undelivered},
-        tool::{Call, CallContext, PartialResult, ToolOutput, ToolSpec},
+        tool::{CallContext, PartialResult, ToolJob, ToolOutput, ToolSpec},
+        transcript::{Repair, Repaired},
         usage::{Cost, Usage},
     };
 
     #[pymodule_export]
     use crate::{
-        doctor::{check, repair},
         error::is_retryable,
         model::models,
         testing::check_events,
+        transcript::{check, repair},
     };
 
     #[pymodule_export]

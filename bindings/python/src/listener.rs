@@ -1,4 +1,4 @@
-//! Listeners: Python functions that are told events on the event loop that started the run.
+//! Listeners: Python functions that are called with each event, on the event loop that started the run.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -7,31 +7,31 @@ use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::event::event;
-use crate::host::{Host, Shared};
+use crate::host::{AGENT_GONE, Host, Shared};
+use crate::job_queue::{CLOSED, DROPPED, Job};
 use crate::json::Text;
-use crate::mailbox::{CLOSED, Job};
 
 /// The engine's side of a Python function.
 pub(crate) fn listener(host: &Arc<Host>, function: &Shared) -> Listener {
     let (host, function) = (Arc::downgrade(host), Arc::clone(function));
     Listener::Future(Arc::new(move |event| {
-        let told = tell(&host, &function, event);
-        Box::pin(async move { told?.await.unwrap_or_else(|_| Err("its event loop forgot it".to_owned())) })
+        let done = send(&host, &function, event);
+        Box::pin(async move { done?.await.unwrap_or_else(|_| Err(DROPPED.to_owned())) })
     }))
 }
 
-/// Leaves the event with the run's loop; gives what will say how it went.
-fn tell(host: &Weak<Host>, function: &Shared, event: Event) -> Result<oneshot::Receiver<Result<(), String>>, String> {
-    let caller = host.upgrade().and_then(|host| host.caller()).ok_or("the agent is gone")?;
-    let (done, heard) = oneshot::channel();
+/// Queues the event for the run's loop; the receiver gets the listener's outcome.
+fn send(host: &Weak<Host>, function: &Shared, event: Event) -> Result<oneshot::Receiver<Result<(), String>>, String> {
+    let caller = host.upgrade().and_then(|host| host.caller()).ok_or(AGENT_GONE)?;
+    let (done, outcome) = oneshot::channel();
     let (function, vars) = (Arc::clone(function), caller.vars);
-    caller.post.leave(Job::Tell(Telling { function, vars, event: Mutex::new(Some(event)), done: Mutex::new(Some(done)) }));
-    Ok(heard)
+    caller.jobs.send(Job::Listener(ListenerJob { function, vars, event: Mutex::new(Some(event)), done: Mutex::new(Some(done)) }));
+    Ok(outcome)
 }
 
-/// An event on its way to a listener.
+/// A call of a listener with an event.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct Telling {
+pub(crate) struct ListenerJob {
     function: Shared,
     vars: Shared,
     event: Mutex<Option<Event>>,
@@ -39,7 +39,7 @@ pub(crate) struct Telling {
 }
 
 #[pymethods]
-impl Telling {
+impl ListenerJob {
     /// The listener.
     #[getter]
     fn function(&self, py: Python<'_>) -> Py<PyAny> {
@@ -58,23 +58,23 @@ impl Telling {
         core.map(|core| event(py, core)).transpose()
     }
 
-    /// Answers for a loop that runs no more.
+    /// Fails the listener: its event loop no longer runs.
     pub(crate) fn refuse(&self) {
         self.done(Some(Text(CLOSED.to_owned())));
     }
 
-    /// Lets the run go on; `error` says why the listener failed.
+    /// Lets the run continue; with an error, the listener failed.
     #[pyo3(signature = (error=None))]
     fn done(&self, error: Option<Text>) {
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(done) = done {
-            // Nobody waits any more when the runtime is gone.
+            // The receiver is dropped when the runtime was shut down.
             let _ = done.send(error.map_or(Ok(()), |error| Err(error.0)));
         }
     }
 }
 
-/// A listener's place; `unsubscribe()` gives it up.
+/// A registered listener; `unsubscribe()` removes it.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct Subscription {
     host: Weak<Host>,

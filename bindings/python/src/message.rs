@@ -1,4 +1,4 @@
-//! Messages: frozen, shared with the engine, converted when looked at.
+//! Messages: frozen, shared with the engine, converted when read.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{error, json};
 #[pyclass(frozen, subclass, module = "agent_loop")]
 pub(crate) struct Message {
     pub(crate) core: Arc<CoreMessage>,
-    /// Made at the first look.
+    /// Made when first read.
     content: PyOnceLock<Py<PyTuple>>,
 }
 
@@ -139,12 +139,12 @@ macro_rules! message_class {
 }
 
 message_class! {
-    /// What the user said: text and images.
+    /// The user's text and images.
     UserMessage is User ["content"] {}
 }
 
 message_class! {
-    /// What the model said: text, thinking, tool calls.
+    /// The model's text, thinking and tool calls.
     AssistantMessage is Assistant ["content"] {
         provider: |py, core| &core.provider,
         protocol: |py, core| &core.protocol,
@@ -159,7 +159,7 @@ message_class! {
 }
 
 message_class! {
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResultMessage is ToolResult ["tool_name", "content", "is_error"] {
         tool_call_id: |py, core| &core.tool_call_id,
         tool_name: |py, core| &core.tool_name,
@@ -168,7 +168,7 @@ message_class! {
     }
 }
 
-/// An application's own message: kept in the transcript, never sent to a model as it stands.
+/// An application's own message: kept in the transcript, never sent to a model unless `convert_to_llm` converts it.
 #[pyclass(frozen, extends = Message, module = "agent_loop")]
 pub(crate) struct CustomMessage;
 

@@ -8,61 +8,67 @@ use pyo3::types::PyDict;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::host::{Host, Shared};
-use crate::mailbox::{CLOSED, Job, Mailbox};
-use crate::pending::{Output, Pending};
+use crate::cancel_watch::CancelWatch;
+use crate::future::{NativeFuture, Output};
+use crate::host::{AGENT_GONE, Host, Shared};
+use crate::job_queue::{CLOSED, DROPPED, Job, JobQueue};
 use crate::tool::CallContext;
-use crate::watch::Watch;
 use crate::{error, json};
 
-/// Adds a link to the chain.
+/// Adds a function to the chain, inside of those that are in it.
 pub(crate) fn add(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>) {
     let function: Shared = Arc::new(function);
-    // The engine keeps its links as long as the agent: only the host holds the function, so that the collector can free it.
+    // The engine keeps its middleware as long as the agent. Only the host holds the function, so that the garbage collector can
+    // free it.
     let (weak, host_of) = (Arc::downgrade(&function), Arc::downgrade(host));
     host.lock().middleware.push(function);
     agent.add_middleware(Arc::new(move |call| {
-        let answer = pass(&host_of, &weak, call);
-        Box::pin(async move { answer?.await.unwrap_or_else(|_| Err("its event loop forgot it".to_owned())) })
+        let answer = send(&host_of, &weak, call);
+        Box::pin(async move { answer?.await.unwrap_or_else(|_| Err(DROPPED.to_owned())) })
     }));
 }
 
 type Answer = Result<Value, String>;
 
-/// Leaves the call with the run's loop; gives what will have the answer.
-fn pass(host: &Weak<Host>, function: &Weak<Py<PyAny>>, call: MiddlewareCall) -> Result<oneshot::Receiver<Answer>, String> {
-    let caller = host.upgrade().and_then(|host| host.caller()).ok_or("the agent is gone")?;
-    let function = function.upgrade().ok_or("the agent is gone")?;
+/// Queues the call for the run's loop; the receiver gets the answer.
+fn send(host: &Weak<Host>, function: &Weak<Py<PyAny>>, call: MiddlewareCall) -> Result<oneshot::Receiver<Answer>, String> {
+    let caller = host.upgrade().and_then(|host| host.caller()).ok_or(AGENT_GONE)?;
+    let function = function.upgrade().ok_or(AGENT_GONE)?;
     let (sender, answer) = oneshot::channel();
-    let answering = Mutex::new(Some(sender));
-    caller.post.leave(Job::Pass(Passing { function, vars: caller.vars, call, answering, watch: Watch::default() }));
+    caller.jobs.send(Job::Middleware(MiddlewareJob {
+        function,
+        vars: caller.vars,
+        call,
+        reply: Mutex::new(Some(sender)),
+        watch: CancelWatch::default(),
+    }));
     Ok(answer)
 }
 
-/// A call at one link of the chain.
+/// A tool call at one middleware of the chain.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct Passing {
+pub(crate) struct MiddlewareJob {
     function: Shared,
     vars: Shared,
     call: MiddlewareCall,
-    answering: Mutex<Option<oneshot::Sender<Answer>>>,
-    watch: Watch,
+    reply: Mutex<Option<oneshot::Sender<Answer>>>,
+    watch: CancelWatch,
 }
 
-impl Passing {
+impl MiddlewareJob {
     fn answer(&self, answer: Answer) {
         self.watch.end();
-        let sender = self.answering.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let sender = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {
-            // Nobody waits any more when the runtime is gone.
+            // The receiver is dropped when the run was aborted or the runtime was shut down.
             let _ = sender.send(answer);
         }
     }
 }
 
 #[pymethods]
-impl Passing {
-    /// What is called with the job.
+impl MiddlewareJob {
+    /// The function to call with this job.
     #[getter]
     fn function(&self, py: Python<'_>) -> Py<PyAny> {
         self.function.clone_ref(py)
@@ -74,7 +80,7 @@ impl Passing {
         self.vars.clone_ref(py)
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the answer is no longer needed.
     #[getter]
     fn is_over(&self) -> bool {
         self.call.context().over_token().is_cancelled()
@@ -89,15 +95,15 @@ impl Passing {
         json::map_to_py(py, self.call.arguments())
     }
 
-    /// The rest of the chain, with these arguments or the same.
+    /// Runs the rest of the chain, with these arguments or the call's own.
     #[pyo3(signature = (arguments=None))]
-    fn next(&self, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Pending> {
+    fn next(&self, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<NativeFuture> {
         let arguments = match arguments.map(|arguments| json::from_py(arguments, "arguments")).transpose()? {
             Some(Value::Object(arguments)) => arguments,
             _ => self.call.arguments().clone(),
         };
         let result = self.call.next(arguments);
-        Ok(Pending::new(None, async move {
+        Ok(NativeFuture::new(None, async move {
             let failed = |text: String| agent_loop::Error::new(agent_loop::ErrorKind::Callback, text);
             result.await.map(Output::Json).map_err(failed)
         }))
@@ -115,13 +121,13 @@ impl Passing {
         self.answer(Err(message.0));
     }
 
-    /// Answers for a loop that runs no more.
+    /// Fails the call: its event loop no longer runs.
     pub(crate) fn refuse(&self) {
         self.answer(Err(CLOSED.to_owned()));
     }
 
-    /// Has the mailbox get the number when the run no longer waits for the call; true when that is so already.
-    fn watch(&self, mailbox: &Bound<'_, Mailbox>, number: u64) -> bool {
-        self.watch.begin(self.call.context().over_token(), mailbox, number)
+    /// Wakes the number in the queue when the run no longer needs the answer; returns true when it already does not.
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
+        self.watch.begin(self.call.context().over_token(), queue, number)
     }
 }

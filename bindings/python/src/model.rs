@@ -1,5 +1,5 @@
-//! Models that are known; and a provider of one's own: a Python generator that answers requests piece by piece; an async one on the event loop of the run, a
-//! plain one on a thread of its own.
+//! The known models, and custom providers: Python generators that yield an answer in chunks, async ones on the event loop of the
+//! run, plain ones on a thread of their own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,21 +7,25 @@ use agent_loop::{Agent as CoreAgent, CancellationToken, ModelCall as CoreCall, M
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::cancel_watch::CancelWatch;
 use crate::error::{from_fields, raised};
+use crate::future::{NativeFuture, Output};
 use crate::host::{Host, Shared};
-use crate::mailbox::{Job, Mailbox};
+use crate::job_queue::{Job, JobQueue};
 use crate::message::messages;
-use crate::pending::{Output, Pending};
-use crate::watch::Watch;
 use crate::{json, runtime};
 
-/// The models that are known, a dict each.
+/// The known models, by provider and id, each a dict that `Agent` takes as its model. For any thread.
+///
+/// The fields are `provider`, `id`, `label`, `context_window` and `max_output_tokens` (tokens), `input`, `thinking`, and where known
+/// `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`) and `quirks`. What a model's name or dict
+/// leaves out is taken from here. A model that is not listed works too, with an unknown cost.
 #[pyfunction]
 pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     json::to_dict(py, &agent_loop::models())
 }
 
-/// A model's name, or what is known of it in a dict.
+/// A model from its name or a dict.
 pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
     ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(model.py(), error))
 }
@@ -34,18 +38,18 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
     let host = Arc::downgrade(host);
     agent.set_provider(Some(Arc::new(move |core: CoreCall| {
         let Some(caller) = host.upgrade().and_then(|host| host.caller()) else {
-            // Dropped, the call says itself that it has no answer.
+            // Dropping the call fails it.
             return;
         };
-        let call = ModelCall::new(core, Arc::clone(&function), caller.vars);
+        let job = ModelJob::new(core, Arc::clone(&function), caller.vars);
         if !blocking {
-            return caller.post.leave(Job::Model(call));
+            return caller.jobs.send(Job::Model(job));
         }
-        // Dropped with Python: if that is gone, the call says that it has no answer.
+        // At interpreter exit the job is dropped, which fails the call.
         drop(tokio::task::spawn_blocking(|| {
             runtime::attached(|py| {
-                let answer = Arc::clone(&call.function);
-                if let Err(error) = answer.call1(py, (call,)) {
+                let answer = Arc::clone(&job.function);
+                if let Err(error) = answer.call1(py, (job,)) {
                     error.write_unraisable(py, None);
                 }
             })
@@ -53,28 +57,28 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
     })));
 }
 
-/// A request that waits for its answer.
+/// A model call to be answered by a custom provider.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct ModelCall {
-    /// Shared with waits for room.
+pub(crate) struct ModelJob {
+    /// Shared with the futures of `ready`.
     core: Mutex<Option<Arc<CoreCall>>>,
     cancel: CancellationToken,
     function: Shared,
     vars: Shared,
-    watch: Watch,
+    watch: CancelWatch,
 }
 
-impl ModelCall {
-    fn new(core: CoreCall, function: Shared, vars: Shared) -> ModelCall {
+impl ModelJob {
+    fn new(core: CoreCall, function: Shared, vars: Shared) -> ModelJob {
         let cancel = core.cancel_token().clone();
-        ModelCall { core: Mutex::new(Some(Arc::new(core))), cancel, function, vars, watch: Watch::default() }
+        ModelJob { core: Mutex::new(Some(Arc::new(core))), cancel, function, vars, watch: CancelWatch::default() }
     }
 
     fn core(&self) -> Option<Arc<CoreCall>> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The call, to be ended. `None` when it has ended.
+    /// Takes the call, to end it; `None` when it has ended.
     fn take(&self) -> Option<Arc<CoreCall>> {
         self.watch.end();
         self.core.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -82,8 +86,8 @@ impl ModelCall {
 }
 
 #[pymethods]
-impl ModelCall {
-    /// What answers the call: called with it.
+impl ModelJob {
+    /// The function that answers the call: it is called with this job.
     #[getter]
     fn function(&self, py: Python<'_>) -> Py<PyAny> {
         self.function.clone_ref(py)
@@ -95,7 +99,7 @@ impl ModelCall {
         self.vars.clone_ref(py)
     }
 
-    /// The request; none once it is answered.
+    /// The request; None once the call is answered.
     fn request(&self) -> Option<ModelRequest> {
         self.core().map(|core| ModelRequest(core.request().clone()))
     }
@@ -105,19 +109,19 @@ impl ModelCall {
         self.cancel.is_cancelled()
     }
 
-    /// Gives a piece of the answer.
-    fn push(&self, py: Python<'_>, piece: &Bound<'_, PyAny>) -> PyResult<()> {
-        let piece = json::from_py(piece, "piece")?;
+    /// Adds a chunk to the answer.
+    fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        let chunk = json::from_py(chunk, "piece")?;
         match self.core() {
-            Some(core) => core.push(&piece).map_err(|error| raised(py, error)),
+            Some(core) => core.push(&chunk).map_err(|error| raised(py, error)),
             None => Ok(()),
         }
     }
 
-    /// Waits for room for the next piece; false when the answer is no longer wanted.
-    fn ready(&self) -> Pending {
+    /// Ready when the run can take the next chunk; false when the call was cancelled.
+    fn ready(&self) -> NativeFuture {
         let core = self.core();
-        Pending::new(None, async move {
+        NativeFuture::new(None, async move {
             let ready = match core {
                 Some(core) => core.ready().await,
                 None => false,
@@ -126,7 +130,7 @@ impl ModelCall {
         })
     }
 
-    /// The same for a thread that may block.
+    /// Same as `ready`, for a thread that may block.
     fn ready_sync(&self, py: Python<'_>) -> bool {
         let core = self.core();
         py.detach(|| core.is_some_and(|core| core.ready_blocking()))
@@ -139,7 +143,7 @@ impl ModelCall {
         }
     }
 
-    /// The answer failed; `error` is what an `AgentError` says in its `to_dict`.
+    /// Fails the call; `error` is an `AgentError` as its `to_dict` returns it.
     fn fail(&self, error: &Bound<'_, PyAny>) -> PyResult<()> {
         let error = from_fields(&json::from_py(error, "error")?);
         if let Some(core) = self.take() {
@@ -148,20 +152,20 @@ impl ModelCall {
         Ok(())
     }
 
-    /// Answers for a loop that runs no more.
+    /// Fails the call: its event loop no longer runs.
     pub(crate) fn refuse(&self) {
         if let Some(core) = self.take() {
-            core.fail(agent_loop::Error::new(agent_loop::ErrorKind::Provider, crate::mailbox::CLOSED));
+            core.fail(agent_loop::Error::new(agent_loop::ErrorKind::Provider, crate::job_queue::CLOSED));
         }
     }
 
-    /// Has the mailbox get the number when the answer is no longer wanted; true when that is so already.
-    fn watch(&self, mailbox: &Bound<'_, Mailbox>, number: u64) -> bool {
-        self.watch.begin(&self.cancel, mailbox, number)
+    /// Wakes the number in the queue when the call is cancelled; returns true when it already is.
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
+        self.watch.begin(&self.cancel, queue, number)
     }
 }
 
-/// What a provider is asked.
+/// The request to a custom provider.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct ModelRequest(CoreRequest);
 
@@ -197,7 +201,7 @@ impl ModelRequest {
         json::to_dict(py, &self.0.options())
     }
 
-    /// Never shown in `to_dict` and `repr`.
+    /// Left out of `to_dict` and `repr`.
     #[getter]
     fn api_key(&self) -> Option<&str> {
         self.0.api_key.as_deref()
@@ -208,7 +212,7 @@ impl ModelRequest {
     }
 
     fn __repr__(&self) -> String {
-        // Headers may have a key, and messages would fill the screen.
+        // Headers may contain a key, and messages are long.
         let request = &self.0.request;
         format!("<ModelRequest to {}: {} messages, {} tools>", request.model, request.messages.len(), request.tools.len())
     }

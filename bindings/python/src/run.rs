@@ -1,4 +1,4 @@
-//! Runs and what they come to.
+//! Runs and their results.
 
 use std::sync::{Arc, Weak};
 
@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::event::event;
+use crate::future::{NativeFuture, Output};
 use crate::host::Host;
-use crate::mailbox::Mailbox;
+use crate::job_queue::JobQueue;
 use crate::message::{message, messages};
-use crate::pending::{Output, Pending};
 use crate::usage::Usage;
 use crate::{error, json};
 
-/// How many events cross at once. More would save nothing and keep more of them in memory.
+/// The most events that one call converts. More would save nothing and use more memory.
 const BATCH: usize = 256;
 
 /// A run; dropping it while it is active aborts it.
@@ -35,7 +35,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // An unfinished one still tells its listeners how it ended.
+        // An unfinished run is aborted and still needs its caller, to call its listeners.
         if let (Some(_), Some(host)) = (self.core.finished(), self.host.upgrade()) {
             host.forget(self.marker);
         }
@@ -67,10 +67,10 @@ impl Run {
         self.core.finished().cloned().map(RunResult::new)
     }
 
-    /// The events that wait, the last one first; None when the run is over and all is read. When there are none, the mailbox
-    /// will have the token when there are.
-    fn drain<'py>(&self, py: Python<'py>, mailbox: &Bound<'py, Mailbox>, token: u64) -> PyResult<Option<Bound<'py, PyList>>> {
-        let waker = mailbox.get().waker(token);
+    /// The unread events, the last one first; None when the run is over and all events were read. When the list is empty, the
+    /// queue wakes `number` when there are more.
+    fn drain<'py>(&self, py: Python<'py>, queue: &Bound<'py, JobQueue>, number: u64) -> PyResult<Option<Bound<'py, PyList>>> {
+        let waker = queue.get().waker(number);
         let Some(events) = self.core.drain(BATCH, Some(&waker)) else {
             return Ok(None);
         };
@@ -78,11 +78,11 @@ impl Run {
         Ok(Some(PyList::new(py, made)?))
     }
 
-    /// Waits for the end. `inside` are the markers of the code that asks.
-    fn outcome(&self, inside: Vec<u64>) -> Pending {
+    /// The result, once the agent is idle. `inside` are the numbers of the runs that the caller is inside of.
+    fn outcome(&self, inside: Vec<u64>) -> NativeFuture {
         let inside = inside.contains(&self.marker) && self.core.finished().is_none();
         let run = Arc::clone(&self.core);
-        Pending::new(inside.then(|| self.scope.clone()), async move { run.outcome().await.map(Output::Result) })
+        NativeFuture::new(inside.then(|| self.scope.clone()), async move { run.outcome().await.map(Output::Result) })
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn prompt(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Prompt> {
     Prompt::from_json(json::from_py(value, what)?).map_err(|error| error::raised(value.py(), error))
 }
 
-/// What a run came to.
+/// The result of a run.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct RunResult(CoreResult);
 
@@ -156,12 +156,12 @@ impl RunResult {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        // The messages would fill the screen.
+        // The messages are long.
         json::repr(py, "RunResult", &self.0, &["message", "messages"])
     }
 }
 
-/// Queued messages that a run without an agent gives back.
+/// Queued messages that a stateless run did not append.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct Undelivered(agent_loop::Undelivered);
 

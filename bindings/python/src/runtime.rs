@@ -1,8 +1,8 @@
 //! The one runtime of the process, and the gate through which its threads reach Python.
 //!
-//! Threads of the runtime stay away from Python where they can: they post into a [`crate::mailbox`]. Those that must call
-//! Python (tools that are plain functions) go through the gate, which closes at interpreter exit: a thread that asked for
-//! Python after that would be ended in the middle of Rust code.
+//! Threads of the runtime avoid Python where they can: they send jobs to a [`crate::job_queue`]. Those that must call Python
+//! (tools that are plain functions) enter through the gate, which closes at interpreter exit: a thread that attached to Python
+//! after that would be ended in the middle of Rust code.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use agent_loop::{Error, ErrorKind, Runtime};
 use pyo3::prelude::*;
 
-/// How long exit waits for aborted runs, beyond the grace time that their tools have by default.
+/// How long exit waits for aborted runs; longer than the default grace time of their tools.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Default {
@@ -24,14 +24,14 @@ fn default() -> MutexGuard<'static, Default> {
     DEFAULT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The runtime of this process, made at the first call; a forked child gets one of its own.
+/// The runtime of this process, made at the first call; a forked child gets its own.
 ///
 /// # Errors
-/// `invalid_state` when the interpreter is at its end; `io` when there are no threads to be had.
+/// `invalid_state` at interpreter exit; `io` when no threads can be started.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
     let mut default = default();
     if default.closed {
-        return Err(Error::new(ErrorKind::InvalidState, "Python is exiting; no run can be started any more"));
+        return Err(Error::new(ErrorKind::InvalidState, "Python is exiting; a run can no longer be started"));
     }
     match &default.runtime {
         Some(runtime) if !runtime.is_forked() => Ok(runtime.clone()),
@@ -44,7 +44,7 @@ pub(crate) fn existing() -> Option<Runtime> {
     default().runtime.clone().filter(|runtime| !runtime.is_forked())
 }
 
-/// At interpreter exit: aborts what runs, ends the threads, and waits for the tools that are inside Python.
+/// At interpreter exit: aborts all runs, ends the threads, and waits for the tools that are inside Python.
 #[pyfunction]
 pub(crate) fn shutdown(py: Python<'_>) -> PyResult<()> {
     let runtime = {
@@ -94,7 +94,7 @@ impl Gate {
     }
 }
 
-/// Runs a function with Python, from a thread that is not Python's. `None` when the interpreter is at its end.
+/// Calls a function with Python attached, from a thread of the runtime. `None` at interpreter exit.
 pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     struct Inside;
     impl Drop for Inside {

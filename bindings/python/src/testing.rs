@@ -1,4 +1,4 @@
-//! For tests of one's own: whether events are such as a run tells.
+//! For tests of applications: checks that events are such as a run emits.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;

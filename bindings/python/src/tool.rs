@@ -1,4 +1,4 @@
-//! Tools: what Python functions offer to models, and the calls they answer.
+//! Tools: Python functions that a model can call, and their calls.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,16 +9,16 @@ use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Map, Value};
 
 use crate::block::blocks;
+use crate::cancel_watch::CancelWatch;
 use crate::error::raised;
-use crate::hook::Asker;
-use crate::host::{Host, Shared};
-use crate::input::Input;
-use crate::mailbox::{CLOSED, Job, Mailbox};
-use crate::pending::{Output, Pending};
-use crate::watch::Watch;
+use crate::future::{NativeFuture, Output};
+use crate::hook::HookFunction;
+use crate::hook_input::HookInput;
+use crate::host::{AGENT_GONE, Host, Shared};
+use crate::job_queue::{CLOSED, Job, JobQueue};
 use crate::{error, json, runtime};
 
-/// What a model is told about a tool, checked when it is made.
+/// A tool's name, description and parameters, checked when it is made.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct ToolSpec(Arc<CoreSpec>);
 
@@ -69,9 +69,9 @@ impl ToolSpec {
 pub(crate) struct HostTool {
     spec: Arc<CoreSpec>,
     tool: Shared,
-    /// Whether it is a plain function, which gets a thread.
+    /// Whether it is a plain function, which is called on a thread of its own.
     blocking: bool,
-    /// Whether it puts arguments right before they are checked.
+    /// Whether it has a `prepare_arguments` function, called before the arguments are checked.
     prepares: bool,
     host: Weak<Host>,
 }
@@ -95,11 +95,11 @@ impl Tool for HostTool {
         if !self.prepares {
             return None;
         }
-        // The tool itself, of which the collector knows, and not its function.
-        let asker = Asker { host: self.host.clone(), function: Arc::clone(&self.tool), method: Some("_prepare") };
+        // Held is the tool, which the garbage collector can see, not its function.
+        let prepare = HookFunction { host: self.host.clone(), function: Arc::clone(&self.tool), method: Some("_prepare") };
         let (arguments, context) = (arguments.clone(), context.clone());
         Some(Box::pin(async move {
-            match asker.json(Input::Value(Value::Object(arguments)), context).await? {
+            match prepare.call_json(HookInput::Value(Value::Object(arguments)), context).await? {
                 Value::Object(arguments) => Ok(arguments),
                 other => Err(format!("expected a dict of arguments, got {other}")),
             }
@@ -108,15 +108,15 @@ impl Tool for HostTool {
 
     fn start(&self, call: PendingCall) {
         let Some(caller) = self.host.upgrade().and_then(|host| host.caller()) else {
-            return call.fail("the agent is gone");
+            return call.fail(AGENT_GONE);
         };
-        let call = Call::new(call, Arc::clone(&self.tool), caller.vars);
+        let job = ToolJob::new(call, Arc::clone(&self.tool), caller.vars);
         if !self.blocking {
-            return caller.post.leave(Job::Call(call));
+            return caller.jobs.send(Job::Tool(job));
         }
-        // Dropped with Python: if that is gone, the call says that nobody answered.
+        // At interpreter exit the job is dropped, which fails the call.
         let _ = runtime::attached(|py| {
-            if let Err(error) = self.tool.call_method1(py, "_answer_in_thread", (call,)) {
+            if let Err(error) = self.tool.call_method1(py, "_answer_in_thread", (job,)) {
                 error.write_unraisable(py, None);
             }
         });
@@ -127,23 +127,23 @@ impl Tool for HostTool {
     }
 }
 
-/// A call that waits for its answer.
+/// A tool call to be answered.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct Call {
+pub(crate) struct ToolJob {
     pending: Mutex<Option<PendingCall>>,
     context: ToolContext,
     tool: Shared,
     vars: Shared,
-    watch: Watch,
+    watch: CancelWatch,
 }
 
-impl Call {
-    fn new(pending: PendingCall, tool: Shared, vars: Shared) -> Call {
+impl ToolJob {
+    fn new(pending: PendingCall, tool: Shared, vars: Shared) -> ToolJob {
         let context = pending.context().clone();
-        Call { pending: Mutex::new(Some(pending)), context, tool, vars, watch: Watch::default() }
+        ToolJob { pending: Mutex::new(Some(pending)), context, tool, vars, watch: CancelWatch::default() }
     }
 
-    /// The call, to be answered; nobody needs to know any more when it is over.
+    /// Takes the call, to answer it, and stops watching for its cancellation.
     fn take(&self) -> Option<PendingCall> {
         self.watch.end();
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -151,7 +151,7 @@ impl Call {
 }
 
 #[pymethods]
-impl Call {
+impl ToolJob {
     /// The `agent_loop.Tool`.
     #[getter]
     fn tool(&self, py: Python<'_>) -> Py<PyAny> {
@@ -169,7 +169,7 @@ impl Call {
         CallContext(self.context.clone())
     }
 
-    /// The arguments, checked; none once the call is answered.
+    /// The validated arguments; empty once the call is answered.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arguments = match &*self.pending.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(pending) => pending.arguments().clone(),
@@ -178,7 +178,7 @@ impl Call {
         json::map_to_py(py, &arguments)
     }
 
-    /// Answers; a value that is not JSON is an error result.
+    /// Answers the call; a value that is not JSON becomes an error result.
     fn respond(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let answer = json::from_py(value, "the answer");
         let Some(pending) = self.take() else {
@@ -191,25 +191,25 @@ impl Call {
         Ok(())
     }
 
-    /// Answers that the call failed.
+    /// Fails the call.
     fn fail(&self, message: json::Text) {
         if let Some(pending) = self.take() {
             pending.fail(message.0);
         }
     }
 
-    /// Answers for a loop that runs no more.
+    /// Fails the call: its event loop no longer runs.
     pub(crate) fn refuse(&self) {
         self.fail(json::Text(CLOSED.to_owned()));
     }
 
-    /// Has the mailbox get the number when the run no longer waits for the answer; true when that is so already.
-    fn watch(&self, mailbox: &Bound<'_, Mailbox>, number: u64) -> bool {
-        self.watch.begin(self.context.over_token(), mailbox, number)
+    /// Wakes the number in the queue when the run no longer needs the answer; returns true when it already does not.
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
+        self.watch.begin(self.context.over_token(), queue, number)
     }
 }
 
-/// What a call's function may use beside the arguments.
+/// The native side of a `ToolContext`.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct CallContext(pub(crate) ToolContext);
 
@@ -235,17 +235,17 @@ impl CallContext {
         self.0.is_cancelled()
     }
 
-    fn wait_cancelled(&self) -> Pending {
+    fn wait_cancelled(&self) -> NativeFuture {
         let cancelled = self.0.cancel_token().clone().cancelled_owned();
-        Pending::new(None, async move {
+        NativeFuture::new(None, async move {
             cancelled.await;
             Ok(Output::Nothing)
         })
     }
 
-    fn sleep(&self, ms: f64) -> PyResult<Pending> {
+    fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
         let (context, ms) = (self.0.clone(), millis(ms)?);
-        Ok(Pending::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
+        Ok(NativeFuture::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
     }
 
     fn sleep_sync(&self, py: Python<'_>, ms: f64) -> PyResult<bool> {
@@ -258,11 +258,12 @@ pub(crate) fn millis(ms: f64) -> PyResult<u64> {
     if ms.is_nan() || ms < 0.0 {
         return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {ms}")));
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not negative; too much becomes the most
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    // not negative; a value that is too large becomes the maximum
     Ok(ms.ceil() as u64)
 }
 
-/// A tool's answer as events show it.
+/// A tool's result as events carry it.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct ToolOutput(pub(crate) agent_loop::ToolOutput);
 
@@ -301,7 +302,7 @@ impl ToolOutput {
     }
 }
 
-/// What a tool says before its answer.
+/// A tool's progress update, before its result.
 #[pyclass(frozen, module = "agent_loop")]
 pub(crate) struct PartialResult(pub(crate) agent_loop::PartialResult);
 

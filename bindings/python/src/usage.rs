@@ -1,4 +1,4 @@
-//! Tokens and what they cost.
+//! Token usage and cost.
 
 use pyo3::prelude::*;
 

@@ -55,7 +55,7 @@ def loops():
         ({1: 2}, "TypeError: the answer: the key 1 is not a str"),
         ({1, 2}, "TypeError: the answer: a value of type set is not JSON"),
         (b"bytes", "TypeError: the answer: a value of type bytes is not JSON"),
-        (2**64, "ValueError: the answer: a whole number beyond 64 bits; give it as text"),
+        (2**64, "ValueError: the answer: an integer beyond 64 bits; pass it as text"),
         (
             loops(),
             "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself",

@@ -356,7 +356,7 @@ from typing import Any
 import agent_loop
 from agent_loop import (
     Agent, AssistantMessage, BeforeToolCall, HookContext, Message, MiddlewareCall, ModelRequest, RunResult, TextDelta, Tool,
-    ToolContext, ToolExecutionStart, doctor, tool,
+    ToolContext, ToolExecutionStart, tool, transcript,
 )
 from agent_loop.options import ModelSpec
 from agent_loop.testing import check_events
@@ -414,8 +414,8 @@ async def hooked() -> None:
     check_events([event async for event in run])
     vertex: ModelSpec = {"provider": "google-vertex", "id": "m", "project": "p", "location": "global", "thinking": "budget"}
     fallbacks = Agent(vertex, fallbacks=["openai/x", vertex, {"provider": "groq", "id": "m", "quirks": {"strict": True}}])
-    repaired = doctor.repair(fallbacks.messages, vertex)
-    assert_type(doctor.check([*repaired.messages, {"role": "user", "content": "x"}], "openai/x"), list[doctor.Repair])
+    repaired = transcript.repair(fallbacks.messages, vertex)
+    assert_type(transcript.check([*repaired.messages, {"role": "user", "content": "x"}], "openai/x"), list[transcript.Repair])
     result = await run.result()
     assert result.undelivered is not None and result.undelivered.steering == ()
 '''

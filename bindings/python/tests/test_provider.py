@@ -204,7 +204,7 @@ async def test_a_wrong_piece_is_an_error_and_closes_the_generator(kind, piece, t
 
 async def test_what_is_no_generator():
     for function, kind in [(lambda request: None, "NoneType"), (lambda request: "text", "str")]:
-        with pytest.raises(ProviderError, match=f"TypeError: the provider gave a value of type {kind}; make it a generator"):
+        with pytest.raises(ProviderError, match=f"TypeError: the provider returned a value of type {kind}; make it a generator"):
             await Agent("own/model", provider=function).prompt("go")
     with pytest.raises(TypeError, match="provider: expected a function, got str"):
         Agent("own/model", provider="x")

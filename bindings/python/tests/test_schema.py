@@ -154,7 +154,7 @@ def test_arguments_become_what_the_annotation_says(hint, given, got):
         (tuple[int, str], "there is no JSON Schema for tuple"),
         (list[set], "there is no JSON Schema for set"),
         (dict[int, str], "the keys of a JSON object are str"),
-        (Point | Line, "a Union can have one Enum, dataclass or container of those"),
+        (Point | Line, "a Union can have at most one Enum, dataclass or container of those"),
         (Literal[b"x"], "the values [b'x'] are not all JSON"),
         (Node, "Node.child: Node contains itself"),
     ],
@@ -180,8 +180,8 @@ def test_parameters_that_cannot_be():
 
     for function, text in [
         (missing, "tool 'missing': parameter 'a': it has no annotation. Known are str, int, "),
-        (star, "tool 'star': parameter 'values': a tool's parameters are named one by one"),
-        (stars, "tool 'stars': parameter 'values': a tool's parameters are named one by one"),
+        (star, "tool 'star': parameter 'values': a tool's parameters each have a name"),
+        (stars, "tool 'stars': parameter 'values': a tool's parameters each have a name"),
         (positional, "tool 'positional': parameter 'a': tools are called with keyword arguments"),
         (unresolved, "tool 'unresolved': its annotations cannot be read: name 'Nowhere' is not defined"),
     ]:

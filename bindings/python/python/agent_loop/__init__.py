@@ -73,7 +73,7 @@ from ._native import (
     UserMessage,
     models,
 )
-from . import doctor
+from . import transcript
 from .agent import Agent
 from .errors import (
     AbortedError,
@@ -102,10 +102,10 @@ from .errors import (
     TlsError,
 )
 from .hooks import HookContext
-from .loop import Context, resume, run
 from .middleware import MiddlewareCall
 from .provider import ModelContext
 from .runs import Run
+from .stateless import Context, resume, run
 from .tool_context import ToolContext
 from .tools import Tool, tool
 
@@ -131,7 +131,6 @@ __all__ = [
     "Cost",
     "CustomMessage",
     "Diagnostic",
-    "doctor",
     "Event",
     "Failure",
     "HookContext",
@@ -190,6 +189,7 @@ __all__ = [
     "ToolExecutionUpdate",
     "ToolOutput",
     "ToolResultMessage",
+    "transcript",
     "TurnEnd",
     "TurnStart",
     "TurnSummary",

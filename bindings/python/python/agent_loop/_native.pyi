@@ -1,7 +1,7 @@
-"""The native half of `agent_loop`, for readers and type checkers.
+"""The native half of `agent_loop`, for readers and type checkers. Applications import from `agent_loop`.
 
-Messages, blocks, events and results are frozen. What they show is converted when looked at; dicts and lists they give are
-copies.
+Messages, blocks, events and results are frozen and may be used from any thread. Their values are converted when read; the dicts
+and lists they return are copies. Every `to_dict` returns JSON values in the canonical form, the same in every language.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,10 +22,8 @@ __all__ = [
     "Agent",
     "AgentEnd",
     "AgentStart",
-    "Asking",
     "AssistantMessage",
     "BeforeToolCall",
-    "Call",
     "CallContext",
     "Caller",
     "ContentBlock",
@@ -34,19 +32,21 @@ __all__ = [
     "Diagnostic",
     "Event",
     "Failure",
+    "HookJob",
     "ImageBlock",
-    "Mailbox",
+    "JobQueue",
+    "ListenerJob",
     "Message",
     "MessageEnd",
     "MessageStart",
     "MessageUpdate",
-    "ModelCall",
+    "MiddlewareJob",
+    "ModelJob",
     "ModelRequest",
+    "NativeFuture",
     "OpaqueBlock",
     "PartialResult",
-    "Passing",
     "Payload",
-    "Pending",
     "Raw",
     "Repair",
     "Repaired",
@@ -55,7 +55,6 @@ __all__ = [
     "Run",
     "RunResult",
     "Subscription",
-    "Telling",
     "TextBlock",
     "TextDelta",
     "TextEnd",
@@ -71,6 +70,7 @@ __all__ = [
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",
+    "ToolJob",
     "ToolOutput",
     "ToolResultMessage",
     "ToolSpec",
@@ -88,7 +88,9 @@ __all__ = [
 ]
 
 VERSION: Final[str]
+"""The version of the package."""
 HOOKS: Final[tuple[str, ...]]
+"""The names of all hooks."""
 
 _T = TypeVar("_T", covariant=True)
 
@@ -99,18 +101,20 @@ _Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
 
 @final
 class Usage:
-    """Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`."""
+    """Tokens of one message, or the sum of a run. The counts are disjoint, except that `reasoning` is part of `output`."""
 
     @property
     def input(self) -> int:
-        """Tokens read that were not in a cache."""
+        """Input tokens that were not in a cache."""
     @property
     def output(self) -> int:
-        """Tokens written by the model, thinking included."""
+        """Output tokens, thinking included."""
     @property
-    def cache_read(self) -> int: ...
+    def cache_read(self) -> int:
+        """Input tokens read from the provider's cache."""
     @property
-    def cache_write(self) -> int: ...
+    def cache_write(self) -> int:
+        """Input tokens written to the provider's cache."""
     @property
     def reasoning(self) -> int:
         """The part of `output` that was thinking."""
@@ -119,24 +123,31 @@ class Usage:
         """`input + output + cache_read + cache_write`."""
     @property
     def cost(self) -> Cost | None:
-        """None when no price is known."""
-    def to_dict(self) -> dict[str, Any]: ...
+        """The cost in US dollars; None when no price is known."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Cost:
-    """A price in US dollars."""
+    """A cost in US dollars, by kind of token."""
 
     @property
-    def input(self) -> float: ...
+    def input(self) -> float:
+        """For input tokens."""
     @property
-    def output(self) -> float: ...
+    def output(self) -> float:
+        """For output tokens."""
     @property
-    def cache_read(self) -> float: ...
+    def cache_read(self) -> float:
+        """For tokens read from the cache."""
     @property
-    def cache_write(self) -> float: ...
+    def cache_write(self) -> float:
+        """For tokens written to the cache."""
     @property
-    def total(self) -> float: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def total(self) -> float:
+        """The sum."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 # ---- messages -------------------------------------------------------------------------------------------------------------
 
@@ -146,53 +157,59 @@ class Message:
 
     @property
     def role(self) -> str:
-        """`user`, `assistant`, `tool_result` or the application's own word."""
+        """`user`, `assistant`, `tool_result`, or the custom role."""
     @property
     def text(self) -> str:
         """All text of the message, joined with nothing between the blocks."""
     def to_dict(self) -> dict[str, Any]:
-        """The message in canonical JSON values, as `prompt` and the option `messages` take it."""
+        """The message as a dict, which `prompt` and the option `messages` accept."""
     def to_json(self) -> str:
-        """The message in canonical JSON."""
+        """The message in canonical JSON, on one line."""
 
 @final
 class UserMessage(Message):
-    """What the user said: text and images."""
+    """The user's text and images."""
 
     __match_args__: ClassVar[tuple[Literal["content"]]]
     @property
-    def content(self) -> tuple[ContentBlock, ...]: ...
+    def content(self) -> tuple[ContentBlock, ...]:
+        """The blocks."""
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch."""
+        """When it was made, in milliseconds since the epoch."""
 
 @final
 class AssistantMessage(Message):
-    """What the model said: text, thinking, tool calls."""
+    """The model's text, thinking and tool calls."""
 
     __match_args__: ClassVar[tuple[Literal["content"]]]
     @property
-    def content(self) -> tuple[ContentBlock, ...]: ...
+    def content(self) -> tuple[ContentBlock, ...]:
+        """The blocks, in the order in which they started."""
     @property
-    def provider(self) -> str: ...
+    def provider(self) -> str:
+        """The provider that answered."""
     @property
-    def protocol(self) -> str: ...
+    def protocol(self) -> str:
+        """The wire format of the answer."""
     @property
     def model(self) -> str:
         """The configured model id."""
     @property
-    def usage(self) -> Usage: ...
+    def usage(self) -> Usage:
+        """The tokens and the cost of this message."""
     @property
     def stop_reason(self) -> _StopReason | None:
-        """None in a partial message."""
+        """Why the message ended; None in a partial message."""
     @property
     def raw_stop_reason(self) -> str | None:
-        """The vendor's own word."""
+        """The stop reason in the vendor's own word."""
     @property
-    def response_id(self) -> str | None: ...
+    def response_id(self) -> str | None:
+        """The provider's id of the answer."""
     @property
     def error(self) -> AgentError | None:
-        """There exactly when `stop_reason` is `error` or `aborted`."""
+        """The error; None unless `stop_reason` is `error` or `aborted`."""
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls in `content`, in the order the model made them."""
@@ -202,26 +219,31 @@ class AssistantMessage(Message):
 
 @final
 class ToolResultMessage(Message):
-    """What a tool answered."""
+    """The result of a tool call."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["content"], Literal["is_error"]]]
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
-    def content(self) -> tuple[ContentBlock, ...]: ...
+    def content(self) -> tuple[ContentBlock, ...]:
+        """The blocks for the model."""
     @property
     def details(self) -> Any:
-        """Anything for the application; never sent to the model."""
+        """Any JSON value for the application; never sent to the model."""
     @property
-    def is_error(self) -> bool: ...
+    def is_error(self) -> bool:
+        """Whether the call failed."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """When it was made, in milliseconds since the epoch."""
 
 @final
 class CustomMessage(Message):
-    """An application's own message: kept in the transcript, never sent to a model as it stands."""
+    """A message of a custom role: kept in the transcript, never sent to a model unless `convert_to_llm` converts it."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -234,8 +256,10 @@ class ContentBlock:
     """A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`."""
 
     @property
-    def type(self) -> Literal["text", "thinking", "image", "tool_call", "opaque"]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def type(self) -> Literal["text", "thinking", "image", "tool_call", "opaque"]:
+        """The kind of block."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class TextBlock(ContentBlock):
@@ -243,9 +267,11 @@ class TextBlock(ContentBlock):
 
     __match_args__: ClassVar[tuple[Literal["text"]]]
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text."""
     @property
-    def signature(self) -> str | None: ...
+    def signature(self) -> str | None:
+        """The vendor's signature, which is sent back with the block."""
 
 @final
 class ThinkingBlock(ContentBlock):
@@ -253,9 +279,11 @@ class ThinkingBlock(ContentBlock):
 
     __match_args__: ClassVar[tuple[Literal["thinking"]]]
     @property
-    def thinking(self) -> str: ...
+    def thinking(self) -> str:
+        """The text; empty when it is redacted."""
     @property
-    def signature(self) -> str | None: ...
+    def signature(self) -> str | None:
+        """The vendor's signature, which is sent back with the block."""
     @property
     def redacted(self) -> bool:
         """Whether the vendor hid the text."""
@@ -266,58 +294,67 @@ class ImageBlock(ContentBlock):
 
     __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]]
     @property
-    def data(self) -> str: ...
+    def data(self) -> str:
+        """The image, base64."""
     @property
-    def mime_type(self) -> str: ...
+    def mime_type(self) -> str:
+        """Such as `image/png`."""
 
 @final
 class ToolCall(ContentBlock):
-    """What the model asks a tool to do."""
+    """A call of a tool, made by the model."""
 
     __match_args__: ClassVar[tuple[Literal["name"], Literal["arguments"]]]
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the call."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the tool."""
     @property
-    def arguments(self) -> dict[str, Any]: ...
+    def arguments(self) -> dict[str, Any]:
+        """The arguments."""
     @property
     def raw_arguments(self) -> str | None:
-        """The exact text, when no JSON object could be made of it; `arguments` is then empty."""
+        """The exact text of the arguments when it is not a JSON object; `arguments` is empty then."""
     @property
-    def signature(self) -> str | None: ...
+    def signature(self) -> str | None:
+        """The vendor's signature, which is sent back with the block."""
 
 @final
 class OpaqueBlock(ContentBlock):
-    """What a vendor sent that is only kept and sent back."""
+    """A vendor's own block: kept and sent back unchanged."""
 
     __match_args__: ClassVar[tuple[Literal["protocol"], Literal["data"]]]
     @property
-    def protocol(self) -> str: ...
+    def protocol(self) -> str:
+        """The wire format it belongs to."""
     @property
-    def data(self) -> Any: ...
+    def data(self) -> Any:
+        """The block as the vendor sent it."""
 
 # ---- events ---------------------------------------------------------------------------------------------------------------
 
 @disjoint_base
 class Event:
-    """One event of a run. There is a class for each type."""
+    """One event of a run. There is a subclass for each type."""
 
     @property
     def type(self) -> str:
-        """The type's word, for example `text_delta`."""
+        """The name of the type, for example `text_delta`."""
     @property
-    def run_id(self) -> str: ...
+    def run_id(self) -> str:
+        """The id of the run."""
     @property
     def seq(self) -> int:
-        """0, 1, 2 … without gaps."""
+        """The number of the event in its run: 0, 1, 2 … without gaps."""
     @property
     def turn(self) -> int:
-        """1-based; 0 in `AgentStart`."""
+        """The number of the turn, from 1; 0 in `AgentStart`."""
     def partial(self) -> AssistantMessage | None:
-        """The assistant's message as it stood after this event; None for events that are not part of its stream."""
+        """The assistant message as of this event; None for events that are not part of a message's stream."""
     def to_dict(self) -> dict[str, Any]:
-        """The event in canonical JSON values."""
+        """The event as a dict."""
     def to_json(self) -> str:
         """The event in canonical JSON, on one line."""
 
@@ -335,18 +372,19 @@ class TurnStart(Event):
 
 @final
 class MessageStart(Event):
-    """A message begins. An assistant's is empty, with `stop_reason` None."""
+    """A message begins. An assistant message is empty then, with `stop_reason` None."""
 
     __match_args__: ClassVar[tuple[Literal["message"]]]
     @property
-    def message(self) -> Message: ...
+    def message(self) -> Message:
+        """The message."""
 
 class MessageUpdate(Event):
-    """A piece of the assistant's message: one of the nine classes below."""
+    """A part of the assistant message as it streams: one of the nine subclasses below."""
 
     @property
     def content_index(self) -> int:
-        """Which block; counts the blocks in the order they started."""
+        """The index of the block, in the order in which the blocks started."""
 
 @final
 class TextStart(MessageUpdate):
@@ -360,7 +398,8 @@ class TextDelta(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
-    def delta(self) -> str: ...
+    def delta(self) -> str:
+        """The added text."""
 
 @final
 class TextEnd(MessageUpdate):
@@ -368,7 +407,8 @@ class TextEnd(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
     @property
-    def block(self) -> TextBlock: ...
+    def block(self) -> TextBlock:
+        """The complete block."""
 
 @final
 class ThinkingStart(MessageUpdate):
@@ -382,7 +422,8 @@ class ThinkingDelta(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
-    def delta(self) -> str: ...
+    def delta(self) -> str:
+        """The added text."""
 
 @final
 class ThinkingEnd(MessageUpdate):
@@ -390,7 +431,8 @@ class ThinkingEnd(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
     @property
-    def block(self) -> ThinkingBlock: ...
+    def block(self) -> ThinkingBlock:
+        """The complete block."""
 
 @final
 class ToolCallStart(MessageUpdate):
@@ -398,17 +440,20 @@ class ToolCallStart(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"]]]
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the call."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the tool."""
 
 @final
 class ToolCallDelta(MessageUpdate):
-    """A piece of the text of a call's arguments."""
+    """More of the JSON text of a call's arguments."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
-    def delta(self) -> str: ...
+    def delta(self) -> str:
+        """The added text."""
 
 @final
 class ToolCallEnd(MessageUpdate):
@@ -416,7 +461,8 @@ class ToolCallEnd(MessageUpdate):
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
     @property
-    def block(self) -> ToolCall: ...
+    def block(self) -> ToolCall:
+        """The complete call."""
 
 @final
 class MessageEnd(Event):
@@ -424,49 +470,62 @@ class MessageEnd(Event):
 
     __match_args__: ClassVar[tuple[Literal["message"]]]
     @property
-    def message(self) -> Message: ...
+    def message(self) -> Message:
+        """The complete message."""
 
 @final
 class ToolExecutionStart(Event):
-    """A tool call is taken up. `arguments` are the model's own."""
+    """A tool call is prepared. `arguments` are the model's, before validation."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["arguments"]]]
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
-    def arguments(self) -> dict[str, Any]: ...
+    def arguments(self) -> dict[str, Any]:
+        """The model's arguments."""
 
 @final
 class ToolExecutionUpdate(Event):
-    """A tool tells how far it is."""
+    """A tool reports progress."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["partial_result"]]]
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
-    def arguments(self) -> dict[str, Any]: ...
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the call."""
     @property
-    def partial_result(self) -> PartialResult: ...
+    def partial_result(self) -> PartialResult:
+        """The progress that was reported."""
 
 @final
 class ToolExecutionEnd(Event):
-    """A tool call has its answer."""
+    """A tool call has its result."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["result"], Literal["is_error"]]]
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
-    def result(self) -> ToolOutput: ...
+    def result(self) -> ToolOutput:
+        """The result."""
     @property
-    def is_error(self) -> bool: ...
+    def is_error(self) -> bool:
+        """Whether the call failed."""
     @property
-    def duration_ms(self) -> int: ...
+    def duration_ms(self) -> int:
+        """How long the call took, in milliseconds."""
 
 @final
 class TurnEnd(Event):
@@ -474,33 +533,36 @@ class TurnEnd(Event):
 
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]]
     @property
-    def message(self) -> AssistantMessage: ...
+    def message(self) -> AssistantMessage:
+        """The assistant message of the turn."""
     @property
-    def tool_results(self) -> tuple[ToolResultMessage, ...]: ...
+    def tool_results(self) -> tuple[ToolResultMessage, ...]:
+        """The results of its tool calls."""
 
 @final
 class AgentEnd(Event):
-    """The run is over; nothing follows."""
+    """The run is over; no event follows."""
 
     __match_args__: ClassVar[tuple[Literal["outcome"]]]
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Those this run added, in transcript order."""
+        """The messages this run appended, in transcript order."""
     @property
-    def outcome(self) -> _Outcome: ...
+    def outcome(self) -> _Outcome:
+        """Why the run ended."""
     @property
     def error(self) -> AgentError | None:
-        """There exactly when the outcome is `error` or `aborted`."""
+        """The error; None unless the outcome is `error` or `aborted`."""
     @property
     def turns(self) -> int:
         """How many turns began."""
     @property
     def usage(self) -> Usage:
-        """The run's sum."""
+        """The sum over the run's assistant messages."""
 
 @final
 class Retry(Event):
-    """The model call is tried again after a pause."""
+    """The model call is retried after a backoff."""
 
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["delay_ms"], Literal["error"]]]
     @property
@@ -508,23 +570,25 @@ class Retry(Event):
         """1 for the first retry."""
     @property
     def delay_ms(self) -> int:
-        """The pause that begins now."""
+        """The backoff that begins now, in milliseconds."""
     @property
-    def error(self) -> AgentError: ...
+    def error(self) -> AgentError:
+        """The error of the failed attempt."""
 
 @final
 class Diagnostic(Event):
-    """Something was repaired, dropped, late or odd."""
+    """Something was repaired, dropped, late or unusual."""
 
     __match_args__: ClassVar[tuple[Literal["code"], Literal["message"]]]
     @property
     def code(self) -> str:
-        """A short word for programs."""
+        """A stable code, such as `option_ignored`."""
     @property
     def message(self) -> str:
-        """A sentence for people."""
+        """A sentence in English."""
     @property
-    def data(self) -> Any: ...
+    def data(self) -> Any:
+        """Details, depending on the code."""
 
 @final
 class Raw(Event):
@@ -537,37 +601,41 @@ class Raw(Event):
 
 @final
 class ToolOutput:
-    """A tool's answer as events show it."""
+    """A tool's result as events and hooks carry it."""
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """Text and images for the model."""
+        """The text and images for the model."""
     @property
     def details(self) -> Any:
-        """Anything for the application."""
+        """Any JSON value for the application; never sent to the model."""
     @property
     def terminate(self) -> bool:
-        """Whether the run may end here."""
+        """Whether the run may end after this turn."""
     @property
     def text(self) -> str:
         """All text, joined with nothing between the blocks."""
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class PartialResult:
-    """What a tool says before its answer."""
+    """A tool's progress update, before its result."""
 
     @property
-    def content(self) -> tuple[ContentBlock, ...]: ...
+    def content(self) -> tuple[ContentBlock, ...]:
+        """The text and images."""
     @property
-    def details(self) -> Any: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def details(self) -> Any:
+        """Any JSON value for the application."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 # ---- results and subscriptions --------------------------------------------------------------------------------------------
 
 @final
 class RunResult:
-    """What a run came to."""
+    """The result of a run."""
 
     @property
     def outcome(self) -> _Outcome:
@@ -580,7 +648,7 @@ class RunResult:
         """The last assistant message; None when no turn began."""
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages this run added, in transcript order."""
+        """The messages this run appended, in transcript order."""
     @property
     def usage(self) -> Usage:
         """The sum over the run's assistant messages."""
@@ -589,66 +657,79 @@ class RunResult:
         """How many turns began."""
     @property
     def error(self) -> AgentError | None:
-        """There exactly when the outcome is `error` or `aborted`."""
+        """The error; None unless the outcome is `error` or `aborted`."""
     @property
     def undelivered(self) -> Undelivered | None:
-        """Of a run without an agent: the queued messages that it did not show. None of an agent's run, whose queues keep them."""
-    def to_dict(self) -> dict[str, Any]: ...
-    def to_json(self) -> str: ...
+        """The queued messages that a stateless run did not append; None for an agent's run, where they stay queued."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+    def to_json(self) -> str:
+        """The object in canonical JSON, on one line."""
 
 @final
 class Undelivered:
-    """Queued messages that a run without an agent gives back, in order."""
+    """Queued messages that a stateless run did not append, in order."""
 
     @property
-    def steering(self) -> tuple[Message, ...]: ...
+    def steering(self) -> tuple[Message, ...]:
+        """The messages of the steering queue."""
     @property
-    def follow_up(self) -> tuple[Message, ...]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def follow_up(self) -> tuple[Message, ...]:
+        """The messages of the follow-up queue."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Subscription:
-    """A listener's place. As a context manager it unsubscribes at the end."""
+    """A registered listener. As a context manager, it unsubscribes on exit. For any thread."""
 
     def unsubscribe(self) -> None:
-        """The listener is not called again. Any number of times."""
+        """Removes the listener; it is not called again. May be called any number of times."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: type[BaseException] | BaseException | TracebackType | None) -> None: ...
 
-# ---- what hooks and providers get -----------------------------------------------------------------------------------------
+# ---- inputs of hooks and custom providers ---------------------------------------------------------------------------------
 
 @final
 class BeforeToolCall:
     """A call that is about to run."""
 
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments, checked."""
+        """The validated arguments."""
     @property
     def message(self) -> AssistantMessage:
         """The message that made the call."""
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class AfterToolCall:
     """A call that ran."""
 
     @property
-    def tool_call_id(self) -> str: ...
+    def tool_call_id(self) -> str:
+        """The id of the call."""
     @property
-    def tool_name(self) -> str: ...
+    def tool_name(self) -> str:
+        """The name of the tool."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments that the tool got."""
+        """The arguments the tool was called with."""
     @property
-    def result(self) -> ToolOutput: ...
+    def result(self) -> ToolOutput:
+        """The result of the tool."""
     @property
-    def is_error(self) -> bool: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def is_error(self) -> bool:
+        """Whether the tool failed."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class TurnSummary:
@@ -656,125 +737,140 @@ class TurnSummary:
 
     @property
     def turn(self) -> int:
-        """Which, from 1 on."""
+        """The number of the turn, from 1."""
     @property
-    def message(self) -> AssistantMessage: ...
+    def message(self) -> AssistantMessage:
+        """The assistant message of the turn."""
     @property
-    def tool_results(self) -> tuple[ToolResultMessage, ...]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def tool_results(self) -> tuple[ToolResultMessage, ...]:
+        """The results of its tool calls."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Payload:
     """A request about to be sent."""
 
     @property
-    def provider(self) -> str: ...
+    def provider(self) -> str:
+        """The provider the request is for."""
     @property
     def model(self) -> str:
-        """The model's id there."""
+        """The model's id at the provider."""
     @property
     def payload(self) -> dict[str, Any]:
         """The request's body."""
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class ResponseHead:
-    """The head of an HTTP answer."""
+    """The status and headers of an HTTP answer."""
 
     @property
-    def provider(self) -> str: ...
+    def provider(self) -> str:
+        """The provider that answered."""
     @property
-    def status(self) -> int: ...
+    def status(self) -> int:
+        """The HTTP status."""
     @property
     def headers(self) -> dict[str, str]:
-        """By lower-case name; several of one name are joined with commas."""
-    def to_dict(self) -> dict[str, Any]: ...
+        """By lower-case name; several values of one name are joined with commas."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Failure:
-    """Something failed."""
+    """A failure of a model call or of the run."""
 
     @property
-    def error(self) -> AgentError: ...
+    def error(self) -> AgentError:
+        """The error."""
     @property
     def attempt(self) -> int:
-        """Which try of the model call this was, from 1 on; 0 when it was none."""
+        """The attempt of the model call, from 1; 0 for a failure outside of one."""
     @property
-    def will_retry(self) -> bool: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def will_retry(self) -> bool:
+        """Whether the model call is retried."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class ModelRequest:
-    """What a provider of one's own is asked."""
+    """The request to a custom provider."""
 
     @property
     def model(self) -> str:
         """`provider/id`."""
     @property
     def system_prompt(self) -> str:
-        """Empty for none."""
+        """The system prompt; empty if there is none."""
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What of the conversation the model is to see, shared."""
+        """The messages for the model, shared with the engine."""
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """`{name, description, parameters}` each."""
+        """A dict `{"name", "description", "parameters"}` for each tool."""
     @property
-    def thinking_level(self) -> _ThinkingLevel: ...
+    def thinking_level(self) -> _ThinkingLevel:
+        """The requested thinking level."""
     @property
     def options(self) -> dict[str, Any]:
-        """Of `temperature`, `max_tokens`, `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets` and `headers` those that are set."""
+        """The set ones of `temperature`, `max_tokens`, `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`,
+        `thinking_budgets` and `headers`."""
     @property
     def api_key(self) -> str | None:
-        """The configured key, or what `get_api_key` gave. Not in `to_dict`."""
-    def to_dict(self) -> dict[str, Any]: ...
+        """The configured key, or the one from `get_api_key`. Left out of `to_dict`."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
-# ---- the doctor -----------------------------------------------------------------------------------------------------------
+# ---- transcript repair ----------------------------------------------------------------------------------------------------
 
 @final
 class Repair:
-    """One thing that was done to a transcript, or would have to be."""
+    """One change that a transcript needs."""
 
     __match_args__: ClassVar[tuple[Literal["code"], Literal["text"]]]
     @property
     def code(self) -> str:
-        """A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`, `call_id`,
-        `call_name`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`, `misplaced_block` or
+        """`failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`, `call_id`, `call_name`,
+        `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`, `misplaced_block` or
         `foreign_role`."""
     @property
     def message_index(self) -> int:
-        """Which message of the transcript, from 0."""
+        """The index of the message in the transcript."""
     @property
     def content_index(self) -> int | None:
-        """Which of its blocks, from 0, where it was one."""
+        """The index of the block in its message; None when the change is not about one block."""
     @property
     def text(self) -> str:
-        """A sentence for people."""
-    def to_dict(self) -> dict[str, Any]: ...
+        """A sentence in English."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Repaired:
-    """A transcript that fits, and what was done to it."""
+    """A repaired transcript and its changes."""
 
     __match_args__: ClassVar[tuple[Literal["messages"], Literal["repairs"]]]
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Those that needed no repair are shared."""
+        """The valid transcript. Messages that needed no change are shared, not copied."""
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """In the order of the transcript."""
+        """The changes, in transcript order."""
 
 def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
-    """The transcript made to fit the model, which is given as for `Agent`.
+    """Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 
-    Failed messages are left out, with the results of their calls; each call has one result, right behind its message; ids of calls,
-    thinking, signatures and images are such as the model takes. Messages of an application's own roles are left out without a word.
-    `InvalidArgumentError` for a message or a model that is none."""
+    Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call ids,
+    thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
+    Raises `InvalidArgumentError` for a wrong message or model, TypeError for what is not a list or not JSON."""
 
 def check(messages: Sequence[Message | _JsonObject], model: _Model) -> list[Repair]:
-    """What `repair` would do: empty when the transcript fits."""
+    """The changes that `repair` would make; empty when the transcript is valid. Raises what `repair` does."""
 
-# ---- behind the package's own classes -------------------------------------------------------------------------------------
+# ---- used by the package's Python modules ---------------------------------------------------------------------------------
 
 @final
 class Agent:
@@ -782,16 +878,16 @@ class Agent:
         cls,
         model: _Model,
         options: dict[str, Any],
-        provider: tuple[Callable[[ModelCall], Any], bool] | None = None,
+        provider: tuple[Callable[[ModelJob], Any], bool] | None = None,
     ) -> Self: ...
     def set_options(self, options: dict[str, Any]) -> None: ...
-    def set_hook(self, name: str, function: Callable[[Asking], Any] | None) -> None: ...
-    def add_middleware(self, function: Callable[[Passing], Any]) -> None: ...
+    def set_hook(self, name: str, function: Callable[[HookJob], Any] | None) -> None: ...
+    def add_middleware(self, function: Callable[[MiddlewareJob], Any]) -> None: ...
     def set_model(self, model: _Model) -> None: ...
     def set_tools(self, tools: list[Tool]) -> None: ...
     def start(self, prompt: Any, quiet: bool, caller: Caller) -> Run: ...
     def resume(self, quiet: bool, caller: Caller) -> Run: ...
-    def start_alone(self, system_prompt: str, messages: Any, prompt: Any, caller: Caller) -> Run: ...
+    def start_stateless(self, system_prompt: str, messages: Any, prompt: Any, caller: Caller) -> Run: ...
     def steer(self, message: Any) -> None: ...
     def follow_up(self, message: Any) -> None: ...
     def clear_steering_queue(self) -> None: ...
@@ -804,7 +900,7 @@ class Agent:
     def clear_messages(self) -> None: ...
     def reset(self) -> None: ...
     def abort(self) -> None: ...
-    def wait_for_idle(self, inside: tuple[int, ...]) -> Pending[None]: ...
+    def wait_for_idle(self, inside: tuple[int, ...]) -> NativeFuture[None]: ...
     def subscribe(self, function: Callable[[Event], Awaitable[object] | object]) -> Subscription: ...
     @property
     def system_prompt(self) -> str: ...
@@ -831,7 +927,7 @@ class Agent:
 
 @final
 class Caller:
-    def __new__(cls, mailbox: Mailbox, vars: Context, marker: int, inside: tuple[int, ...]) -> Self: ...
+    def __new__(cls, queue: JobQueue, vars: Context, marker: int, inside: tuple[int, ...]) -> Self: ...
 
 @final
 class Run:
@@ -842,18 +938,18 @@ class Run:
     def steer(self, message: Any) -> None: ...
     def follow_up(self, message: Any) -> None: ...
     def abort(self) -> None: ...
-    def drain(self, mailbox: Mailbox, token: int) -> list[Event] | None: ...
-    def outcome(self, inside: tuple[int, ...]) -> Pending[RunResult]: ...
+    def drain(self, queue: JobQueue, number: int) -> list[Event] | None: ...
+    def outcome(self, inside: tuple[int, ...]) -> NativeFuture[RunResult]: ...
 
 @final
-class Pending(Generic[_T]):
-    def poll(self, mailbox: Mailbox, token: int) -> tuple[_T] | None: ...
+class NativeFuture(Generic[_T]):
+    def poll(self, queue: JobQueue, number: int) -> tuple[_T] | None: ...
 
 @final
-class Mailbox:
+class JobQueue:
     def __new__(cls, wake: Callable[[], object] | None = None) -> Self: ...
     def fileno(self) -> int | None: ...
-    def take(self) -> list[int | Call | Asking | Passing | ModelCall | Telling]: ...
+    def take(self) -> list[int | ToolJob | HookJob | MiddlewareJob | ModelJob | ListenerJob]: ...
     def close(self) -> None: ...
 
 @final
@@ -873,7 +969,7 @@ class ToolSpec:
     def timeout_ms(self) -> int: ...
 
 @final
-class Call:
+class ToolJob:
     @property
     def tool(self) -> Tool: ...
     @property
@@ -884,7 +980,7 @@ class Call:
     def respond(self, value: Any) -> None: ...
     def fail(self, message: str) -> None: ...
     def refuse(self) -> None: ...
-    def watch(self, mailbox: Mailbox, number: int) -> bool: ...
+    def watch(self, queue: JobQueue, number: int) -> bool: ...
 
 @final
 class CallContext:
@@ -895,14 +991,14 @@ class CallContext:
     @property
     def is_cancelled(self) -> bool: ...
     def update(self, partial: Any) -> None: ...
-    def wait_cancelled(self) -> Pending[None]: ...
-    def sleep(self, ms: float) -> Pending[bool]: ...
+    def wait_cancelled(self) -> NativeFuture[None]: ...
+    def sleep(self, ms: float) -> NativeFuture[bool]: ...
     def sleep_sync(self, ms: float) -> bool: ...
 
 @final
-class Asking:
+class HookJob:
     @property
-    def function(self) -> Callable[[Asking], Any]: ...
+    def function(self) -> Callable[[HookJob], Any]: ...
     @property
     def vars(self) -> Context: ...
     @property
@@ -910,16 +1006,16 @@ class Asking:
     @property
     def is_over(self) -> bool: ...
     def take_input(self) -> tuple[Any, ...]: ...
-    def sleep(self, ms: float) -> Pending[bool]: ...
+    def sleep(self, ms: float) -> NativeFuture[bool]: ...
     def respond(self, value: Any) -> None: ...
     def fail(self, message: str) -> None: ...
     def refuse(self) -> None: ...
-    def watch(self, mailbox: Mailbox, number: int) -> bool: ...
+    def watch(self, queue: JobQueue, number: int) -> bool: ...
 
 @final
-class Passing:
+class MiddlewareJob:
     @property
-    def function(self) -> Callable[[Passing], Any]: ...
+    def function(self) -> Callable[[MiddlewareJob], Any]: ...
     @property
     def vars(self) -> Context: ...
     @property
@@ -927,31 +1023,31 @@ class Passing:
     @property
     def context(self) -> CallContext: ...
     def arguments(self) -> dict[str, Any]: ...
-    def next(self, arguments: dict[str, Any] | None = None) -> Pending[dict[str, Any]]: ...
+    def next(self, arguments: dict[str, Any] | None = None) -> NativeFuture[dict[str, Any]]: ...
     def respond(self, value: Any) -> None: ...
     def fail(self, message: str) -> None: ...
     def refuse(self) -> None: ...
-    def watch(self, mailbox: Mailbox, number: int) -> bool: ...
+    def watch(self, queue: JobQueue, number: int) -> bool: ...
 
 @final
-class ModelCall:
+class ModelJob:
     @property
-    def function(self) -> Callable[[ModelCall], Any]: ...
+    def function(self) -> Callable[[ModelJob], Any]: ...
     @property
     def vars(self) -> Context: ...
     @property
     def is_cancelled(self) -> bool: ...
     def request(self) -> ModelRequest: ...
-    def push(self, piece: Any) -> None: ...
-    def ready(self) -> Pending[bool]: ...
+    def push(self, chunk: Any) -> None: ...
+    def ready(self) -> NativeFuture[bool]: ...
     def ready_sync(self) -> bool: ...
     def finish(self) -> None: ...
     def fail(self, error: dict[str, Any]) -> None: ...
     def refuse(self) -> None: ...
-    def watch(self, mailbox: Mailbox, number: int) -> bool: ...
+    def watch(self, queue: JobQueue, number: int) -> bool: ...
 
 @final
-class Telling:
+class ListenerJob:
     @property
     def function(self) -> Callable[[Event], Awaitable[object] | object]: ...
     @property
@@ -963,7 +1059,8 @@ class Telling:
 def check_events(events: list[Event | Mapping[str, Any]]) -> None: ...
 def is_retryable(kind: str) -> bool: ...
 def models() -> list[dict[str, Any]]:
-    """The models that are known, by provider and id, each a dict that `Agent` takes as its model: `provider`, `id`, `label`,
-    `context_window`, `max_output_tokens`, `input`, `thinking`, and `cost` (US dollars per million tokens: `input`, `output`, `cache_read`,
-    `cache_write`) and `quirks` where there are any. What a model's name or dict leaves open is taken from here; a model that is
-    not here works, with an unknown cost."""
+    """The known models, by provider and id, each a dict that `Agent` takes as its model. For any thread.
+
+    The fields are `provider`, `id`, `label`, `context_window` and `max_output_tokens` (tokens), `input`, `thinking`, and where known
+    `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`) and `quirks`. What a model's name or dict
+    leaves out is taken from here. A model that is not listed works too, with an unknown cost."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """A model, tools and a conversation. Every method may be called from any thread; runs are started from async code.
+    """A model, tools and the conversation so far, with at most one active run.
 
     ```python
     agent = Agent("anthropic/claude-sonnet-4-5", system_prompt="Be brief.", tools=[weather])
@@ -30,65 +30,74 @@ class Agent:
     print(result.text)
     ```
 
+    Every method may be called from any thread. Methods that start a run need a running event loop, except `prompt_sync` and
+    `resume_sync`; tools, hooks and listeners are called on that loop.
+
     `model` is `provider/id`, or a dict (or its JSON) with the fields of `ModelSpec`: `{"provider", "id", "protocol", "base_url",
-    "headers", "project", "location", "api_version", "thinking", "cost", "quirks", …}`. The options, all by keyword; None is the default:
+    "headers", "project", "location", "api_version", "thinking", "cost", "quirks", …}`. Raises `InvalidArgumentError` for a model
+    that cannot be used, and for an unknown or wrong option; TypeError for a value that is not JSON, or not a function where one
+    is expected. The options are keyword arguments; None is the default:
 
-    What the model gets
-    - `system_prompt`: what it is told first
+    Request
+    - `system_prompt`: the instructions for the model
     - `messages`: the conversation so far, as messages or dicts
-    - `tools`: what it may call; see `tool`
+    - `tools`: the tools it may call; see `tool`
     - `thinking_level`: `off` (default), `minimal`, `low`, `medium`, `high` or `xhigh`; `thinking_budgets`: tokens by level
-    - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: passed on; 0 is a value. What a model does not take, it is asked
-      without, which a `diagnostic` with the code `option_ignored` tells
+    - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: sent to the provider, also when 0. An option that a model does
+      not support is left out, and a `Diagnostic` with the code `option_ignored` reports it
     - `tool_choice`: `auto`, `none`, `required` or `{"tool": name}`
-    - `cache_retention`: `short` (default), `long` or `none`: how long the provider is asked to keep what it has read
+    - `cache_retention`: `short` (default), `long` or `none`: how long the provider should cache the prompt
 
-    Where it is
-    - `base_url`: the server's address, with or without `/v1`, instead of the provider's own; a key is then optional
+    Provider
+    - `base_url`: the server's address, with or without `/v1`, instead of the provider's default; a key is then optional
     - `api_key`: instead of the provider's environment variable
-    - `fallbacks`: models (names or dicts) that are asked, in this order, when the model fails before it said anything and no retry
-      is left; one of the same provider at the agent's address and with its key, another at its own and with its own
-    - `headers`: for each request
-    - `network`: the way there, if it is not a direct one: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
-      "roots", "resolve"}`; without it, the environment's proxy variables count
-    - `provider`: a generator that answers itself, whatever the model's name; see below
+    - `fallbacks`: models (names or dicts) that are tried in this order when the model fails before its answer began and no retry
+      is left. One of the same provider uses the agent's address and key, others use their own
+    - `headers`: HTTP headers for each request
+    - `network`: proxy, certificates and name resolution: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
+      "roots", "resolve"}`; without it, the environment's proxy variables apply
+    - `provider`: a custom provider, which answers whatever the model's name is; see below
 
-    The run
+    Run
     - `max_turns`: the most turns of one run (10); 0 for no limit
-    - `tool_execution`: `parallel` (default) or `sequential`; `max_parallel_tools`: how many at once (8)
+    - `tool_execution`: `parallel` (default) or `sequential`; `max_parallel_tools`: the most concurrent calls (8)
     - `validation`: of tool arguments: `coerce` (default), `strict` or `off`
-    - `max_result_bytes`: the most of a tool's text that goes to the model whole (50,000)
-    - `steering_mode`, `follow_up_mode`: how much of its queue one poll takes: `one_at_a_time` (default) or `all`
-    - `steering_policy`: what steering does to calls that do not run yet: `skip_remaining` (default) or `after_batch`
-    - `raw_events`: whether each frame is told as the provider sent it
+    - `max_result_bytes`: the most bytes of a tool result's text that are sent to the model (50,000)
+    - `steering_mode`, `follow_up_mode`: how many messages one poll takes from the queue: `one_at_a_time` (default) or `all`
+    - `steering_policy`: what steering does to calls that were not started: `skip_remaining` (default) or `after_batch`
+    - `raw_events`: whether each frame of the provider is also emitted, as a `Raw` event
 
-    Limits in milliseconds, 0 for none: `connect_timeout_ms` (10,000), `first_byte_timeout_ms` and `idle_timeout_ms` (120,000),
-    `request_timeout_ms` (600,000), `tool_timeout_ms` and `run_timeout_ms` (0); `abort_grace_ms`: how long an aborted run waits for
-    its tools (1,000). Failed model calls are tried again `max_retries` times (2), after pauses that begin at `retry_base_ms` (500) and
-    are at most `max_retry_delay_ms` (60,000).
+    Time limits in milliseconds, 0 for none: `connect_timeout_ms` (10,000), `first_byte_timeout_ms` and `idle_timeout_ms`
+    (120,000), `request_timeout_ms` (600,000), `tool_timeout_ms` and `run_timeout_ms` (0). `abort_grace_ms`: how long an aborted
+    run waits for its tools (1,000). A failed model call is retried up to `max_retries` times (2), with a backoff that begins at `retry_base_ms`
+    (500) and is at most `max_retry_delay_ms` (60,000).
 
-    Hooks are functions `f(input)` or `f(input, context)`, plain or async, that a run asks on its event loop; see `HookContext`. What
-    they raise is their failure. They may answer None for no change.
-    - `transform_context(messages)`: before each model call, the messages that it is to see, for this call only
-    - `convert_to_llm(messages)`: after that, messages of the standard roles; without it, other roles are dropped
-    - `get_api_key(provider)`: the key for this call
-    - `before_tool_call(call)`, a `BeforeToolCall`: `{"block": True, "reason"}` or `{"arguments"}`
-    - `after_tool_call(call)`, an `AfterToolCall`: any of `{"content", "details", "is_error", "terminate"}`
-    - `prepare_next_turn(turn)`, a `TurnSummary`: any of `{"context": {"system_prompt", "messages", "tools" (names)}, "model",
-      "thinking_level"}`, for the rest of the run
-    - `should_stop_after_turn(turn)`: whether the run shall end here
-    - `get_steering_messages()`, `get_follow_up_messages()`: with each poll of the queue, more of such messages: text, a message, a list
-    - `on_payload(payload)`, a `Payload`: the new body of the request
-    - `on_response(head)`, a `ResponseHead`; `on_error(failure)`, a `Failure`; `before_run(prompts)`; `after_run(result)`: to look on
+    Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
+    `context` is a `HookContext`. An exception makes the hook fail. None means no change.
+    - `transform_context(messages)`: before each model call; returns the messages for this call only
+    - `convert_to_llm(messages)`: after that; returns messages of the standard roles. Without it, other roles are dropped
+    - `get_api_key(provider)`: returns the key for this call
+    - `before_tool_call(call)`, a `BeforeToolCall`: returns `{"block": True, "reason"}` or `{"arguments"}`
+    - `after_tool_call(call)`, an `AfterToolCall`: returns any of `{"content", "details", "is_error", "terminate"}`
+    - `prepare_next_turn(turn)`, a `TurnSummary`: returns any of
+      `{"context": {"system_prompt", "messages", "tools" (names)}, "model", "thinking_level"}`, for the rest of the run
+    - `should_stop_after_turn(turn)`: returns whether the run ends here
+    - `get_steering_messages()`, `get_follow_up_messages()`: with each poll of the queue; returns further messages: text, a
+      message, a list
+    - `on_payload(payload)`, a `Payload`: returns the new body of the request
+    - Observer hooks, whose answer is ignored: `on_response(head)`, a `ResponseHead`; `on_error(failure)`, a `Failure`;
+      `before_run(prompts)`; `after_run(result)`
 
     `middleware`: a list of functions `async def f(call, next)` around each tool's execution, the first one outermost. `call` is a
-    `MiddlewareCall`; `await next()`, or `await next(arguments)`, runs the rest and gives the full result, `{"content", "details",
-    "is_error", "terminate"}`, or raises `CallbackError` with what the tool failed with. What the function returns is the answer.
+    `MiddlewareCall`. `await next()`, or `await next(arguments)`, runs the rest of the chain and returns the full result,
+    `{"content", "details", "is_error", "terminate"}`; when the tool failed, it raises `CallbackError` with the tool's message.
+    The function returns the result of the call.
 
-    A provider of one's own is `async def f(request, context)`, or a plain generator (which gets a thread). `request` is a
-    `ModelRequest`, `context` a `ModelContext` (it may be left out). It yields pieces: text, `{"text"}`, `{"thinking"}`,
-    `{"tool_call": {"id", "name", "arguments"}}`, or `{"type": "text_delta", …}` as events have it; at the end, if wanted, `{"end":
-    {"stop_reason", "usage"}}`. What it raises is the answer's error, of kind `provider` if it is no `AgentError`. An abort closes it.
+    A custom provider is `async def f(request, context)`, or a plain generator, which runs on a thread of its own. `request` is a
+    `ModelRequest`, `context` a `ModelContext`, which may be left out. It yields chunks: text, `{"text"}`, `{"thinking"}`,
+    `{"tool_call": {"id", "name", "arguments"}}`, or `{"type": "text_delta", …}` in the form of an event; and optionally at the
+    end `{"end": {"stop_reason", "usage"}}`. An exception is the answer's error, of kind `provider` unless it is an `AgentError`.
+    An abort closes the generator.
     """
 
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
@@ -96,10 +105,10 @@ class Agent:
         tools, middleware, provider = given.pop("tools", None), given.pop("middleware", None), given.pop("provider", None)
         hooks = {name: given.pop(name) for name in _native.HOOKS if name in given}
         if provider is not None:
-            from .provider import provided
+            from .provider import provider_callback
 
-            provider = provided(provider)
-        # The engine knows which names there are, and which is nearest to a wrong one.
+            provider = provider_callback(provider)
+        # The engine checks the names and suggests the nearest one.
         self._native = _native.Agent(model, given, provider)
         self.tools = tools or ()
         for name, function in hooks.items():
@@ -108,41 +117,46 @@ class Agent:
             self.add_middleware(function)
 
     async def prompt(self, prompt: _Prompt) -> RunResult:
-        """Runs until the model is done and gives what came of it.
+        """Starts a run, waits until it is over and the agent is idle, and returns the result.
 
-        `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's
-        error, with the result in it, when the outcome is `error`; `BusyError` while a run is active. When the task is cancelled,
-        the run is aborted and settles first, as by `Run.close`.
+        `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's error,
+        with the result in its `result`, when the outcome is `error`; `BusyError` while a run is active; `InvalidArgumentError`
+        for a prompt or model that cannot be used; `InvalidStateError` inside a callback of this agent. When the awaiting task is
+        cancelled, the run is aborted and awaited first, as by `Run.close`.
         """
         return await self._begin(lambda caller: self._native.start(prompt, True, caller)).result()
 
     async def resume(self) -> RunResult:
-        """Goes on from the conversation as it stands, adding no message: after a failure, an abort or `max_turns`.
+        """Resumes from the current transcript, adding no message: after a failure, an abort or `max_turns`; else as `prompt`.
 
-        After an answer of the model it goes on with what is queued, steering first. `InvalidStateError` when nothing is, or there
-        is no message at all; else as `prompt`.
+        When the last message is the model's answer, it continues with the queued messages, steering first. Also raises
+        `InvalidStateError` when then no message is queued, and when the transcript is empty.
         """
         return await self._begin(lambda caller: self._native.resume(True, caller)).result()
 
     def stream(self, prompt: _Prompt) -> Run:
-        """Starts a run, at once, and gives its events as they come. Best used with `async with`."""
+        """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
+
+        Must be called where an event loop runs. Takes and raises what `prompt` does, except the run's own error.
+        """
         return self._begin(lambda caller: self._native.start(prompt, False, caller))
 
     def stream_resume(self) -> Run:
-        """As `resume`, and gives the events as they come."""
+        """Resumes as `resume` does, and returns the run, as `stream` does."""
         return self._begin(lambda caller: self._native.resume(False, caller))
 
     def prompt_sync(self, prompt: _Prompt) -> RunResult:
-        """As `prompt`, for code without an event loop: it makes one for the run, on which async tools run.
+        """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
 
-        Ctrl-C aborts the run, and raises KeyboardInterrupt once it has settled. `InvalidStateError` where an event loop runs.
+        Ctrl-C aborts the run and raises KeyboardInterrupt once the agent is idle. Raises `InvalidStateError` where an event loop
+        runs.
         """
         from .bridge import run_sync
 
         return run_sync("prompt", lambda: self.prompt(prompt))
 
     def resume_sync(self) -> RunResult:
-        """As `resume`, for code without an event loop; see `prompt_sync`."""
+        """Same as `resume`, for code without an event loop; see `prompt_sync`."""
         from .bridge import run_sync
 
         return run_sync("resume", self.resume)
@@ -153,97 +167,115 @@ class Agent:
         bridge = current()
         number = next(numbers)
         inside = INSIDE.get()
-        # Tools, hooks and listeners see the caller's context variables, and that they are inside this run.
+        # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = copy_context()
         context.run(INSIDE.set, (*inside, number))
-        run = Run(self, start(_native.Caller(bridge.mailbox, context, number, inside)), number)
+        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number)
         bridge.runs.add(run)
         return run
 
     def steer(self, message: _Prompt) -> None:
         """Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a
-        turn, or among tool calls, of which those that do not run yet are skipped (see `steering_policy`).
+        turn, or between tool calls; calls that were not started are then skipped (see `steering_policy`).
 
-        It is given as for `prompt`. From any thread and any callback.
+        `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From any thread and any callback.
         """
         self._native.steer(message)
 
     def follow_up(self, message: _Prompt) -> None:
-        """Queues a message for when a run would have ended. From any thread and any callback."""
+        """Queues a message that starts another turn when the run would have ended.
+
+        `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From any thread and any callback.
+        """
         self._native.follow_up(message)
 
     def clear_steering_queue(self) -> None:
-        """Takes all messages out of the steering queue that no turn has begun with."""
+        """Removes the messages from the steering queue, except those that a turn has already begun with."""
         self._native.clear_steering_queue()
 
     def clear_follow_up_queue(self) -> None:
-        """Takes all messages out of the follow-up queue that no turn has begun with."""
+        """Removes the messages from the follow-up queue, except those that a turn has already begun with."""
         self._native.clear_follow_up_queue()
 
     def clear_all_queues(self) -> None:
-        """Takes all messages out of both queues that no turn has begun with."""
+        """Removes the messages from both queues, except those that a turn has already begun with."""
         self._native.clear_all_queues()
 
     def has_queued_messages(self) -> bool:
-        """Whether a message waits in either queue, or is about to be shown."""
+        """Whether a message is in either queue, or is about to be appended."""
         return self._native.has_queued_messages()
 
     def abort(self) -> None:
-        """Aborts the active run, if there is one. From any thread and any callback; returns at once.
+        """Aborts the active run, if there is one. From any thread and any callback; does not block.
 
-        Tools see it in their context at once. Those that do not answer within `abort_grace_ms` are given up, and the tasks of
-        async ones are then cancelled.
+        The contexts of running tools are cancelled immediately. The run waits at most `abort_grace_ms` for the tools' answers;
+        then the tasks of async tools are cancelled.
         """
         self._native.abort()
 
     async def wait_for_idle(self) -> None:
-        """Waits until no run is active and all listeners have returned."""
+        """Waits until no run is active and all listeners have returned.
+
+        Raises `InvalidStateError` inside a callback of this agent.
+        """
         from .bridge import wait
 
         await wait(self._native.wait_for_idle(INSIDE.get()))
 
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:
-        """Has a function told each event of this agent's runs, which wait for it.
+        """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.
 
-        It may be async. It is called on the event loop that started the run, one event at a time, after the listeners that
-        were there before it, until the subscription's `unsubscribe()`. One that raises is told in a `diagnostic` and counted
-        in `listener_errors`; the run goes on.
+        It is called on the event loop that started the run, one event at a time, after the listeners that were added before. The
+        run waits until it has returned. When it raises, a `Diagnostic` reports it, `listener_errors` counts it, and the run
+        continues. Raises TypeError for what is not a function.
         """
         if not callable(listener):
             raise TypeError(f"listener: expected a function of an event, got {type(listener).__name__}")
         return self._native.subscribe(listener)
 
     def set_options(self, **options: Unpack[Settings]) -> None:
-        """Sets options by name: all, or on an error none; None is the default. A change during a run takes effect at its next turn."""
+        """Sets options by name; None is the default. A change during a run takes effect at its next turn.
+
+        The options are those of `Agent` that are plain values. Raises `InvalidArgumentError` for an unknown or wrong option,
+        TypeError for a value that is not JSON; no option is changed then.
+        """
         for name in options:
             if name in (*_native.HOOKS, "tools", "middleware", "provider"):
                 way = "set_hook" if name in _native.HOOKS else f"the agent's {name}" if name == "tools" else "a new agent"
-                raise InvalidArgumentError(f"option {name!r} is no plain value; use {way}")
+                raise InvalidArgumentError(f"option {name!r} is not a plain value; use {way}")
         self._native.set_options(dict(options))
 
     def set_hook(self, name: str, function: Callable[..., Any] | None) -> None:
-        """Sets the hook of that name, for example `before_tool_call`, or with None takes it out. At the next turn it holds."""
-        if function is not None:
-            from .hooks import WITHOUT_INPUT, asked
+        """Sets a hook by name, for example `before_tool_call`; None removes it.
 
-            function = asked(f"hook {name}", function, 0 if name in WITHOUT_INPUT else 1)
+        A change during a run takes effect at its next turn.
+        Raises `InvalidArgumentError` for an unknown name, TypeError for a function that cannot be called as the hook.
+        """
+        if function is not None:
+            from .hooks import WITHOUT_INPUT, hook_callback
+
+            function = hook_callback(f"hook {name}", function, 0 if name in WITHOUT_INPUT else 1)
         self._native.set_hook(name, function)
 
     def add_middleware(self, function: _Middleware) -> None:
-        """Adds a function `async def f(call, next)` around the execution of tools, inside of those that are there."""
-        from .middleware import passed
+        """Adds a function `async def f(call, next)` around the execution of tools, inside of those that were added before.
 
-        self._native.add_middleware(passed(function))
+        Raises TypeError for a function that cannot be called so.
+        """
+        from .middleware import middleware_callback
+
+        self._native.add_middleware(middleware_callback(function))
 
     def __setattr__(self, name: str, value: object) -> None:
-        # What is no setting is refused, not kept unread. A class of one's own may add attributes.
+        # An attribute that nothing would read is refused. Subclasses may add attributes.
         if type(self) is Agent and not name.startswith("_") and not hasattr(Agent, name):
-            raise AttributeError(f"an agent has no attribute {name!r} to set; options are set with set_options, as in set_options(temperature=0)")
+            hint = "options are set with set_options, as in set_options(temperature=0)"
+            raise AttributeError(f"an agent has no attribute {name!r} to set; {hint}")
         super().__setattr__(name, value)
 
     @property
     def system_prompt(self) -> str:
-        """What the model is told first. A change during a run takes effect at its next turn."""
+        """The instructions for the model. A change during a run takes effect at its next turn."""
         return self._native.system_prompt
 
     @system_prompt.setter
@@ -252,7 +284,10 @@ class Agent:
 
     @property
     def model(self) -> str:
-        """`provider/id` of the model; a dict may be set too. A change during a run takes effect at its next turn."""
+        """`provider/id` of the model. A change during a run takes effect at its next turn.
+
+        A name or a dict may be set. Setting a model that cannot be used raises `InvalidArgumentError` and changes nothing.
+        """
         return self._native.model
 
     @model.setter
@@ -261,7 +296,7 @@ class Agent:
 
     @property
     def thinking_level(self) -> _ThinkingLevel:
-        """How much thinking is asked for. A change during a run takes effect at its next turn."""
+        """The thinking level that is requested. A change during a run takes effect at its next turn."""
         return self._native.thinking_level
 
     @thinking_level.setter
@@ -270,7 +305,7 @@ class Agent:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What the model may call. A change during a run takes effect at its next turn."""
+        """The tools that the model may call. A change during a run takes effect at its next turn."""
         return self._native.tools
 
     @tools.setter
@@ -284,42 +319,45 @@ class Agent:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation: exactly what `MessageEnd` events have shown. The messages are shared, not copied."""
+        """The transcript: the messages of all `MessageEnd` events, and those that were set. They are shared, not copied."""
         return self._native.messages
 
     def append_message(self, message: Message | _JsonObject) -> None:
-        """Appends a message to the conversation. `BusyError` during a run."""
+        """Appends a message to the transcript.
+
+        Raises `BusyError` during a run, `InvalidArgumentError` or TypeError for what is not a message.
+        """
         self._native.append_message(message)
 
     def append_messages(self, messages: Sequence[Message | _JsonObject]) -> None:
-        """Appends messages to the conversation: all, or on an error none. `BusyError` during a run."""
+        """Appends messages to the transcript: all, or on an error none. Raises what `append_message` does."""
         self._native.append_messages(messages)
 
     def replace_messages(self, messages: Sequence[Message | _JsonObject]) -> None:
-        """Replaces the conversation. `BusyError` during a run."""
+        """Replaces the transcript. Raises what `append_message` does; nothing is changed then."""
         self._native.replace_messages(messages)
 
     def clear_messages(self) -> None:
-        """Empties the conversation. `BusyError` during a run."""
+        """Empties the transcript. Raises `BusyError` during a run."""
         self._native.clear_messages()
 
     def reset(self) -> None:
-        """Empties the conversation and both queues, and forgets the last error. `BusyError` during a run."""
+        """Empties the transcript and both queues, and clears `error`. Raises `BusyError` during a run."""
         self._native.reset()
 
     @property
     def is_streaming(self) -> bool:
-        """Whether a run is active: from its acceptance until the agent is idle."""
+        """Whether a run is active: from its start until the agent is idle."""
         return self._native.is_streaming
 
     @property
     def streaming_message(self) -> AssistantMessage | None:
-        """The assistant's message that is being streamed, as it stands."""
+        """The assistant message that is being streamed, as far as it was received; None when there is none."""
         return self._native.streaming_message
 
     @property
     def pending_tool_calls(self) -> tuple[str, ...]:
-        """The ids of the calls between their execution's start and end."""
+        """The ids of the tool calls between their `ToolExecutionStart` and `ToolExecutionEnd`."""
         return self._native.pending_tool_calls
 
     @property
@@ -329,7 +367,7 @@ class Agent:
 
     @property
     def listener_errors(self) -> int:
-        """How many times a listener failed."""
+        """How often a listener failed."""
         return self._native.listener_errors
 
     def __repr__(self) -> str:

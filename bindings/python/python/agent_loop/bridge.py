@@ -1,7 +1,8 @@
-"""Between the engine's threads and an event loop: what waits for the engine, and what the engine asks of Python.
+"""The bridge between the engine's threads and an event loop: awaits the engine's futures, and runs the engine's jobs (calls of
+tools, hooks, middleware, providers and listeners) on the loop.
 
-Each event loop has a mailbox in native code that wakes it once for all that came in since it looked last. Only this module
-imports asyncio, so that importing the package does not.
+Each event loop has a job queue in native code, which wakes it once for all jobs that came since it last took them. This module
+imports asyncio; others import it inside functions, so that importing the package does not import asyncio.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from ._native import Call, Mailbox, ModelCall, Telling
+from ._native import JobQueue, ListenerJob, ModelJob, ToolJob
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE
 
@@ -24,25 +25,25 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeAlias
 
-    from ._native import Asking, Passing, Pending
+    from ._native import HookJob, MiddlewareJob, NativeFuture
 
     class _Run(Protocol):
         def abort(self) -> None: ...
 
-    _Job: TypeAlias = Call | Asking | Passing | ModelCall | Telling
-    """What the engine asks of Python."""
+    _Job: TypeAlias = ToolJob | HookJob | MiddlewareJob | ModelJob | ListenerJob
+    """A call that the engine makes into Python."""
 
 T = TypeVar("T")
 
 numbers = itertools.count(1)
-"""Numbers that nothing else has: they say who waits, and mark the code inside a run."""
+"""Unique numbers. They name what a coroutine awaits, and the runs in `INSIDE`."""
 
-# A loop holds its bridge, through the pipe it watches, and not the other way round: nothing of ours keeps a loop.
+# A loop holds its bridge, through the pipe it watches, and not the other way round: nothing in this package keeps a loop alive.
 _bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, ref[Bridge]] = WeakKeyDictionary()
 
 
 def current() -> Bridge:
-    """The bridge of the running loop."""
+    """The bridge of the running event loop. Raises `InvalidStateError` where no loop runs."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -56,59 +57,59 @@ def current() -> Bridge:
     return bridge
 
 
-async def wait(pending: Pending[T]) -> T:
-    """Waits for something of the engine."""
+async def wait(future: NativeFuture[T]) -> T:
+    """Awaits a future of the engine and returns its value."""
     bridge = current()
     number = next(numbers)
-    while (done := pending.poll(bridge.mailbox, number)) is None:
-        await bridge.woken(number)
+    while (done := future.poll(bridge.queue, number)) is None:
+        await bridge.wait_for_wakeup(number)
     return done[0]
 
 
 class Bridge:
-    """One event loop's side."""
+    """The bridge of one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[_Run] = WeakSet()
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._wakeups: dict[int, asyncio.Future[None]] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], _Job]] = {}
-        self.mailbox = Mailbox()
-        self._fd = self.mailbox.fileno()
+        self.queue = JobQueue()
+        self._fd = self.queue.fileno()
         try:
             if self._fd is None:
                 raise NotImplementedError
-            loop.add_reader(self._fd, self._look)
+            loop.add_reader(self._fd, self._take_jobs)
         except NotImplementedError:
             # Windows' default loop cannot watch a pipe.
-            self.mailbox = Mailbox(functools.partial(loop.call_soon_threadsafe, self._look))
+            self.queue = JobQueue(functools.partial(loop.call_soon_threadsafe, self._take_jobs))
             self._fd = None
-        # A loop says that it ends only to its async generators: so one of them is ours. Its first step registers it.
-        self._guard = self._until_the_end(loop)
+        # A loop announces its end only to its async generators, so the bridge has one. Its first step registers it.
+        self._guard = self._close_with(loop)
         try:
             self._guard.__anext__().send(None)
         except StopIteration:
             pass
 
-    async def _until_the_end(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
+    async def _close_with(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
             self.close(loop)
 
     def close(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The loop ends: so do the runs whose tools and listeners live on it."""
+        """The loop ends: aborts the runs whose tools and listeners are called on it, and fails their calls."""
         for run in list(self.runs):
             run.abort()
-        self.mailbox.close()
+        self.queue.close()
         for _, job in self._tasks.values():
-            # It will not get any further.
+            # Its task will not continue.
             job.refuse()
         if self._fd is not None and not loop.is_closed():
             loop.remove_reader(self._fd)
         _bridges.pop(loop, None)
 
     async def cancel_after(self, seconds: float, run: int) -> None:
-        """Cancels what a run's tools and listeners still do after a time, and what they begin to do after that."""
+        """After a time, cancels the tasks of a run's tools, hooks and listeners, and those that start later."""
         while True:
             await asyncio.sleep(seconds)
             for task, job in list(self._tasks.values()):
@@ -116,82 +117,82 @@ class Bridge:
                     task.cancel()
             seconds = 0.05
 
-    async def woken(self, number: int) -> None:
-        """Waits until the mailbox has the number."""
+    async def wait_for_wakeup(self, number: int) -> None:
+        """Waits until the job queue wakes the number."""
         future = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
+        self._wakeups[number] = future
         try:
             await future
         finally:
-            self._waiting.pop(number, None)
+            self._wakeups.pop(number, None)
 
-    def _look(self) -> None:
-        self._do_all(iter(self.mailbox.take()))
+    def _take_jobs(self) -> None:
+        self._run_jobs(iter(self.queue.take()))
 
-    def _do_all(self, jobs: Iterator[int | _Job]) -> None:
+    def _run_jobs(self, jobs: Iterator[int | _Job]) -> None:
         try:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
-                elif isinstance(job, Telling):
-                    self._tell(job)
-                elif isinstance(job, Call):
-                    self._take_up(job, job.tool._answer(job))
-                elif isinstance(job, ModelCall):
-                    self._take_up(job, job.function(job))
+                elif isinstance(job, ListenerJob):
+                    self._call_listener(job)
+                elif isinstance(job, ToolJob):
+                    self._start(job, job.tool._answer(job))
+                elif isinstance(job, ModelJob):
+                    self._start(job, job.function(job))
                 else:
-                    self._ask(job)
+                    self._call_hook(job)
         except BaseException:
-            # Ctrl-C may come anywhere; what was not reached is not lost.
-            asyncio.get_running_loop().call_soon(self._do_all, jobs)
+            # Ctrl-C may come anywhere; the jobs that are left are not lost.
+            asyncio.get_running_loop().call_soon(self._run_jobs, jobs)
             raise
 
     def _wake(self, number: int) -> None:
-        if (future := self._waiting.pop(number, None)) is not None:
+        if (future := self._wakeups.pop(number, None)) is not None:
             if not future.done():
                 future.set_result(None)
         elif number in self._tasks:
-            # The run gave it up: nobody wants the answer any more.
+            # The run no longer needs the answer.
             self._tasks[number][0].cancel()
 
-    def _take_up(self, job: Call | Asking | Passing | ModelCall, work: Any) -> None:
-        """Does the work until nobody waits for it any more."""
-        number = self._begin(job, work)
-        if job.watch(self.mailbox, number):
+    def _start(self, job: ToolJob | HookJob | MiddlewareJob | ModelJob, work: Any) -> None:
+        """Starts a task for a coroutine. It is cancelled when the run no longer needs the answer."""
+        number = self._create_task(job, work)
+        if job.watch(self.queue, number):
             self._wake(number)
 
-    def _ask(self, asking: Asking | Passing) -> None:
-        """Asks a hook or a middleware."""
-        if asking.is_over:
+    def _call_hook(self, job: HookJob | MiddlewareJob) -> None:
+        """Calls a hook or a middleware."""
+        if job.is_over:
             return
         try:
-            function: Callable[[Any], Any] = asking.function
-            answer = asking.vars.copy().run(function, asking)
+            function: Callable[[Any], Any] = job.function
+            answer = job.vars.copy().run(function, job)
         except BaseException as error:
-            asking.fail(one_line(error))
+            job.fail(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
             if inspect.isawaitable(answer):
-                self._take_up(asking, respond(asking, answer))
+                self._start(job, respond(job, answer))
             else:
-                asking.respond(answer)
+                job.respond(answer)
 
-    def _tell(self, telling: Telling) -> None:
+    def _call_listener(self, job: ListenerJob) -> None:
         try:
-            heard = telling.vars.copy().run(telling.function, telling.take_event())
+            returned = job.vars.copy().run(job.function, job.take_event())
         except BaseException as error:
-            telling.done(one_line(error))
+            job.done(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            if inspect.isawaitable(heard):
-                self._begin(telling, listen(telling, heard))
+            if inspect.isawaitable(returned):
+                self._create_task(job, finish(job, returned))
             else:
-                telling.done()
+                job.done()
 
-    def _begin(self, job: _Job, work: Any) -> int:
-        """A task for the work, in the context of the run's caller."""
+    def _create_task(self, job: _Job, work: Any) -> int:
+        """A task for a coroutine, in the context of the run's caller."""
         task = job.vars.run(asyncio.get_running_loop().create_task, work)
         number = next(numbers)
         self._tasks[number] = task, job
@@ -199,34 +200,34 @@ class Bridge:
         return number
 
 
-async def listen(telling: Telling, heard: Awaitable[object]) -> None:
-    """Waits for an async listener."""
+async def finish(job: ListenerJob, returned: Awaitable[object]) -> None:
+    """Awaits an async listener."""
     try:
-        await heard
+        await returned
     except BaseException as error:
-        telling.done(one_line(error))
+        job.done(one_line(error))
         if not isinstance(error, Exception):
             raise
     else:
-        telling.done()
+        job.done()
 
 
-async def respond(asking: Asking | Passing, answer: Awaitable[Any]) -> None:
-    """Waits for an async hook or middleware."""
+async def respond(job: HookJob | MiddlewareJob, answer: Awaitable[Any]) -> None:
+    """Awaits an async hook or middleware and answers with its value."""
     try:
         value = await answer
     except BaseException as error:
-        asking.fail(one_line(error))
+        job.fail(one_line(error))
         if not isinstance(error, Exception):
             raise
     else:
-        asking.respond(value)
+        job.respond(value)
 
 
-def run_sync(what: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Waits for a run of an agent on an event loop of its own."""
+def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Awaits a run of an agent on a new event loop. `method` names the agent's method in errors."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(start())
-    raise InvalidStateError(f"{what}_sync would block the event loop that runs here; use `await agent.{what}(…)`")
+    raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await agent.{method}(…)`")

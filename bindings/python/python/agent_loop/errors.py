@@ -1,7 +1,7 @@
-"""What can go wrong: one base class, and a class for each kind of the closed list.
+"""Errors: one base class, and a subclass for each kind of a closed list.
 
-Kinds from the world (a refused key, a cut stream) end a run: `prompt` and `Run.result` raise them, with what the run had come
-to in `result`. Kinds from the caller (`invalid_argument`, `invalid_state`, `busy`) are raised by the call that was wrong.
+Runtime failures (a refused key, a truncated stream) end a run: `prompt` and `Run.result` raise them, with the run's result in
+`result`. Usage errors (`invalid_argument`, `invalid_state`, `busy`) are raised by the call that is wrong.
 """
 
 from __future__ import annotations
@@ -45,21 +45,22 @@ class AgentError(Exception):
     """The base of all errors of this package."""
 
     kind: ClassVar[str] = "error"
-    """The word for it, the same in every language; that of a subclass is its own."""
+    """The name of the kind, the same in every language. Each subclass has its own."""
 
     message: str
-    """What was wrong, where, and what to do."""
+    """What is wrong, where, and what to do."""
     provider: str | None
-    """Who answered, when somebody did."""
+    """The provider that answered; None when none did."""
     http_status: int | None
+    """The HTTP status of the answer; None without an answer."""
     request_id: str | None
-    """The provider's name for the failed request, to be given to its support."""
+    """The provider's id of the failed request, for its support."""
     retryable: bool
-    """Whether the same request may work when it is sent again; where it is not said, the kind says it."""
+    """Whether the same request may succeed later. The default depends on the kind."""
     retry_after_ms: int | None
-    """How long the provider asks to wait before that."""
+    """How long the provider asks to wait before a retry, in milliseconds."""
     result: RunResult | None
-    """What the run had come to, when the error ended one."""
+    """The result of the run that the error ended; None of a usage error."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class AgentError(Exception):
         self.result = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The error in canonical JSON values."""
+        """The error as a dict of JSON values: `kind`, `message`, and the other fields that are not None."""
         optional = {
             "provider": self.provider,
             "http_status": self.http_status,
@@ -115,25 +116,25 @@ class NotFoundError(AgentError):
 
 
 class InvalidRequestError(AgentError):
-    """The provider says that the request is malformed (HTTP 400, 409, 422)."""
+    """The provider rejected the request as malformed (HTTP 400, 409, 422)."""
 
     kind = "invalid_request"
 
 
 class ContextOverflowError(AgentError):
-    """The conversation is longer than the model can take."""
+    """The conversation exceeds the model's context window."""
 
     kind = "context_overflow"
 
 
 class RateLimitedError(AgentError):
-    """Too many requests; the same request may work later (HTTP 429)."""
+    """Too many requests; the same request may succeed later (HTTP 429)."""
 
     kind = "rate_limited"
 
 
 class QuotaError(AgentError):
-    """The account's money or allowance is used up (HTTP 402, some 429)."""
+    """The account's credit or quota is used up (HTTP 402, some 429)."""
 
     kind = "quota"
 
@@ -157,43 +158,43 @@ class AgentTimeoutError(AgentError, TimeoutError):
 
 
 class AgentConnectionError(AgentError, ConnectionError):
-    """No connection, or it broke before the answer began."""
+    """No connection could be made, or it broke before the answer began."""
 
     kind = "connection"
 
 
 class TlsError(AgentError):
-    """The secure connection could not be set up."""
+    """The TLS connection could not be established."""
 
     kind = "tls"
 
 
 class StreamTruncatedError(AgentError):
-    """The answer ended before its protocol's closing event."""
+    """The answer ended before its protocol's final event."""
 
     kind = "stream_truncated"
 
 
 class ProtocolError(AgentError):
-    """The answer is not what its protocol allows."""
+    """The answer violates its protocol."""
 
     kind = "protocol"
 
 
 class ProviderError(AgentError):
-    """A model of one's own failed."""
+    """A custom provider failed."""
 
     kind = "provider"
 
 
 class CallbackError(AgentError):
-    """A hook failed; in middleware, the tool did. Of one that a tool or a hook raises, the message alone is told."""
+    """A hook failed; in middleware, the tool did. When a tool or a hook raises it, only its message is reported."""
 
     kind = "callback"
 
 
 class LimitError(AgentError):
-    """A size bound was passed."""
+    """A size limit was exceeded."""
 
     kind = "limit"
 
@@ -205,7 +206,7 @@ class InvalidArgumentError(AgentError, ValueError):
 
 
 class InvalidStateError(AgentError, RuntimeError):
-    """The call does not fit the present state."""
+    """The call is not allowed in the current state."""
 
     kind = "invalid_state"
 
@@ -223,7 +224,7 @@ class AbortedError(AgentError):
 
 
 class AgentIOError(AgentError, OSError):
-    """The operating system refused something."""
+    """An operating system call failed."""
 
     kind = "io"
 

@@ -1,4 +1,4 @@
-"""Hooks: functions of the application's that a run asks on its way, plain or async."""
+"""Hooks: functions of the application that a run calls at fixed points, plain or async."""
 
 from __future__ import annotations
 
@@ -7,44 +7,53 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import Asking
+    from ._native import HookJob
 
 WITHOUT_INPUT = ("get_steering_messages", "get_follow_up_messages")
-"""The hooks that are asked about nothing; each of the others gets one object."""
+"""The hooks without input. Each of the others gets one object."""
 
 
 class HookContext:
-    """What a hook may use beside its input. A hook that takes one more argument than its input receives it."""
+    """The context of a hook call. A hook that takes one argument more than its input receives it.
 
-    __slots__ = ("_asking",)
+    `is_cancelled` may be read from any thread; `sleep` is awaited on the event loop.
+    """
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    __slots__ = ("_job",)
+
+    def __init__(self, job: HookJob) -> None:
+        self._job = job
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the answer is no longer wanted: the run was aborted or its time limit passed."""
-        return self._asking.is_cancelled
+        """Whether the answer is no longer needed: the run was aborted or a time limit passed."""
+        return self._job.is_cancelled
 
     async def sleep(self, ms: float) -> bool:
-        """Waits in the engine's time (virtual with a scripted model). False when the hook was cancelled meanwhile."""
+        """Sleeps for `ms` milliseconds of the engine's time, which is virtual with a scripted model.
+
+        Returns False when the hook was cancelled meanwhile. Raises ValueError for a negative number.
+        """
         from .bridge import wait
 
-        return await wait(self._asking.sleep(ms))
+        return await wait(self._job.sleep(ms))
 
     def __repr__(self) -> str:
         return f"<HookContext{': cancelled' if self.is_cancelled else ''}>"
 
 
-def asked(what: str, function: Callable[..., Any], inputs: int) -> Callable[[Asking], Any]:
-    """The function as the bridge calls it: with its input, and a context if it takes one more argument."""
-    if takes_one_more(what, function, inputs):
-        return lambda asking: function(*asking.take_input(), HookContext(asking))
-    return lambda asking: function(*asking.take_input())
+def hook_callback(what: str, function: Callable[..., Any], inputs: int) -> Callable[[HookJob], Any]:
+    """The function as the bridge calls it. It is called with `inputs` arguments, and a context if it takes one more."""
+    if takes_context(what, function, inputs):
+        return lambda job: function(*job.take_input(), HookContext(job))
+    return lambda job: function(*job.take_input())
 
 
-def takes_one_more(what: str, function: Callable[..., Any], inputs: int) -> bool:
-    """Whether a function takes a context after that many arguments. `what` names it in errors."""
+def takes_context(what: str, function: Callable[..., Any], inputs: int) -> bool:
+    """Whether a function takes a context after `inputs` arguments.
+
+    Raises TypeError for a function that cannot be called so; the message begins with `what`.
+    """
     import inspect
 
     if not callable(function):
@@ -52,11 +61,11 @@ def takes_one_more(what: str, function: Callable[..., Any], inputs: int) -> bool
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        # A built-in function that does not say what it takes.
+        # A built-in function without a signature.
         return False
     positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     more = [parameter for parameter in signature.parameters.values() if parameter.kind in positional][inputs : inputs + 1]
-    # One with a default of its own is not meant for us, unless it is named so.
+    # A parameter with a default is not meant for the context, unless it is named so.
     one_more = any(parameter.default is parameter.empty or parameter.name == "context" for parameter in more)
     try:
         signature.bind(*[None] * (inputs + one_more))

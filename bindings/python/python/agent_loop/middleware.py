@@ -9,20 +9,20 @@ from .tool_context import ToolContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import Passing
+    from ._native import MiddlewareJob
 
 
 class MiddlewareCall:
-    """A call on its way through the chain."""
+    """A tool call in a middleware function. It may be read from any thread."""
 
-    __slots__ = ("_passing", "context")
+    __slots__ = ("_job", "context")
 
     context: ToolContext
-    """The call's cancel token, `update` and `sleep`."""
+    """The tool's context: `is_cancelled`, `update` and `sleep`."""
 
-    def __init__(self, passing: Passing) -> None:
-        self._passing = passing
-        self.context = ToolContext(passing.context)
+    def __init__(self, job: MiddlewareJob) -> None:
+        self._job = job
+        self.context = ToolContext(job.context)
 
     @property
     def id(self) -> str:
@@ -36,15 +36,15 @@ class MiddlewareCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments, checked; a copy each time."""
-        return self._passing.arguments()
+        """The validated arguments; a new copy each time."""
+        return self._job.arguments()
 
     def __repr__(self) -> str:
         return f"<MiddlewareCall of {self.name}, {self.id}>"
 
 
-def passed(function: Callable[..., Any]) -> Callable[[Passing], Any]:
-    """The function as the bridge calls it."""
+def middleware_callback(function: Callable[..., Any]) -> Callable[[MiddlewareJob], Any]:
+    """The function as the bridge calls it. Raises TypeError for one that cannot be called as `f(call, next)`."""
     import inspect
 
     if not callable(function):
@@ -52,17 +52,17 @@ def passed(function: Callable[..., Any]) -> Callable[[Passing], Any]:
     try:
         inspect.signature(function).bind(None, None)
     except ValueError:
-        # A built-in function that does not say what it takes.
+        # A built-in function without a signature.
         pass
     except TypeError as error:
         raise TypeError(f"middleware: expected a function that is called as f(call, next): {error}") from None
 
-    def called(passing: Passing) -> Any:
+    def callback(job: MiddlewareJob) -> Any:
         async def next(arguments: dict[str, Any] | None = None) -> dict[str, Any]:
             from .bridge import wait
 
-            return await wait(passing.next(arguments))
+            return await wait(job.next(arguments))
 
-        return function(MiddlewareCall(passing), next)
+        return function(MiddlewareCall(job), next)
 
-    return called
+    return callback

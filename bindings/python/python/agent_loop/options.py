@@ -1,4 +1,4 @@
-"""The options of agents and runs, for type checkers. What they mean stands with `Agent`."""
+"""The options of agents and runs, for type checkers. `Agent` documents them."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     )
     _Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
     _Middleware: TypeAlias = Callable[[MiddlewareCall, _Next], Any]
-    _Pieces: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
+    _Chunks: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
     _Provider: TypeAlias = (
-        Callable[[ModelRequest], _Pieces | Awaitable[_Pieces]]
-        | Callable[[ModelRequest, ModelContext], _Pieces | Awaitable[_Pieces]]
+        Callable[[ModelRequest], _Chunks | Awaitable[_Chunks]]
+        | Callable[[ModelRequest, ModelContext], _Chunks | Awaitable[_Chunks]]
     )
 
 
@@ -63,17 +63,18 @@ class _Named(TypedDict):
 
 
 class ModelSpec(_Named, total=False):
-    """A model and what is known of it, where `provider/id` does not say enough. `docs/providers.md` tells more."""
+    """A model in detail, where `provider/id` is not enough. `docs/providers.md` documents the fields."""
 
     label: str | None
-    """What people call it."""
+    """The name for user interfaces."""
     base_model: str | None
-    """Which of `models()` it is, where `id` is a name of one's own (a deployment on Azure, an alias): `openai/gpt-5`."""
+    """Which of `models()` it is, such as `openai/gpt-5`, where `id` is a custom name (a deployment on Azure, an alias)."""
     protocol: Literal["anthropic", "openai_responses", "openai_chat", "gemini", "relay"] | None
-    """The wire format, where the provider's own is not meant."""
+    """The wire format, instead of the provider's default."""
     base_url: str | None
     """The server's address, with or without `/v1`."""
     headers: Mapping[str, str]
+    """HTTP headers for each request."""
     project: str | None
     """Vertex AI's, instead of `GOOGLE_CLOUD_PROJECT`."""
     location: str | None
@@ -81,20 +82,21 @@ class ModelSpec(_Named, total=False):
     api_version: str | None
     """Azure's `api-version`, instead of `AZURE_OPENAI_API_VERSION`."""
     context_window: int | None
+    """In tokens."""
     max_output_tokens: int | None
     input: Sequence[Literal["text", "image"]] | None
-    """What it can read."""
+    """The kinds of content it accepts."""
     thinking: bool | str | None
-    """Whether it thinks, or how: a word of the quirk `thinking`."""
+    """Whether it supports thinking, or how: a value of the quirk `thinking`."""
     cost: Prices | None
     quirks: Mapping[str, Any]
-    """What its server does differently, by name."""
+    """How its server differs from the protocol, by name."""
     script: Sequence[Any] | None
     """The answers of a `scripted` model."""
 
 
 class Network(TypedDict, total=False):
-    """How requests leave this machine; None is the default. `docs/network.md` tells more."""
+    """Proxy, certificates and name resolution; None is the default. `docs/network.md` documents the fields."""
 
     proxy: str | Literal[False] | None
     no_proxy: str | Sequence[str] | None
@@ -106,7 +108,7 @@ class Network(TypedDict, total=False):
 
 
 class Settings(TypedDict, total=False):
-    """What can be set at any time, too."""
+    """The options that can also be changed later, with `Agent.set_options`."""
 
     base_url: str | None
     api_key: str | None
@@ -146,7 +148,7 @@ class Settings(TypedDict, total=False):
 
 
 class RunOptions(Settings, total=False):
-    """What an agent and a run without one can be told."""
+    """The options of agents and of stateless runs."""
 
     provider: _Provider | None
     middleware: Iterable[_Middleware] | None
@@ -167,7 +169,7 @@ class RunOptions(Settings, total=False):
 
 
 class AgentOptions(RunOptions, total=False):
-    """What an agent can be told."""
+    """The options of agents."""
 
     system_prompt: str | None
     tools: Iterable[Tool] | None

@@ -1,4 +1,4 @@
-"""A provider of one's own: a generator that answers requests piece by piece."""
+"""Custom providers: generators that yield an answer in chunks."""
 
 from __future__ import annotations
 
@@ -6,92 +6,95 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .errors import AgentError, InvalidArgumentError, ProviderError, one_line
-from .hooks import takes_one_more
+from .hooks import takes_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import ModelCall
+    from ._native import ModelJob
 
 
 class ModelContext:
-    """What a provider may use beside the request. One that takes a second argument receives it."""
+    """The context of a model call. A custom provider that takes a second argument receives it."""
 
-    __slots__ = ("_call",)
+    __slots__ = ("_job",)
 
-    def __init__(self, call: ModelCall) -> None:
-        self._call = call
+    def __init__(self, job: ModelJob) -> None:
+        self._job = job
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the answer is no longer wanted. An async generator is then closed; a plain one at its next piece."""
-        return self._call.is_cancelled
+        """Whether the answer is no longer needed. May be read from any thread.
+
+        An async generator is then closed immediately, a plain one at its next chunk.
+        """
+        return self._job.is_cancelled
 
     def __repr__(self) -> str:
         return f"<ModelContext{': cancelled' if self.is_cancelled else ''}>"
 
 
-def provided(function: Callable[..., Any]) -> tuple[Callable[[ModelCall], Any], bool]:
-    """The function that answers a model call with the provider, and whether it gets a thread of its own."""
+def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[ModelJob], Any], bool]:
+    """The function that answers model calls with a provider, and whether it is called on a thread of its own."""
     import inspect
 
-    with_context = takes_one_more("provider", function, 1)
+    with_context = takes_context("provider", function, 1)
 
-    def begin(call: ModelCall) -> Any:
-        request = call.request()
-        return function(request, ModelContext(call)) if with_context else function(request)
+    def begin(job: ModelJob) -> Any:
+        request = job.request()
+        return function(request, ModelContext(job)) if with_context else function(request)
 
-    async def answer(call: ModelCall) -> None:
+    async def answer(job: ModelJob) -> None:
         try:
-            await push_all(call, begin(call))
+            await push_all(job, begin(job))
         except BaseException as error:
-            call.fail(fields(error))
+            job.fail(error_fields(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            call.finish()
+            job.finish()
 
-    def answer_in_thread(call: ModelCall) -> None:
+    def answer_in_thread(job: ModelJob) -> None:
         try:
-            call.vars.copy().run(push_all_sync, call, begin)
+            job.vars.copy().run(push_all_sync, job, begin)
         except BaseException as error:
-            call.fail(fields(error))
+            job.fail(error_fields(error))
         else:
-            call.finish()
+            job.finish()
 
     plain = inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(getattr(function, "__call__", None))
     return (answer_in_thread if plain else answer), plain
 
 
-async def push_all(call: ModelCall, pieces: Any) -> None:
-    """Passes on what a provider yields, on the event loop of the run."""
+async def push_all(job: ModelJob, chunks: Any) -> None:
+    """Passes on a provider's chunks, on the event loop of the run."""
     import inspect
 
     from .bridge import wait
 
-    if inspect.isawaitable(pieces):
-        pieces = await pieces
-    if isinstance(pieces, AsyncIterable):
-        await push_async(call, pieces)
+    if inspect.isawaitable(chunks):
+        chunks = await chunks
+    if isinstance(chunks, AsyncIterable):
+        await push_async(job, chunks)
     else:
-        for piece in iterable(pieces):
-            push(call, piece)
-            if not await wait(call.ready()):
+        for chunk in iterable(chunks):
+            push(job, chunk)
+            if not await wait(job.ready()):
                 break
 
 
-async def push_async(call: ModelCall, pieces: AsyncIterable[Any]) -> None:
+async def push_async(job: ModelJob, chunks: AsyncIterable[Any]) -> None:
     from .bridge import wait
 
-    iterator = aiter(pieces)
+    iterator = aiter(chunks)
     close = getattr(iterator, "aclose", None)
     try:
-        async for piece in iterator:
-            push(call, piece)
-            if not await wait(call.ready()):
+        async for chunk in iterator:
+            push(job, chunk)
+            if not await wait(job.ready()):
                 break
     except GeneratorExit:
-        # The loop is gone, and nothing can be awaited any more.
+        # The loop is closed; nothing can be awaited any more.
         close = None
         raise
     finally:
@@ -99,33 +102,33 @@ async def push_async(call: ModelCall, pieces: AsyncIterable[Any]) -> None:
             await close()
 
 
-def push_all_sync(call: ModelCall, begin: Callable[[ModelCall], Any]) -> None:
-    """Passes on what a plain generator yields, on a thread that may block."""
-    pieces = begin(call)
+def push_all_sync(job: ModelJob, begin: Callable[[ModelJob], Any]) -> None:
+    """Passes on the chunks of a plain generator, on a thread that may block."""
+    chunks = begin(job)
     try:
-        for piece in pieces:
-            push(call, piece)
-            if not call.ready_sync():
+        for chunk in chunks:
+            push(job, chunk)
+            if not job.ready_sync():
                 break
     finally:
-        pieces.close()
+        chunks.close()
 
 
-def iterable(pieces: Any) -> Iterable[Any]:
-    if isinstance(pieces, str | dict) or not isinstance(pieces, Iterable):
-        kind = type(pieces).__name__
-        raise TypeError(f"the provider gave a value of type {kind}; make it a generator that yields the answer's pieces")
-    return pieces
+def iterable(chunks: Any) -> Iterable[Any]:
+    if isinstance(chunks, str | dict) or not isinstance(chunks, Iterable):
+        kind = type(chunks).__name__
+        raise TypeError(f"the provider returned a value of type {kind}; make it a generator that yields the answer in chunks")
+    return chunks
 
 
-def push(call: ModelCall, piece: Any) -> None:
+def push(job: ModelJob, chunk: Any) -> None:
     try:
-        call.push(piece)
+        job.push(chunk)
     except InvalidArgumentError as error:
-        # The caller's mistake is here the provider's.
+        # A wrong chunk is the provider's failure.
         raise ProviderError(error.message) from None
 
 
-def fields(error: BaseException) -> dict[str, Any]:
-    """What becomes of an exception: an error of ours as it is, any other of kind `provider`."""
+def error_fields(error: BaseException) -> dict[str, Any]:
+    """The error of a model call: an `AgentError` unchanged, any other exception as an error of kind `provider`."""
     return error.to_dict() if isinstance(error, AgentError) else {"kind": "provider", "message": one_line(error)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A run that goes on by itself: an async iterator of events for one reader, and a result.
+    """An active or finished run: an async iterator of its events, for one reader, and its result.
 
     ```python
     async with agent.stream("Hello") as run:
@@ -29,8 +29,10 @@ class Run:
     result = await run.result()
     ```
 
-    Leaving the `async with` aborts the run if it is still active and waits until the agent is idle. A run that nobody holds
-    any more is aborted too.
+    The run proceeds whether or not its events are read. Leaving the `async with` aborts it if it is still active, and waits until
+    the agent is idle. Dropping the last reference to a `Run` aborts it too.
+
+    `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for coroutines, on any event loop.
     """
 
     __slots__ = ("__weakref__", "_agent", "_batch", "_native", "_number", "_reading")
@@ -45,33 +47,37 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The id that all its events have."""
+        """The run's id, the `run_id` of its events."""
         return self._native.id
 
     def steer(self, message: _Prompt) -> None:
         """Queues a message that joins the run as soon as it can; see `Agent.steer`. From any thread and any callback.
 
-        After the run's end it waits in the agent's queue; a run without an agent then has none (`InvalidStateError`).
+        After the run's end the message stays in the agent's queue. A stateless run raises `InvalidStateError` then.
         """
         self._native.steer(message)
 
     def follow_up(self, message: _Prompt) -> None:
-        """Queues a message for when the run would have ended; after its end as `steer`."""
+        """Queues a message that starts another turn when the run would have ended. From any thread and any callback.
+
+        After the run's end the message stays in the agent's queue. A stateless run raises `InvalidStateError` then.
+        """
         self._native.follow_up(message)
 
     def abort(self) -> None:
-        """Aborts the run. From any thread, any number of times; returns at once."""
+        """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""
         self._native.abort()
 
     async def result(self) -> RunResult:
-        """Waits for the end and gives what the run came to. Events that are not read are thrown away.
+        """Waits until the run is over and the agent is idle, and returns the result. Unread events are discarded.
 
-        Raises the run's error (with the result in its `result`) when the outcome is `error`. When the waiting task is
-        cancelled, the run is closed first, as by `close`.
+        May be called any number of times. Raises the run's error, with the result in its `result`, when the outcome is `error`;
+        `InvalidStateError` inside a callback of the run. When the awaiting task is cancelled, the run is closed first, as by
+        `close`.
         """
         from .bridge import wait
 
-        result = await self._end(wait(self._native.outcome(INSIDE.get())))
+        result = await self._close_on_cancel(wait(self._native.outcome(INSIDE.get())))
         error = result.error
         if error is not None and result.outcome == "error":
             error.result = result
@@ -81,24 +87,24 @@ class Run:
     async def close(self) -> None:
         """Aborts the run if it is active, and waits until the agent is idle.
 
-        Async tools and listeners that still keep it after the agent's `abort_grace_ms` are cancelled.
+        Tasks of async tools, hooks and listeners that still run after the agent's `abort_grace_ms` are cancelled. Raises
+        `InvalidStateError` inside a callback of the run.
         """
         if self._native.finished is None:
-            await self._end(self._settled())
+            await self._close_on_cancel(self._abort_and_wait())
 
-    async def _end(self, waiting: Awaitable[RunResult]) -> RunResult:
+    async def _close_on_cancel(self, waiting: Awaitable[RunResult]) -> RunResult:
         import asyncio
 
         try:
             return await waiting
         except asyncio.CancelledError:
-            # A second cancellation ends this wait too; the abort goes on by itself.
+            # A second cancellation ends this wait as well; the abort proceeds by itself.
             if self._native.finished is None:
-                await self._settled()
+                await self._abort_and_wait()
             raise
 
-    async def _settled(self) -> RunResult:
-        """Aborts, and waits for the end."""
+    async def _abort_and_wait(self) -> RunResult:
         import asyncio
 
         from .bridge import current, wait
@@ -116,12 +122,13 @@ class Run:
         return self
 
     async def __anext__(self) -> Event:
+        """The next event. Raises `InvalidStateError` while another task reads the run's events."""
         if not self._batch:
             await self._read()
         return self._batch.pop()
 
     async def _read(self) -> None:
-        """The next events, the last one first."""
+        """Reads the next events, the last one first."""
         import asyncio
 
         from .bridge import current
@@ -132,14 +139,14 @@ class Run:
         waited = False
         self._reading = True
         try:
-            while not (batch := self._native.drain(bridge.mailbox, self._number)):
+            while not (batch := self._native.drain(bridge.queue, self._number)):
                 if batch is None:
                     raise StopAsyncIteration
-                await bridge.woken(self._number)
+                await bridge.wait_for_wakeup(self._number)
                 waited = True
             self._batch = batch
             if not waited:
-                # A fast model must not keep the loop from everybody else.
+                # A fast model must not starve the loop's other tasks.
                 await asyncio.sleep(0)
         finally:
             self._reading = False

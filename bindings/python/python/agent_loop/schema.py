@@ -1,4 +1,4 @@
-"""JSON Schemas from the annotations of functions, and the way back: JSON arguments as what the annotations say."""
+"""JSON Schemas from the annotations of functions, and the conversion of JSON arguments to the annotated types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tool_context import ToolContext
 
 Schema = dict[str, Any]
 Reader = Callable[[Any], Any]
-"""From JSON to what the annotation says."""
+"""Converts a JSON value to the annotated type."""
 
 SIMPLE: dict[Any, Schema] = {
     str: {"type": "string"},
@@ -35,14 +35,14 @@ KNOWN = "str, int, float, bool, None, list, dict, Optional, Union, Literal, Enum
 
 
 class Unsupported(Exception):
-    """An annotation without a JSON Schema; says why."""
+    """An annotation without a JSON Schema; the message is the reason."""
 
 
 class Signature:
     """A tool's function: the schema of its parameters, and how it is called with JSON."""
 
     def __init__(self, name: str, function: Callable[..., Any], *, derive: bool) -> None:
-        """With `derive` false, only the parameter for the context is looked for."""
+        """With `derive` false, annotations are read only to find the context parameter."""
         self.context: str | None = None
         self.readers: dict[str, Reader] = {}
         properties: dict[str, Schema] = {}
@@ -82,13 +82,13 @@ class Signature:
 
 
 def first_paragraph(function: Callable[..., Any]) -> str:
-    """What a function's docstring says first, on one line."""
+    """The first paragraph of a function's docstring, on one line."""
     text = inspect.getdoc(function) or ""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def hints_of(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of what is called in the end."""
+    """The annotations of a function, also of one in a partial or of an object with `__call__`."""
     inner: Any = function.func if isinstance(function, functools.partial) else function
     if not isinstance(inner, type) and not inspect.isroutine(inner):
         inner = type(inner).__call__
@@ -99,7 +99,7 @@ def hints_of(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def context_only(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations where they can be read: those of other parameters may be anything."""
+    """The annotations, unevaluated where one of them cannot be evaluated."""
     try:
         return hints_of("", function)
     except TypeError:
@@ -108,7 +108,7 @@ def context_only(function: Callable[..., Any]) -> dict[str, Any]:
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     if sys.version_info >= (3, 14):
-        # Annotations are evaluated when looked at, and some may name what is not there.
+        # Annotations are evaluated when read, and some may refer to names that do not exist.
         from annotationlib import Format
 
         return list(inspect.signature(function, annotation_format=Format.FORWARDREF).parameters.values())
@@ -124,7 +124,7 @@ def is_context(hint: Any) -> bool:
 
 def check_kind(parameter: inspect.Parameter) -> None:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-        raise Unsupported("a tool's parameters are named one by one, so it can have no * or ** parameter")
+        raise Unsupported("a tool's parameters each have a name, so it cannot have a * or ** parameter")
     if parameter.kind is parameter.POSITIONAL_ONLY:
         raise Unsupported("tools are called with keyword arguments, so it cannot be positional-only")
 
@@ -137,7 +137,7 @@ def of_object(properties: dict[str, Schema], required: list[str]) -> Schema:
 
 
 def describe(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
-    """An annotation's schema, and what makes of JSON what it says; `outer` are the classes around it."""
+    """An annotation's schema, and the reader of its values if they need one; `outer` are the classes that contain it."""
     if hint is inspect.Parameter.empty:
         raise Unsupported("it has no annotation")
     if isinstance(hint, typing.NewType):
@@ -190,7 +190,7 @@ REQUIREMENTS = requirements()
 
 
 def whole(value: Any) -> Any:
-    """JSON knows one kind of number: 2.0 is an integer too."""
+    """JSON has one kind of number: 2.0 is an integer too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -207,7 +207,7 @@ def of_union(members: tuple[Any, ...], outer: tuple[Any, ...]) -> tuple[Schema, 
     readers = [reader for _, reader in described if reader is not None and reader is not whole]
     schema = {"anyOf": [schema for schema, _ in described]}
     if len(readers) > 1:
-        raise Unsupported("a Union can have one Enum, dataclass or container of those, or it could not be told what a value is")
+        raise Unsupported("a Union can have at most one Enum, dataclass or container of those, or values would be ambiguous")
     if not readers:
         return schema, whole if int in members and float not in members else None
     reader = readers[0]
@@ -218,7 +218,7 @@ def of_union(members: tuple[Any, ...], outer: tuple[Any, ...]) -> tuple[Schema, 
         try:
             return reader(value)
         except (KeyError, TypeError, ValueError):
-            return value  # another member's
+            return value  # a value of another member
 
     return schema, read
 
@@ -248,10 +248,10 @@ def of_typed_dict(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | N
 
 def of_dataclass(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
     hints = typing.get_type_hints(hint, include_extras=True)
-    own = [field for field in dataclasses.fields(hint) if field.init]
+    init_fields = [field for field in dataclasses.fields(hint) if field.init]
     missing = dataclasses.MISSING
-    required = [field.name for field in own if field.default is missing and field.default_factory is missing]
-    schema, readers = of_fields(hint, {field.name: hints[field.name] for field in own}, required, outer)
+    required = [field.name for field in init_fields if field.default is missing and field.default_factory is missing]
+    schema, readers = of_fields(hint, {field.name: hints[field.name] for field in init_fields}, required, outer)
 
     def read(values: Any) -> Any:
         return hint(**{name: readers[name](value) if name in readers else value for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""For tests of one's own, of providers and of user interfaces."""
+"""Helpers for tests of custom providers and of user interfaces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ __all__ = ["check_events"]
 
 
 def check_events(events: Iterable[Event | Mapping[str, Any]]) -> None:
-    """Checks that the events of one run, in order, are such as the loop can give: their order, their numbers, their fields, and
-    that what they say of messages fits together.
+    """Checks that the events of one run, in order, are valid: their order, numbers and fields, and that their messages agree.
 
-    They are `Event`s, or dicts as `Event.to_dict` gives them. `InvalidArgumentError` names the first that does not fit, by its
-    place, and says why.
+    `events` are `Event`s, or dicts as `Event.to_dict` returns them. Raises `InvalidArgumentError`, with the index of the first
+    event that is not valid and the reason; TypeError for what is neither. From any thread.
     """
     _native.check_events(list(events))

@@ -1,4 +1,4 @@
-"""What a running tool may use beside its arguments."""
+"""The context of a tool call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class ToolContext:
-    """What a running tool may use beside its arguments. A parameter annotated with this class receives it."""
+    """The context of a tool call. A tool's parameter annotated with this class receives it.
+
+    `wait_cancelled` and `sleep` are awaited on an event loop; the rest may be used from any thread.
+    """
 
     __slots__ = ("_native",)
 
@@ -30,28 +33,34 @@ class ToolContext:
     def is_cancelled(self) -> bool:
         """Whether the run was aborted or the call's time limit passed.
 
-        After an abort the tool has the grace time left to answer; what it then answers still counts.
+        After an abort the tool has the agent's `abort_grace_ms` to answer; an answer within that time still counts.
         """
         return self._native.is_cancelled
 
     async def wait_cancelled(self) -> None:
-        """Waits until that is so."""
+        """Waits until `is_cancelled` is true."""
         from .bridge import wait
 
         await wait(self._native.wait_cancelled())
 
     def update(self, partial: Any) -> None:
-        """Tells how far the tool is; `partial` is read like an answer. From any thread."""
+        """Reports progress in a `ToolExecutionUpdate` event. `partial` is read like the tool's answer. From any thread.
+
+        Raises TypeError or ValueError for a value that is not JSON.
+        """
         self._native.update(partial)
 
     async def sleep(self, ms: float) -> bool:
-        """Waits in the engine's time (virtual with a scripted model). False when the call was cancelled meanwhile."""
+        """Sleeps for `ms` milliseconds of the engine's time, which is virtual with a scripted model.
+
+        Returns False when the call was cancelled meanwhile. Raises ValueError for a negative number.
+        """
         from .bridge import wait
 
         return await wait(self._native.sleep(ms))
 
     def sleep_sync(self, ms: float) -> bool:
-        """The same for plain functions: blocks the thread."""
+        """Same as `sleep`, for plain functions: blocks the thread."""
         return self._native.sleep_sync(ms)
 
     def __repr__(self) -> str:

@@ -22,19 +22,23 @@ if TYPE_CHECKING:
 
 
 class Tool:
-    """Something a model can call; mostly made by `tool`.
+    """A function that a model can call, with its name, description and parameters. The decorator `tool` makes one of a function.
 
     - `name`: letters, digits, `_`, `-`; unique in an agent
-    - `execute`: called with the arguments (a dict) and a `ToolContext`; an async function runs on the event loop of the run,
-      a plain one on a thread of its own. What it returns is the answer: text, or any other JSON value, or
-      `{"content": [blocks], "details", "is_error", "terminate"}`. What it raises goes back to the model as `Type: message`.
+    - `execute`: called with the arguments (a dict) and a `ToolContext`; an async function on the event loop of the run, a plain
+      one on a thread of its own. Its return value is the tool's result: text, any other JSON value, or a full result
+      `{"content": [blocks], "details", "is_error", "terminate"}`. An exception becomes an error result `Type: message`, of a
+      `CallbackError` the message alone; so does a value that is not JSON.
     - `description`: for the model
     - `parameters`: the JSON Schema of the arguments, an object
-    - `label`: for people; the name unless given
-    - `execution_mode`: `sequential` if it may not run beside others
-    - `timeout_ms`: the longest a call may run, where that is less than the agent's `tool_timeout_ms`; 0 for no limit
-    - `prepare_arguments`: `f(arguments)` or `f(arguments, context)`, plain or async, called on the event loop: puts the model's
-      arguments right, and returns them, before they are checked
+    - `label`: a name for user interfaces; default: the name
+    - `execution_mode`: `sequential` if calls of this tool must not run concurrently with others
+    - `timeout_ms`: the time limit of a call in milliseconds, where it is less than the agent's `tool_timeout_ms`; 0 for no limit
+    - `prepare_arguments`: `f(arguments)` or `f(arguments, context)`, plain or async, called on the event loop before validation;
+      returns the arguments to validate
+
+    Raises `InvalidArgumentError` for a wrong or unknown argument, TypeError for an `execute` or `prepare_arguments` that is not a
+    function. A tool does not change and may be shared by agents and threads.
     """
 
     def __init__(
@@ -60,27 +64,30 @@ class Tool:
             "execution_mode": execution_mode,
             "timeout_ms": timeout_ms,
         }
-        # The engine knows which names there are, and which is nearest to a wrong one.
+        # The engine checks the names and suggests the nearest one.
         self.spec = _native.ToolSpec(fields | unknown)
         self.execute = execute
         self.is_async = is_async(execute)
         self._function: Callable[..., Any] = execute
         self.prepare_arguments = prepare_arguments
         if prepare_arguments is not None:
-            from .hooks import asked
+            from .hooks import hook_callback
 
-            self._prepare = asked(f"tool {name!r}: prepare_arguments", prepare_arguments, 1)
+            self._prepare = hook_callback(f"tool {name!r}: prepare_arguments", prepare_arguments, 1)
 
     @property
     def name(self) -> str:
+        """The name by which the model calls it."""
         return self.spec.name
 
     @property
     def label(self) -> str:
+        """The name for user interfaces."""
         return self.spec.label
 
     @property
     def description(self) -> str:
+        """The description for the model."""
         return self.spec.description
 
     @property
@@ -90,38 +97,39 @@ class Tool:
 
     @property
     def execution_mode(self) -> _ExecutionMode | None:
+        """`parallel`, `sequential`, or None for the agent's `tool_execution`."""
         return self.spec.execution_mode
 
     @property
     def timeout_ms(self) -> int:
-        """The longest a call may run, in milliseconds; 0 for no limit of its own."""
+        """The time limit of a call in milliseconds; 0 for the agent's `tool_timeout_ms` alone."""
         return self.spec.timeout_ms
 
-    async def _answer(self, call: _native.Call) -> None:
+    async def _answer(self, job: _native.ToolJob) -> None:
         """Answers a call with an async function, on the event loop of the run."""
         try:
-            value = await self.execute(call.arguments(), ToolContext(call.context))
+            value = await self.execute(job.arguments(), ToolContext(job.context))
         except BaseException as error:
-            call.fail(one_line(error))
+            job.fail(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            call.respond(value)
+            job.respond(value)
 
-    def _answer_in_thread(self, call: _native.Call) -> None:
+    def _answer_in_thread(self, job: _native.ToolJob) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            value = call.vars.copy().run(self.execute, call.arguments(), ToolContext(call.context))
+            value = job.vars.copy().run(self.execute, job.arguments(), ToolContext(job.context))
             if is_coroutine(value):
                 value.close()
                 raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
         except BaseException as error:
-            call.fail(one_line(error))
+            job.fail(one_line(error))
         else:
-            call.respond(value)
+            job.respond(value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the function as it was written, without an agent."""
+        """Calls the decorated function directly, without an agent."""
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -160,7 +168,7 @@ def tool(
     prepare_arguments: _Prepare | None = None,
     **unknown: Never,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Makes a tool of a function, async or plain.
+    """Makes a `Tool` of an async or plain function.
 
     ```python
     @tool
@@ -168,10 +176,13 @@ def tool(
         \"\"\"The weather forecast for a city.\"\"\"
     ```
 
-    Its name is the tool's, the first paragraph of its docstring the description, and the JSON Schema comes from its
-    annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `dict`, `Optional`, `Union`, `Literal`, `Enum`, `TypedDict`,
-    dataclasses, `Any`, and `Annotated[…, "description"]`. Parameters with a default are not required. A parameter annotated
-    `ToolContext` gets the context and is not shown to the model.
+    The function's name is the tool's name, the first paragraph of its docstring the description. The JSON Schema of the
+    parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `dict`, `Optional`, `Union`, `Literal`,
+    `Enum`, `TypedDict`, dataclasses, `Any`, and `Annotated[…, "description"]`. Parameters with a default are not required. A
+    parameter annotated `ToolContext` receives the context and is not part of the schema.
+
+    The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`, annotations are not read.
+    Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
     """
     if function is None:
         return functools.partial(
@@ -194,7 +205,7 @@ def tool(
     signature = Signature(name, function, derive=parameters is None)
     made = Tool(
         name=name,
-        execute=caller(function, signature),
+        execute=as_execute(function, signature),
         description=first_paragraph(function) if description is None else description,
         parameters=signature.schema if parameters is None else parameters,
         label=label,
@@ -208,8 +219,8 @@ def tool(
     return made
 
 
-def caller(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, Any], ToolContext], Any]:
-    """The function as a tool's `execute`."""
+def as_execute(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, Any], ToolContext], Any]:
+    """A decorated function as a tool's `execute`."""
     if is_async(function):
 
         async def execute_async(arguments: dict[str, Any], context: ToolContext) -> Any:
@@ -224,7 +235,7 @@ def caller(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, 
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives a coroutine."""
+    """Whether calling a function returns a coroutine."""
     import inspect
 
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))

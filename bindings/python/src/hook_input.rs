@@ -1,4 +1,5 @@
-//! What hooks get: objects with the fields of the engine's JSON, converted when looked at; a single field stands for itself.
+//! The inputs of hooks: objects with the fields of the engine's JSON, converted when read. An input of one field is that field's
+//! value.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::run::RunResult;
 use crate::tool::ToolOutput;
 use crate::{error, json};
 
-/// What a hook gets.
-pub(crate) enum Input {
+/// The input of a hook.
+pub(crate) enum HookInput {
     Nothing,
     /// One value.
     Value(Value),
@@ -26,19 +27,19 @@ pub(crate) enum Input {
     Fields(HookKind, Map<String, Value>),
 }
 
-impl Input {
-    /// From the engine's JSON; a single field stands for itself.
-    pub(crate) fn of(kind: HookKind, value: Value) -> Result<Input, String> {
+impl HookInput {
+    /// From the engine's JSON; an input of one field is that field's value.
+    pub(crate) fn of(kind: HookKind, value: Value) -> Result<HookInput, String> {
         let mut fields = match value {
             Value::Object(fields) => fields,
-            other => return Ok(Input::Value(other)),
+            other => return Ok(HookInput::Value(other)),
         };
         let mut single = |name| fields.remove(name).unwrap_or_default();
         Ok(match kind {
-            HookKind::TransformContext | HookKind::ConvertToLlm => Input::Messages(read_messages(&single("messages"))?),
-            HookKind::BeforeRun => Input::Messages(read_messages(&single("prompts"))?),
-            HookKind::GetApiKey => Input::Value(single("provider")),
-            HookKind::GetSteeringMessages | HookKind::GetFollowUpMessages => Input::Nothing,
+            HookKind::TransformContext | HookKind::ConvertToLlm => HookInput::Messages(read_messages(&single("messages"))?),
+            HookKind::BeforeRun => HookInput::Messages(read_messages(&single("prompts"))?),
+            HookKind::GetApiKey => HookInput::Value(single("provider")),
+            HookKind::GetSteeringMessages | HookKind::GetFollowUpMessages => HookInput::Nothing,
             HookKind::BeforeToolCall
             | HookKind::AfterToolCall
             | HookKind::PrepareNextTurn
@@ -46,19 +47,19 @@ impl Input {
             | HookKind::OnPayload
             | HookKind::OnResponse
             | HookKind::OnError
-            | HookKind::AfterRun => Input::Fields(kind, fields),
+            | HookKind::AfterRun => HookInput::Fields(kind, fields),
         })
     }
 
     /// As the arguments of a call.
     pub(crate) fn into_args(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
         let one = match self {
-            Input::Nothing => return Ok(PyTuple::empty(py)),
-            Input::Value(value) => json::to_py(py, &value)?,
-            // A list, which a hook may change as it likes and give back.
-            Input::Messages(list) => messages(py, &list)?.to_list().into_any(),
-            Input::Result(result) => RunResult::new(*result).into_bound_py_any(py)?,
-            Input::Fields(kind, fields) => match kind {
+            HookInput::Nothing => return Ok(PyTuple::empty(py)),
+            HookInput::Value(value) => json::to_py(py, &value)?,
+            // A list, which a hook may change and return.
+            HookInput::Messages(list) => messages(py, &list)?.to_list().into_any(),
+            HookInput::Result(result) => RunResult::new(*result).into_bound_py_any(py)?,
+            HookInput::Fields(kind, fields) => match kind {
                 HookKind::BeforeToolCall => BeforeToolCall(fields).into_bound_py_any(py)?,
                 HookKind::AfterToolCall => AfterToolCall(fields).into_bound_py_any(py)?,
                 HookKind::PrepareNextTurn | HookKind::ShouldStopAfterTurn => TurnSummary(fields).into_bound_py_any(py)?,

@@ -1,4 +1,4 @@
-//! Something to wait for on an event loop: a future of the engine that the loop polls.
+//! A future of the engine that a Python event loop polls.
 
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::error::raised;
-use crate::mailbox::Mailbox;
+use crate::job_queue::JobQueue;
 use crate::run::RunResult;
 use crate::{json, runtime};
 
-/// What a wait comes to.
+/// The value of a future.
 pub(crate) enum Output {
     Nothing,
     Flag(bool),
@@ -23,24 +23,26 @@ pub(crate) enum Output {
 
 /// A future of the engine.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct Pending {
+pub(crate) struct NativeFuture {
     future: Mutex<Option<BoxFuture<'static, Result<Output, Error>>>>,
-    /// The agent inside whose callback the caller is.
+    /// The agent whose callback the caller is inside of.
     inside: Option<Scope>,
 }
 
-impl Pending {
-    pub(crate) fn new(inside: Option<Scope>, future: impl Future<Output = Result<Output, Error>> + Send + 'static) -> Pending {
-        Pending { future: Mutex::new(Some(Box::pin(future))), inside }
+impl NativeFuture {
+    pub(crate) fn new(
+        inside: Option<Scope>,
+        future: impl Future<Output = Result<Output, Error>> + Send + 'static,
+    ) -> NativeFuture {
+        NativeFuture { future: Mutex::new(Some(Box::pin(future))), inside }
     }
 }
 
 #[pymethods]
-impl Pending {
-    /// The value in a tuple, once it is there. Until then None, and the mailbox will have the token when it is worth another
-    /// try.
-    fn poll<'py>(&self, py: Python<'py>, mailbox: &Bound<'py, Mailbox>, token: u64) -> PyResult<Option<(Bound<'py, PyAny>,)>> {
-        let waker = mailbox.get().waker(token);
+impl NativeFuture {
+    /// The value in a tuple, once it is ready. Until then None; the queue then wakes `number` when it is to be polled again.
+    fn poll<'py>(&self, py: Python<'py>, queue: &Bound<'py, JobQueue>, number: u64) -> PyResult<Option<(Bound<'py, PyAny>,)>> {
+        let waker = queue.get().waker(number);
         // Out of its lock while polled: a waker may have to call Python.
         let taken = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut future) = taken else {

@@ -1,9 +1,9 @@
-"""The doctor: transcripts made to fit a model."""
+"""Transcript repair."""
 
 import json
 
 import pytest
-from agent_loop import InvalidArgumentError, doctor
+from agent_loop import InvalidArgumentError, transcript
 from stories import agent, says
 
 
@@ -14,14 +14,14 @@ def call(id):
 TRANSCRIPT = [
     {"role": "user", "content": "hi"},
     {"role": "assistant", "stop_reason": "error", "content": [call("f")]},
-    {"role": "tool_result", "tool_call_id": "f", "tool_name": "t", "content": "of nobody"},
+    {"role": "tool_result", "tool_call_id": "f", "tool_name": "t", "content": "without a call"},
     {"role": "note", "by": "me"},
     {"role": "assistant", "content": [call("a b")]},
 ]
 
 
-def test_a_failed_message_an_orphan_and_a_foreign_id_are_put_right_and_told():
-    repaired = doctor.repair(TRANSCRIPT, "anthropic/claude-sonnet-4-5")
+def test_a_failed_message_an_orphan_and_a_foreign_id_are_repaired_and_reported():
+    repaired = transcript.repair(TRANSCRIPT, "anthropic/claude-sonnet-4-5")
     user, assistant, result = repaired.messages
     assert (user.text, assistant.tool_calls[0].id) == ("hi", "a_b")
     assert (result.tool_call_id, result.is_error) == ("a_b", True)
@@ -35,20 +35,20 @@ def test_a_failed_message_an_orphan_and_a_foreign_id_are_put_right_and_told():
     assert repaired.repairs[2].to_dict() == {"code": "call_id", "message_index": 4, "content_index": 0, "text": text}
     assert repr(repaired) == "<Repaired: 3 messages, 4 repairs>"
     match repaired.repairs[2]:
-        case doctor.Repair("call_id", said):
-            assert said == text
+        case transcript.Repair("call_id", repaired_text):
+            assert repaired_text == text
         case other:
             pytest.fail(repr(other))
 
-    assert tuple(doctor.check(TRANSCRIPT, {"provider": "anthropic", "id": "any"})) == repaired.repairs
-    assert doctor.check(repaired.messages, "anthropic/claude-sonnet-4-5") == []
+    assert tuple(transcript.check(TRANSCRIPT, {"provider": "anthropic", "id": "any"})) == repaired.repairs
+    assert transcript.check(repaired.messages, "anthropic/claude-sonnet-4-5") == []
 
 
-async def test_an_agents_own_messages_are_taken_and_shared():
+async def test_an_agents_messages_are_accepted_and_shared():
     story = agent(says("hello"))
     await story.prompt("hi")
-    assert doctor.repair(story.messages, "groq/m").messages == story.messages
-    assert doctor.check([json.loads(message.to_json()) for message in story.messages], "groq/m") == []
+    assert transcript.repair(story.messages, "groq/m").messages == story.messages
+    assert transcript.check([json.loads(message.to_json()) for message in story.messages], "groq/m") == []
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ async def test_an_agents_own_messages_are_taken_and_shared():
         ([{"role": "user"}], "groq/m", "messages[0]: user message: missing field `content`"),
     ],
 )
-def test_a_model_or_messages_that_are_none(messages, model, text):
-    for asked in (doctor.repair, doctor.check):
+def test_a_wrong_model_or_message(messages, model, text):
+    for function in (transcript.repair, transcript.check):
         with pytest.raises(InvalidArgumentError) as caught:
-            asked(messages, model)
+            function(messages, model)
         assert str(caught.value).startswith(text)
 
 
 def test_messages_are_a_list():
     with pytest.raises(TypeError, match="messages: expected a list of messages, got str"):
-        doctor.check("hi", "groq/m")
+        transcript.check("hi", "groq/m")

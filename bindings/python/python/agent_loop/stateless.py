@@ -1,4 +1,4 @@
-"""The loop without an agent: runs over a context that the caller owns and that is never changed."""
+"""Stateless runs: runs without an agent, over a context that the caller owns and that the run never changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = ("system_prompt", "messages", "tools")
 
 
 class Context:
-    """What a run without an agent begins with: a system prompt, the conversation so far, and tools."""
+    """The input of a stateless run: a system prompt, the conversation so far, and tools."""
 
     def __init__(
         self, *, system_prompt: str = "", messages: Sequence[Message | _JsonObject] = (), tools: Iterable[Tool] = ()
@@ -37,7 +37,7 @@ class Context:
 def run(
     context: Context | Mapping[str, Any], prompts: _Prompt, *, model: _Model, **options: Unpack[RunOptions]
 ) -> Run:
-    """Runs prompts over a context, which stays as it is; starts at once.
+    """Starts a stateless run of `prompts` over a context, which it does not change, and returns the run.
 
     ```python
     async with agent_loop.run({"messages": history, "tools": [weather]}, "Rain in Oslo?", model=model) as run:
@@ -46,17 +46,21 @@ def run(
     history += (await run.result()).messages
     ```
 
-    The options are those of `Agent`, but for what is in the context. Steering and follow-up come from the run's own `steer` and
-    `follow_up` and from the hooks `get_steering_messages` and `get_follow_up_messages`; what was not shown of them is in the
-    result's `undelivered`.
+    `context` is a `Context`, or a dict of its fields. `prompts` is what `Agent.prompt` takes. The options are those of `Agent`,
+    except those that are in the context. Steering and follow-up messages come from `Run.steer`, `Run.follow_up` and the hooks
+    `get_steering_messages` and `get_follow_up_messages`; queued messages that were not appended are in the result's
+    `undelivered`.
+
+    It must be called where an event loop runs, which then calls the tools, hooks and listeners. Raises `InvalidArgumentError` or
+    TypeError for a wrong argument, `InvalidStateError` where no event loop runs.
     """
     return start(context, prompts, model, options)
 
 
 def resume(context: Context | Mapping[str, Any], *, model: _Model, **options: Unpack[RunOptions]) -> Run:
-    """Goes on with a context as it stands, adding no message; see `run`.
+    """Resumes from a context, adding no message; else as `run`.
 
-    `InvalidStateError` when it has no message, or ends with the model's answer.
+    Also raises `InvalidStateError` when the context has no message, or ends with the model's answer.
     """
     return start(context, None, model, options)
 
@@ -71,8 +75,8 @@ def start(
         context = Context(**context)
     for name in FIELDS:
         if name in options:
-            raise InvalidArgumentError(f"option {name!r}: it belongs into the context")
-    # An agent of which only the settings are used.
+            raise InvalidArgumentError(f"option {name!r}: it belongs in the context")
+    # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
     native, system_prompt, messages = agent._native, context.system_prompt, list(context.messages)
-    return agent._begin(lambda caller: native.start_alone(system_prompt, messages, prompts, caller))
+    return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, caller))

@@ -1,4 +1,4 @@
-//! Transcripts made to fit a model.
+//! Transcript repair: makes a transcript valid for a model.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::error::raised;
 use crate::message::{from_py, messages as to_py};
 use crate::{json, model};
 
-/// One thing that was done to a transcript, or would have to be.
-#[pyclass(frozen, module = "agent_loop.doctor")]
+/// One change that a transcript needs.
+#[pyclass(frozen, module = "agent_loop.transcript")]
 pub(crate) struct Repair(transcript::Repair);
 
 #[pymethods]
@@ -56,8 +56,8 @@ impl Repair {
     }
 }
 
-/// A transcript that fits, and what was done to it.
-#[pyclass(frozen, module = "agent_loop.doctor")]
+/// A repaired transcript and its changes.
+#[pyclass(frozen, module = "agent_loop.transcript")]
 pub(crate) struct Repaired(transcript::Repaired);
 
 #[pymethods]
@@ -82,19 +82,23 @@ impl Repaired {
     }
 
     fn __repr__(&self) -> String {
-        // The messages would fill the screen.
+        // The messages are long.
         format!("<Repaired: {} messages, {} repairs>", self.0.messages.len(), self.0.repairs.len())
     }
 }
 
-/// The transcript made to fit the model.
+/// Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
+///
+/// Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call ids,
+/// thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
+/// Raises `InvalidArgumentError` for a wrong message or model, TypeError for what is not a list or not JSON.
 #[pyfunction]
 pub(crate) fn repair(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Repaired> {
     let (transcript, fit) = read(messages, model)?;
     Ok(Repaired(transcript::repair(&transcript, &fit)))
 }
 
-/// What would have to be done to the transcript so that it fits.
+/// The changes that `repair` would make; empty when the transcript is valid. Raises what `repair` does.
 #[pyfunction]
 pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Vec<Repair>> {
     let (transcript, fit) = read(messages, model)?;
