@@ -89,8 +89,8 @@ impl Repaired {
 
 /// Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 ///
-/// Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call ids,
-/// thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
+/// Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call
+/// ids, thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
 /// Raises `InvalidArgumentError` for a wrong message or model, TypeError for what is not a list or not JSON.
 #[pyfunction]
 pub(crate) fn repair(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Repaired> {

@@ -31,5 +31,5 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 async def limited(test):
-    """A test that hangs fails, and says where."""
+    """Fails a test that hangs."""
     await asyncio.wait_for(test, 60)

@@ -8,25 +8,25 @@ from agent_loop import ToolContext, tool
 from stories import agent, calls, events_of, kinds, results, says, waits
 
 
-def abort_at(story, when):
-    """Aborts at the first event that `when` picks; the run waits meanwhile, so the point is exact."""
+def abort_at(subject, when):
+    """Aborts at the first event that `when` selects, in a listener, for which the run waits: so the point is exact."""
 
     def listener(event):
         if when(event):
-            story.abort()
+            subject.abort()
 
-    story.subscribe(listener)
-    return story
+    subject.subscribe(listener)
+    return subject
 
 
 def is_running(event):
-    """The tool said that it is at work."""
+    """The tool reported that it runs."""
     return event.type == "tool_execution_update"
 
 
-async def test_at_the_start_the_prompt_is_still_shown():
-    story = abort_at(agent(says("never")), lambda event: event.type == "agent_start")
-    events = await events_of(story.stream("hi"))
+async def test_at_the_start_the_prompt_is_still_appended():
+    subject = abort_at(agent(says("never")), lambda event: event.type == "agent_start")
+    events = await events_of(subject.stream("hi"))
     assert kinds(events) == [
         *["agent_start", "turn_start", "message_start", "message_end", "message_start", "message_end", "turn_end", "agent_end"]
     ]
@@ -35,14 +35,14 @@ async def test_at_the_start_the_prompt_is_still_shown():
 
 
 async def test_before_the_model_answers():
-    story = abort_at(agent([waits(1000), *says("never")]), lambda event: event.type == "message_end")
-    result = await story.prompt("hi")
+    subject = abort_at(agent([waits(1000), *says("never")]), lambda event: event.type == "message_end")
+    result = await subject.prompt("hi")
     assert (result.outcome, result.text, result.message.stop_reason) == ("aborted", "", "aborted")
 
 
 async def test_while_the_model_answers():
-    story = abort_at(agent(says("a", "b", "c")), lambda event: event.type == "text_delta" and event.delta == "b")
-    events = await events_of(story.stream("hi"))
+    subject = abort_at(agent(says("a", "b", "c")), lambda event: event.type == "text_delta" and event.delta == "b")
+    events = await events_of(subject.stream("hi"))
     assert [event.delta for event in events if event.type == "text_delta"] == ["a", "b"]
     assert "text_end" not in kinds(events)
     assert events[-1].messages[-1].text == "ab"
@@ -55,8 +55,8 @@ async def test_while_it_calls_a_tool_the_call_is_taken_out():
         """Is never called."""
         raise AssertionError
 
-    story = abort_at(agent(calls("never"), tools=[never]), lambda event: event.type == "tool_call_end")
-    result = await story.prompt("hi")
+    subject = abort_at(agent(calls("never"), tools=[never]), lambda event: event.type == "tool_call_end")
+    result = await subject.prompt("hi")
     assert (result.outcome, result.message.tool_calls) == ("aborted", ())
 
 
@@ -75,8 +75,8 @@ async def test_a_tool_that_answers_in_time_keeps_its_answer():
         return await context.sleep(1_000_000)
 
     for made, answer in [(work, '["cancelled",true]'), (nap, "false")]:
-        story = abort_at(agent(calls(made.name), tools=[made]), is_running)
-        result = await story.prompt("hi")
+        subject = abort_at(agent(calls(made.name), tools=[made]), is_running)
+        result = await subject.prompt("hi")
         assert (result.outcome, results(result)) == ("aborted", [answer])
 
 
@@ -89,15 +89,15 @@ async def test_a_plain_tool_sees_the_abort_too():
 
     @tool
     def poll(context: ToolContext):
-        """Looks again and again."""
+        """Polls."""
         context.update("at work")
         while not context.is_cancelled:
             pass
         return "seen"
 
     for made, answer in [(work, "[false,true]"), (poll, "seen")]:
-        story = abort_at(agent(calls(made.name), tools=[made]), is_running)
-        result = await story.prompt("hi")
+        subject = abort_at(agent(calls(made.name), tools=[made]), is_running)
+        result = await subject.prompt("hi")
         assert (result.outcome, results(result)) == ("aborted", [answer])
 
 
@@ -109,8 +109,8 @@ async def test_a_tool_that_raises_after_the_abort_is_aborted():
         await context.wait_cancelled()
         raise ValueError("too bad")
 
-    story = abort_at(agent(calls("work"), tools=[work]), is_running)
-    assert results(await story.prompt("hi")) == ["aborted"]
+    subject = abort_at(agent(calls("work"), tools=[work]), is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
 
 
 async def test_a_task_that_does_not_end_is_given_up_and_cancelled():
@@ -125,22 +125,22 @@ async def test_a_task_that_does_not_end_is_given_up_and_cancelled():
         finally:
             ended.set()
 
-    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
-    abort_at(story, is_running)
-    assert results(await story.prompt("hi")) == ["aborted"]
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
     await asyncio.wait_for(ended.wait(), 10)
 
 
 async def test_a_task_that_does_not_look_has_the_grace_time():
     @tool
     async def work(context: ToolContext):
-        """Goes on for a while after the abort."""
+        """Continues for a while after the abort."""
         context.update("at work")
         await asyncio.sleep(0.05)
         return "finished"
 
-    story = abort_at(agent(calls("work"), tools=[work]), is_running)
-    assert results(await story.prompt("hi")) == ["finished"]
+    subject = abort_at(agent(calls("work"), tools=[work]), is_running)
+    assert results(await subject.prompt("hi")) == ["finished"]
 
 
 async def test_a_plain_tool_that_does_not_end_is_left_behind():
@@ -153,11 +153,11 @@ async def test_a_plain_tool_that_does_not_end_is_left_behind():
         leave.wait(30)
         return "late"
 
-    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
-    abort_at(story, is_running)
-    assert results(await story.prompt("hi")) == ["aborted"]
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
     leave.set()
-    assert (await story.prompt("again")).text == "ok"
+    assert (await subject.prompt("again")).text == "ok"
 
 
 async def test_calls_that_wait_for_a_place_get_their_end():
@@ -167,8 +167,8 @@ async def test_calls_that_wait_for_a_place_get_their_end():
         await context.wait_cancelled()
         return "cancelled"
 
-    story = agent(calls("work", {}, {}, {}), tools=[work], max_parallel_tools=1)
-    run = story.stream("hi")
+    subject = agent(calls("work", {}, {}, {}), tools=[work], max_parallel_tools=1)
+    run = subject.stream("hi")
     events = []
     async for event in run:
         events.append(event)
@@ -185,11 +185,11 @@ async def test_sequential_calls_after_the_abort_are_not_executed():
     async def work(n: int):
         """Works."""
         executed.append(n)
-        story.abort()
+        subject.abort()
         return n
 
-    story = agent(calls("work", {"n": 1}, {"n": 2}), tools=[work])
-    result = await story.prompt("hi")
+    subject = agent(calls("work", {"n": 1}, {"n": 2}), tools=[work])
+    result = await subject.prompt("hi")
     assert (executed, results(result)) == ([1], ["1", "aborted"])
 
 
@@ -199,18 +199,18 @@ async def test_after_the_turn():
         """Works."""
         return "done"
 
-    story = abort_at(agent(calls("work"), says("never"), tools=[work]), lambda event: event.type == "turn_end")
-    result = await story.prompt("hi")
+    subject = abort_at(agent(calls("work"), says("never"), tools=[work]), lambda event: event.type == "turn_end")
+    result = await subject.prompt("hi")
     assert (result.outcome, result.turns, results(result)) == ("aborted", 1, ["done"])
 
 
 async def test_after_the_end_it_does_nothing():
-    story = agent(says("one"), says("two"))
-    run = story.stream("hi")
+    subject = agent(says("one"), says("two"))
+    run = subject.stream("hi")
     assert (await run.result()).outcome == "completed"
     run.abort()
     run.abort()
-    assert (await story.prompt("again")).text == "two"
+    assert (await subject.prompt("again")).text == "two"
 
 
 @pytest.mark.parametrize("how", ["run", "agent"])
@@ -218,10 +218,10 @@ async def test_abort_from_inside_the_tool(how):
     @tool
     async def work(context: ToolContext):
         """Aborts its own run."""
-        (runs[0] if how == "run" else story).abort()
+        (runs[0] if how == "run" else subject).abort()
         return context.is_cancelled
 
-    story = agent(calls("work"), tools=[work])
-    runs = [story.stream("hi")]
+    subject = agent(calls("work"), tools=[work])
+    runs = [subject.stream("hi")]
     result = await runs[0].result()
     assert (result.outcome, results(result)) == ("aborted", ["true"])

@@ -1,4 +1,4 @@
-"""Agents: options, state, and what may be done when."""
+"""Agents: options, state, and the calls that are allowed in each state."""
 
 import asyncio
 import gc
@@ -33,19 +33,22 @@ async def noop():
         ({"fallbacks": "openai/gpt-5"}, 'option "fallbacks": expected a list of models, got "openai/gpt-5"'),
         ({"fallbacks": ["groq/m", "gpt"]}, 'option "fallbacks": [1]: model "gpt": expected "provider/id"'),
         ({"fallbacks": ["groq/m", "nobody/m"]}, 'option "fallbacks": [1]: model "nobody/m": unknown provider "nobody"'),
-        ({"fallbacks": [{"provider": "groq", "id": "m", "apiversion": "1"}]}, 'option "fallbacks": [0]: unknown model field "apiversion"'),
+        (
+            {"fallbacks": [{"provider": "groq", "id": "m", "apiversion": "1"}]},
+            'option "fallbacks": [0]: unknown model field "apiversion"',
+        ),
         ({"messages": "x"}, 'option "messages": expected a list of messages, got "x"'),
         ({"raw_events": 1}, 'option "raw_events": expected true or false, got 1'),
     ],
 )
-def test_a_wrong_option_says_what_is_wrong(options, text):
+def test_a_wrong_option_is_named(options, text):
     with pytest.raises(InvalidArgumentError) as caught:
         Agent("openai/tiny", **options)
     assert str(caught.value).startswith(text)
     assert isinstance(caught.value, ValueError)
 
 
-def test_an_unknown_option_lists_what_there_is():
+def test_an_unknown_option_lists_the_known_ones():
     with pytest.raises(InvalidArgumentError) as caught:
         Agent("openai/tiny", zzzzzzzzzzzzzz=1)
     assert str(caught.value).startswith('unknown option "zzzzzzzzzzzzzz"; known are model, system_prompt, ')
@@ -72,7 +75,7 @@ def test_an_unknown_option_lists_what_there_is():
         (object(), TypeError, "model: a value of type object is not JSON"),
     ],
 )
-def test_a_wrong_model_is_noticed_at_once(model, error, text):
+def test_a_wrong_model_is_refused_immediately(model, error, text):
     with pytest.raises(error) as caught:
         Agent(model)
     assert str(caught.value).startswith(text)
@@ -91,7 +94,7 @@ def test_wrong_types_are_type_errors():
         Agent("openai/tiny", "a system prompt by position")
 
 
-def test_a_key_is_never_shown():
+def test_a_key_is_never_printed():
     with pytest.raises(InvalidArgumentError) as caught:
         Agent("openai/tiny", api_key={"secret": "sk-123"})
     assert "sk-123" not in str(caught.value)
@@ -99,15 +102,15 @@ def test_a_key_is_never_shown():
 
 
 def test_state_of_a_new_agent():
-    story = Agent("openai/tiny", system_prompt="Be brief.", tools=[noop], base_url="http://127.0.0.1:1")
-    assert (story.model, story.system_prompt, story.tools, story.messages) == ("openai/tiny", "Be brief.", (noop,), ())
-    assert (story.is_streaming, story.streaming_message, story.pending_tool_calls) == (False, None, ())
-    assert (story.error, story.listener_errors, story.thinking_level) == (None, 0, "off")
-    assert repr(story) == "<Agent openai/tiny: tools [noop], 0 messages>"
+    subject = Agent("openai/tiny", system_prompt="Be brief.", tools=[noop], base_url="http://127.0.0.1:1")
+    assert (subject.model, subject.system_prompt, subject.tools, subject.messages) == ("openai/tiny", "Be brief.", (noop,), ())
+    assert (subject.is_streaming, subject.streaming_message, subject.pending_tool_calls) == (False, None, ())
+    assert (subject.error, subject.listener_errors, subject.thinking_level) == (None, 0, "off")
+    assert repr(subject) == "<Agent openai/tiny: tools [noop], 0 messages>"
 
 
 async def test_all_options_are_taken():
-    story = Agent(
+    subject = Agent(
         scripted(says("ok")),
         system_prompt="s",
         tools=[noop],
@@ -145,42 +148,42 @@ async def test_all_options_are_taken():
         transform_context=None,
         messages=[{"role": "user", "content": "before"}],
     )
-    await story.prompt("hi")
-    assert [message.text for message in story.messages] == ["before", "hi", "ok"]
+    await subject.prompt("hi")
+    assert [message.text for message in subject.messages] == ["before", "hi", "ok"]
 
 
 async def test_setters():
-    story = agent(says("one"))
-    story.system_prompt = "New."
-    assert story.system_prompt == "New."
-    story.model = "anthropic/claude"
-    assert story.model == "anthropic/claude"
-    story.model = scripted(says("two"))
-    assert story.model == "scripted/story"
-    story.thinking_level = "high"
-    assert story.thinking_level == "high"
-    story.tools = [noop]
-    assert story.tools == (noop,)
-    story.tools = ()
-    assert story.tools == ()
-    assert (await story.prompt("hi")).text == "two"
+    subject = agent(says("one"))
+    subject.system_prompt = "New."
+    assert subject.system_prompt == "New."
+    subject.model = "anthropic/claude"
+    assert subject.model == "anthropic/claude"
+    subject.model = scripted(says("two"))
+    assert subject.model == "scripted/story"
+    subject.thinking_level = "high"
+    assert subject.thinking_level == "high"
+    subject.tools = [noop]
+    assert subject.tools == (noop,)
+    subject.tools = ()
+    assert subject.tools == ()
+    assert (await subject.prompt("hi")).text == "two"
 
 
 def test_a_setter_that_fails_changes_nothing():
-    story = agent(says("one"), tools=[noop])
+    subject = agent(says("one"), tools=[noop])
     with pytest.raises(InvalidArgumentError, match='unknown provider "acme"'):
-        story.model = "acme/x"
+        subject.model = "acme/x"
     with pytest.raises(InvalidArgumentError, match='option "system_prompt": expected text, got 5'):
-        story.system_prompt = 5
+        subject.system_prompt = 5
     with pytest.raises(InvalidArgumentError, match='there are two tools named "noop"; give each its own name'):
-        story.tools = [noop, noop]
+        subject.tools = [noop, noop]
     with pytest.raises(InvalidArgumentError, match='option "thinking_level": expected "off", "minimal", .*, got "much"'):
-        story.thinking_level = "much"
+        subject.thinking_level = "much"
     with pytest.raises(TypeError, match="expected a Tool"):
-        story.tools = [5]
+        subject.tools = [5]
     with pytest.raises(AttributeError):
-        story.messages = []
-    assert (story.model, story.system_prompt, story.tools) == ("scripted/story", "", (noop,))
+        subject.messages = []
+    assert (subject.model, subject.system_prompt, subject.tools) == ("scripted/story", "", (noop,))
 
 
 def test_a_refused_model_changes_nothing_whatever_set_the_one_before():
@@ -218,8 +221,8 @@ async def test_options_can_be_set_later():
         seen.append(request.options)
         yield "ok"
 
-    story = Agent("own/m", provider=provider)
-    story.set_options(temperature=0, max_tokens=5, abort_grace_ms=5)
+    subject = Agent("own/m", provider=provider)
+    subject.set_options(temperature=0, max_tokens=5, abort_grace_ms=5)
     for options, text in [
         ({"temperature": 1, "max_tokens": "x"}, 'option "max_tokens": expected a whole number of tokens, got "x"'),
         ({"temprature": 1}, 'unknown option "temprature"; did you mean "temperature"?'),
@@ -227,24 +230,24 @@ async def test_options_can_be_set_later():
         ({"temperature": 1, "tools": []}, "option 'tools' is not a plain value; use the agent's tools"),
     ]:
         with pytest.raises(InvalidArgumentError) as caught:
-            story.set_options(**options)
+            subject.set_options(**options)
         assert str(caught.value).startswith(text)
-    await story.prompt("go")
-    story.set_options(temperature=None)
-    await story.prompt("go")
+    await subject.prompt("go")
+    subject.set_options(temperature=None)
+    await subject.prompt("go")
     assert seen == [{"temperature": 0, "max_tokens": 5}, {"max_tokens": 5}]
 
 
-async def test_changes_during_a_run_hold_from_its_next_turn():
+async def test_changes_during_a_run_take_effect_at_its_next_turn():
     @tool
     async def swap():
         """Swaps the tools."""
-        story.system_prompt = "changed"
-        story.tools = [noop]
+        subject.system_prompt = "changed"
+        subject.tools = [noop]
         return "swapped"
 
-    story = agent(calls("swap"), calls("noop"), calls("swap"), says("end"), tools=[swap])
-    outcome = await story.prompt("go")
+    subject = agent(calls("swap"), calls("noop"), calls("swap"), says("end"), tools=[swap])
+    outcome = await subject.prompt("go")
     assert results(outcome) == ["swapped", "", 'there is no tool named "swap"; the tools are: noop']
 
 
@@ -254,32 +257,32 @@ async def test_state_during_a_run():
     @tool
     async def look(context: ToolContext):
         """Looks."""
-        seen.append((story.is_streaming, story.pending_tool_calls, len(story.messages), story.streaming_message))
+        seen.append((subject.is_streaming, subject.pending_tool_calls, len(subject.messages), subject.streaming_message))
         return context.id
 
-    story = agent(calls("look"), says("a", "b"), tools=[look])
+    subject = agent(calls("look"), says("a", "b"), tools=[look])
     partial = []
 
     def listener(event):
         if event.type == "text_delta":
-            partial.append(story.streaming_message.text)
+            partial.append(subject.streaming_message.text)
 
-    story.subscribe(listener)
-    await story.prompt("go")
+    subject.subscribe(listener)
+    await subject.prompt("go")
     assert seen == [(True, ("call_0",), 2, None)]
     assert partial == ["a", "ab"]
-    assert (story.is_streaming, story.pending_tool_calls, story.streaming_message) == (False, (), None)
+    assert (subject.is_streaming, subject.pending_tool_calls, subject.streaming_message) == (False, (), None)
 
 
 @pytest.mark.parametrize("ask", ["prompt", "stream", "wait_for_idle", "result"])
-async def test_waiting_for_ones_own_run_is_an_error_not_a_deadlock(ask):
+async def test_awaiting_the_own_run_is_an_error_not_a_deadlock(ask):
     async def wait(run=None):
         if ask == "prompt":
-            await story.prompt("more")
+            await subject.prompt("more")
         elif ask == "stream":
-            story.stream("more")
+            subject.stream("more")
         elif ask == "wait_for_idle":
-            await story.wait_for_idle()
+            await subject.wait_for_idle()
         else:
             await runs[0].result()
 
@@ -298,9 +301,9 @@ async def test_waiting_for_ones_own_run_is_an_error_not_a_deadlock(ask):
                 await wait()
             caught.append(str(error.value))
 
-    story = agent(calls("waiter"), says("done"), tools=[waiter])
-    story.subscribe(listener)
-    runs = [story.stream("go")]
+    subject = agent(calls("waiter"), says("done"), tools=[waiter])
+    subject.subscribe(listener)
+    runs = [subject.stream("go")]
     assert (await runs[0].result()).text == "done"
     assert len(caught) == 3 and len(set(caught)) == 1
     assert "inside a listener, hook or tool of the same agent would wait for itself" in caught[0]
@@ -309,15 +312,15 @@ async def test_waiting_for_ones_own_run_is_an_error_not_a_deadlock(ask):
 async def test_a_plain_tool_cannot_wait_for_its_own_agent_either():
     @tool
     def waiter():
-        """Waits for itself on a loop of its own."""
-        asyncio.run(story.prompt("more"))
+        """Waits for itself on another loop."""
+        asyncio.run(subject.prompt("more"))
 
-    story = agent(calls("waiter"), says("done"), tools=[waiter])
-    (text,) = results(await story.prompt("go"))
+    subject = agent(calls("waiter"), says("done"), tools=[waiter])
+    (text,) = results(await subject.prompt("go"))
     assert text.startswith("InvalidStateError: ")
 
 
-async def test_what_a_callback_leaves_behind_may_prompt_later():
+async def test_a_task_started_in_a_callback_may_prompt_later():
     later = []
 
     def listener(event):
@@ -325,13 +328,13 @@ async def test_what_a_callback_leaves_behind_may_prompt_later():
             later.append(asyncio.create_task(again()))
 
     async def again():
-        while story.is_streaming:
+        while subject.is_streaming:
             await asyncio.sleep(0.01)
-        return await story.prompt("again")
+        return await subject.prompt("again")
 
-    story = agent(says("one"), says("two"))
-    story.subscribe(listener)
-    await story.prompt("go")
+    subject = agent(says("one"), says("two"))
+    subject.subscribe(listener)
+    await subject.prompt("go")
     assert (await later[0]).text == "two"
 
 
@@ -347,11 +350,11 @@ async def test_tools_may_use_other_agents():
 
 
 async def test_wait_for_idle():
-    story = agent(says("ok"))
-    await story.wait_for_idle()
-    run = story.stream("go")
-    await story.wait_for_idle()
-    assert not story.is_streaming
+    subject = agent(says("ok"))
+    await subject.wait_for_idle()
+    run = subject.stream("go")
+    await subject.wait_for_idle()
+    assert not subject.is_streaming
     assert (await run.result()).outcome == "completed"
 
 
@@ -361,9 +364,9 @@ async def test_max_turns():
 
 
 async def test_abort_without_a_run_does_nothing():
-    story = agent(says("ok"))
-    story.abort()
-    assert (await story.prompt("go")).outcome == "completed"
+    subject = agent(says("ok"))
+    subject.abort()
+    assert (await subject.prompt("go")).outcome == "completed"
 
 
 async def test_a_busy_agent_stays_with_its_loop():
@@ -374,15 +377,15 @@ async def test_a_busy_agent_stays_with_its_loop():
         """Waits."""
         await gate.wait()
 
-    story = agent(calls("wait"), says("done"), tools=[wait])
-    run = story.stream("go")
+    subject = agent(calls("wait"), says("done"), tools=[wait])
+    run = subject.stream("go")
 
     def elsewhere():
         async def ask():
             with pytest.raises(BusyError):
-                await story.prompt("more")
+                await subject.prompt("more")
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(story.wait_for_idle(), 0.05)
+                await asyncio.wait_for(subject.wait_for_idle(), 0.05)
 
         asyncio.run(ask())
 
@@ -450,11 +453,11 @@ def test_everything_public_has_its_place():
         assert getattr(agent_loop, name).__doc__ or name == "__version__", name
 
 
-def test_what_is_no_setting_cannot_be_set():
-    story = agent(says("ok"))
+def test_an_unknown_attribute_cannot_be_set():
+    subject = agent(says("ok"))
     for name in ("max_turns", "thinking_levl"):
         with pytest.raises(AttributeError, match=f"no attribute '{name}' to set; options are set with set_options"):
-            setattr(story, name, 1)
+            setattr(subject, name, 1)
 
     class Own(Agent):
         def __init__(self):

@@ -1,4 +1,4 @@
-"""What becomes of calls: arguments, answers, several at once."""
+"""Tool calls: arguments, results, concurrency."""
 
 import asyncio
 import threading
@@ -70,8 +70,8 @@ async def test_what_is_not_json_is_an_error_result(value, text, kind):
     def give_plain(arguments, context):
         return value
 
-    said, is_error = await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain))
-    assert is_error and said.startswith(text)
+    text_of_result, is_error = await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain))
+    assert is_error and text_of_result.startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_arguments_are_checked_before_the_tool_sees_them():
         """Takes."""
         seen.append((n, flag))
 
-    story = agent(
+    subject = agent(
         calls("take", n="5", flag="true"),
         calls("take", n="five"),
         calls("take", n=1, m=2),
@@ -149,7 +149,7 @@ async def test_arguments_are_checked_before_the_tool_sees_them():
         says("end"),
         tools=[take],
     )
-    texts = results(await story.prompt("go"))
+    texts = results(await subject.prompt("go"))
     assert seen == [(5, True), (2, False)] and type(seen[1][0]) is int
     assert texts[1] == 'the arguments of take do not fit its schema:\n/n: "five" is not of type "integer"'
     assert texts[2] == "the arguments of take do not fit its schema:\n/m: is not a parameter"
@@ -169,12 +169,12 @@ def idle():
     """Does nothing."""
 
 
-async def test_an_unknown_tool_is_told_to_the_model():
+async def test_an_unknown_tool_is_reported_to_the_model():
     outcome = await agent(calls("nothing"), says("end"), tools=[tool(idle)]).prompt("go")
     assert results(outcome) == ['there is no tool named "nothing"; the tools are: idle']
 
 
-# ---- several calls at once ------------------------------------------------------------------------------------------------
+# ---- several calls of one message -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["async", "plain"])
@@ -205,7 +205,7 @@ async def test_calls_of_a_message_run_side_by_side(kind):
 
 
 def most_at_once():
-    """A tool, and how many of it ran at once."""
+    """A tool, and the number of its concurrent calls."""
     inside, most = 0, [0]
 
     @tool
@@ -230,27 +230,27 @@ def most_at_once():
         ({}, "sequential", 1),
     ],
 )
-async def test_how_many_run_at_once(options, mode, expected):
+async def test_the_number_of_concurrent_calls(options, mode, expected):
     count, most = most_at_once()
     made = Tool(name="count", execute=count.execute, execution_mode=mode)
-    story = agent(calls("count", *[{}] * 12), says("end"), tools=[made], **options)
-    await story.prompt("go")
+    subject = agent(calls("count", *[{}] * 12), says("end"), tools=[made], **options)
+    await subject.prompt("go")
     assert most == [expected]
 
 
-async def test_results_stand_in_the_order_of_the_calls():
+async def test_results_are_in_the_order_of_the_calls():
     @tool
     async def nap(context: ToolContext, ms: int):
         """Sleeps."""
         await context.sleep(ms)
         return ms
 
-    story = agent(calls("nap", {"ms": 30}, {"ms": 20}, {"ms": 10}), says("end"), tools=[nap])
-    events = await events_of(story.stream("go"))
+    subject = agent(calls("nap", {"ms": 30}, {"ms": 20}, {"ms": 10}), says("end"), tools=[nap])
+    events = await events_of(subject.stream("go"))
     ends = [event.result.content[0].text for event in events if isinstance(event, ToolExecutionEnd)]
     assert ends == ["10", "20", "30"]
-    shown = [event.message.text for event in events if event.type == "message_end" and event.message.role == "tool_result"]
-    assert shown == ["30", "20", "10"]
+    appended = [event.message.text for event in events if event.type == "message_end" and event.message.role == "tool_result"]
+    assert appended == ["30", "20", "10"]
     assert [event.arguments["ms"] for event in events if isinstance(event, ToolExecutionStart)] == [30, 20, 10]
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong, and what is said about it."""
+"""Errors: their classes, fields and messages."""
 
 import copy
 import pickle
@@ -40,10 +40,10 @@ async def test_each_kind_has_its_class(kind):
     error_class = getattr(agent_loop, KINDS[kind])
     assert issubclass(error_class, AgentError) and error_class.kind == kind
     with pytest.raises(error_class) as caught:
-        await agent(fails(kind, "said so"), max_retries=0).prompt("hi")
+        await agent(fails(kind, "a reason"), max_retries=0).prompt("hi")
     error = caught.value
     assert type(error) is error_class
-    assert (error.kind, error.message, str(error), error.provider) == (kind, "said so", "said so", "scripted")
+    assert (error.kind, error.message, str(error), error.provider) == (kind, "a reason", "a reason", "scripted")
     assert (error.http_status, error.request_id, error.retry_after_ms) == (None, None, None)
     assert error.result.error.kind == kind
 
@@ -53,7 +53,7 @@ def test_there_is_no_other_class():
     assert exported == {*KINDS.values(), "AgentError"}
 
 
-def test_some_are_what_python_calls_so_too():
+def test_some_derive_from_built_in_exceptions():
     for error_class, builtin in [
         (InvalidArgumentError, ValueError),
         (AgentTimeoutError, TimeoutError),
@@ -92,17 +92,17 @@ async def test_errors_can_be_copied_and_sent_to_other_processes():
 async def test_a_missing_key_names_the_variable(monkeypatch):
     for provider, variable in [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")]:
         monkeypatch.delenv(variable, raising=False)
-        story = Agent(f"{provider}/some-model")
+        subject = Agent(f"{provider}/some-model")
         with pytest.raises(AuthenticationError) as caught:
-            await story.prompt("hi")
+            await subject.prompt("hi")
         assert variable in str(caught.value)
         assert caught.value.result.message.stop_reason == "error"
-        events = await events_of(story.stream("hi"))
+        events = await events_of(subject.stream("hi"))
         assert kinds(events)[-4:] == ["message_start", "message_end", "turn_end", "agent_end"]
 
 
 async def test_connection_refused():
-    with socket.socket() as taken:  # and nobody listens
+    with socket.socket() as taken:  # and nothing listens
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         with pytest.raises(AgentConnectionError) as caught:
@@ -121,7 +121,7 @@ async def test_a_refused_key_keeps_the_providers_own_message(tmp_path):
     assert (caught.value.http_status, caught.value.provider, caught.value.retryable) == (401, "openai", False)
 
 
-async def test_a_stream_cut_in_the_middle_keeps_what_came(tmp_path):
+async def test_a_truncated_stream_keeps_the_received_part(tmp_path):
     body = chat({"content": "so far"}, {"content": " so good"})
     with mock(tmp_path, {"body": body, "chunk": "frame", "cut_after": body.index("\n\n") + 2}) as url:
         with pytest.raises(StreamTruncatedError) as caught:
@@ -133,7 +133,7 @@ async def test_a_stream_cut_in_the_middle_keeps_what_came(tmp_path):
 
 async def test_options_reach_the_server(tmp_path):
     with mock(tmp_path, {"body": chat({"content": "hi"})}) as url:
-        story = Agent(
+        subject = Agent(
             "openai/tiny",
             base_url=f"{url}/v1",
             api_key="k",
@@ -142,7 +142,7 @@ async def test_options_reach_the_server(tmp_path):
             headers={"x-own": "yes"},
             system_prompt="S",
         )
-        assert (await story.prompt("hello")).text == "hi"
+        assert (await subject.prompt("hello")).text == "hi"
         (request,) = asked(url)
     body = request["body"]
     assert (body["model"], body["temperature"], body["stream"]) == ("tiny", 0, True)

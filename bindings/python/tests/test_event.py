@@ -57,7 +57,7 @@ async def test_each_event_has_its_class_its_place_and_its_run():
         assert isinstance(event, MessageUpdate) == hasattr(event, "content_index")
 
 
-async def test_canonical_json_is_what_the_attributes_say():
+async def test_canonical_json_equals_the_attributes():
     # Without prices: Python writes small numbers in a way of its own.
     for event in await calculation({**CALCULATOR, "cost": None}):
         written = event.to_json()
@@ -122,7 +122,7 @@ async def test_the_message_as_it_stood_after_an_event():
     assert [start.message.stop_reason for start in starts] == [None, None]
 
 
-async def test_turn_and_agent_end_say_what_came_of_it():
+async def test_turn_and_agent_end_carry_the_results():
     *_, turn_end, agent_end = await calculation()
     assert isinstance(turn_end, TurnEnd) and turn_end.message.text == "15 multiplied by 23 equals 345."
     assert turn_end.tool_results == ()
@@ -139,7 +139,7 @@ async def test_events_are_frozen():
         TextDelta()
 
 
-async def test_what_an_event_gives_is_a_copy():
+async def test_the_values_of_an_event_are_copies():
     start = next(event for event in await calculation() if isinstance(event, ToolExecutionStart))
     start.arguments["a"] = "changed"
     assert start.arguments["a"] == 15

@@ -1,4 +1,4 @@
-"""Hooks: what each gets and may answer, plain and async, and what their failures come to."""
+"""Hooks: input and answer of each, plain and async, and the effect of their failures."""
 
 import asyncio
 from contextvars import ContextVar
@@ -24,7 +24,7 @@ from agent_loop import (
 from mock import asked, chat, mock
 from stories import agent, calls, events_of, fails, kinds, results, says, waits
 
-WHO: ContextVar[str] = ContextVar("who", default="nobody")
+WHO: ContextVar[str] = ContextVar("who", default="unset")
 
 
 @tool
@@ -33,8 +33,8 @@ async def double(n: int):
     return n * 2
 
 
-def told(name, answer=None):
-    """A plain and an async hook that write down what they get."""
+def recording(name, answer=None):
+    """A plain and an async hook that record their input."""
     got = []
 
     def plain(*given):
@@ -64,22 +64,22 @@ async def test_transform_context_changes_what_one_call_sees():
         assert isinstance(messages, list) and isinstance(messages[0], UserMessage)
         return [*messages, {"role": "user", "content": "and be brief"}]
 
-    story = Agent("own/model", provider=provider, transform_context=transform_context)
-    await story.prompt("go")
+    subject = Agent("own/model", provider=provider, transform_context=transform_context)
+    await subject.prompt("go")
     assert seen == [["go", "and be brief"]]
-    assert [message.text for message in story.messages] == ["go", "ok"]
+    assert [message.text for message in subject.messages] == ["go", "ok"]
 
 
-async def test_messages_given_back_are_shared_and_not_read_again():
+async def test_returned_messages_are_shared_and_not_parsed_again():
     kept = []
 
     async def provider(request):
         kept.append(request.messages[0])
         yield "ok"
 
-    story = Agent("own/model", provider=provider, transform_context=lambda messages: tuple(messages))
-    await story.prompt("go")
-    assert kept[0] == story.messages[0]
+    subject = Agent("own/model", provider=provider, transform_context=lambda messages: tuple(messages))
+    await subject.prompt("go")
+    assert kept[0] == subject.messages[0]
 
 
 async def test_convert_to_llm_makes_something_of_application_messages():
@@ -93,8 +93,9 @@ async def test_convert_to_llm_makes_something_of_application_messages():
         assert [message.role for message in messages] == ["note", "user"]
         return [{"role": "user", "content": message.data["words"]} if message.role == "note" else message for message in messages]
 
-    story = Agent("own/model", provider=provider, convert_to_llm=convert_to_llm, messages=[{"role": "note", "words": "it rains"}])
-    await story.prompt("go")
+    note = {"role": "note", "words": "it rains"}
+    subject = Agent("own/model", provider=provider, convert_to_llm=convert_to_llm, messages=[note])
+    await subject.prompt("go")
     assert seen == [("user", "it rains"), ("user", "go")]
 
 
@@ -105,7 +106,7 @@ async def test_get_api_key():
         keys.append(request.api_key)
         yield "ok"
 
-    got, hooks = told("get_api_key", "fresh")
+    got, hooks = recording("get_api_key", "fresh")
     for hook in [*hooks, lambda provider: None]:
         await Agent("own/model", provider=provider, api_key="configured", get_api_key=hook).prompt("go")
     assert got == [("own",)] * 2
@@ -113,17 +114,17 @@ async def test_get_api_key():
 
 
 async def test_before_tool_call_allows_blocks_and_replaces():
-    got, hooks = told("before_tool_call")
+    got, hooks = recording("before_tool_call")
     for answer, text in [
         (None, "4"),
         ({}, "4"),
         ({"block": True, "reason": "not today"}, "not today"),
         ({"arguments": {"n": 21}}, "42"),
     ]:
-        got, hooks = told("before_tool_call", answer)
+        got, hooks = recording("before_tool_call", answer)
         for hook in hooks:
-            story = agent(calls("double", n="2"), says("done"), tools=[double], before_tool_call=hook)
-            assert results(await story.prompt("go")) == [text]
+            subject = agent(calls("double", n="2"), says("done"), tools=[double], before_tool_call=hook)
+            assert results(await subject.prompt("go")) == [text]
         assert len(got) == 2
         (call,) = got[0]
         assert isinstance(call, BeforeToolCall)
@@ -133,9 +134,9 @@ async def test_before_tool_call_allows_blocks_and_replaces():
 
 
 async def test_after_tool_call_replaces_parts():
-    got, (hook, _) = told("after_tool_call", {"content": "hidden", "details": [1], "is_error": True, "terminate": True})
-    story = agent(calls("double", n=2), tools=[double], after_tool_call=hook)
-    result = await story.prompt("go")
+    got, (hook, _) = recording("after_tool_call", {"content": "hidden", "details": [1], "is_error": True, "terminate": True})
+    subject = agent(calls("double", n=2), tools=[double], after_tool_call=hook)
+    result = await subject.prompt("go")
     assert result.outcome == "stopped"
     (message,) = [message for message in result.messages if message.role == "tool_result"]
     assert (message.text, message.details, message.is_error) == ("hidden", [1], True)
@@ -145,7 +146,8 @@ async def test_after_tool_call_replaces_parts():
 
 
 async def test_prepare_next_turn_and_should_stop_after_turn():
-    got, (prepare, _) = told("prepare_next_turn", {"thinking_level": "high", "context": {"system_prompt": "Other.", "tools": []}})
+    answer = {"thinking_level": "high", "context": {"system_prompt": "Other.", "tools": []}}
+    got, (prepare, _) = recording("prepare_next_turn", answer)
     asked_with = []
 
     def provider(request):
@@ -155,7 +157,7 @@ async def test_prepare_next_turn_and_should_stop_after_turn():
     async def stop(turn):
         return turn.turn == 2
 
-    story = Agent(
+    subject = Agent(
         "own/model",
         system_prompt="First.",
         provider=provider,
@@ -163,29 +165,29 @@ async def test_prepare_next_turn_and_should_stop_after_turn():
         prepare_next_turn=prepare,
         should_stop_after_turn=stop,
     )
-    result = await story.prompt("go")
+    result = await subject.prompt("go")
     assert (result.outcome, result.turns) == ("stopped", 2)
     assert asked_with == [("First.", "off", ["double"]), ("Other.", "high", [])]
     (turn,) = got[0]
     assert isinstance(turn, TurnSummary) and turn.turn == 1
     assert (turn.message.tool_calls[0].id, turn.tool_results[0].text) == ("c1", "4")
-    assert story.thinking_level == "off" and story.system_prompt == "First."
+    assert subject.thinking_level == "off" and subject.system_prompt == "First."
 
 
 async def test_hooks_that_give_messages():
     steering = [["be brief", "be kind"], None, []]
     follow_up = [{"role": "user", "content": "more"}, None]
-    story = agent(
+    subject = agent(
         says("a"),
         says("b"),
         get_steering_messages=lambda: steering.pop(0) if steering else None,
         get_follow_up_messages=lambda: follow_up.pop(0),
     )
-    result = await story.prompt("go")
+    result = await subject.prompt("go")
     assert [message.text for message in result.messages] == ["go", "be brief", "be kind", "a", "more", "b"]
 
 
-async def test_what_goes_over_the_wire(tmp_path):
+async def test_hooks_of_a_request_over_http(tmp_path):
     heads, failures = [], []
 
     def on_payload(request):
@@ -194,7 +196,7 @@ async def test_what_goes_over_the_wire(tmp_path):
 
     answers = [{"when": {"method": "POST"}, "status": 500, "body": "broken"}] * 2
     with mock(tmp_path, *answers, {"when": {"method": "POST"}, "body": chat({"content": "fine"})}) as url:
-        story = Agent(
+        subject = Agent(
             "openai/tiny",
             base_url=url,
             retry_base_ms=1,
@@ -203,7 +205,7 @@ async def test_what_goes_over_the_wire(tmp_path):
             on_error=lambda failure: failures.append(failure),
         )
         try:
-            text = (await story.prompt("go")).text
+            text = (await subject.prompt("go")).text
         except ServerError:
             text = None
         bodies = [request["body"] for request in asked(url)]
@@ -218,16 +220,16 @@ async def test_what_goes_over_the_wire(tmp_path):
 
 async def test_before_and_after_a_run():
     got = []
-    story = agent(
+    subject = agent(
         says("a"), fails("server", "broken"), max_retries=0, before_run=lambda prompts: got.append(prompts), after_run=got.append
     )
-    story.subscribe(lambda event: got.append(event.type) if event.type in ("agent_start", "agent_end") else None)
-    result = await story.prompt("go")
+    subject.subscribe(lambda event: got.append(event.type) if event.type in ("agent_start", "agent_end") else None)
+    result = await subject.prompt("go")
     (prompts, start, end, after) = got
     assert (prompts[0].text, start, end) == ("go", "agent_start", "agent_end")
     assert isinstance(after, RunResult) and after == result
     with pytest.raises(ServerError):
-        await story.prompt("again")
+        await subject.prompt("again")
     assert got[-1].outcome == "error"
 
 
@@ -268,14 +270,14 @@ async def test_hooks_without_input_may_take_a_context():
 
 
 async def test_a_hook_can_be_set_and_taken_out():
-    story = agent(says("a"), says("b"), says("c"))
+    subject = agent(says("a"), says("b"), says("c"))
     got = []
-    story.set_hook("before_run", got.append)
-    await story.prompt("one")
-    story.set_hook("before_run", lambda prompts: got.append("other"))
-    await story.prompt("two")
-    story.set_hook("before_run", None)
-    await story.prompt("three")
+    subject.set_hook("before_run", got.append)
+    await subject.prompt("one")
+    subject.set_hook("before_run", lambda prompts: got.append("other"))
+    await subject.prompt("two")
+    subject.set_hook("before_run", None)
+    await subject.prompt("three")
     assert [got[0][0].text, *got[1:]] == ["one", "other"]
 
 
@@ -326,16 +328,16 @@ async def test_a_failure_before_the_call_is_the_answers_error(name):
 
 async def test_a_failure_around_a_tool_is_its_result():
     for name in ("before_tool_call", "after_tool_call"):
-        story = agent(calls("double", n=2), says("done"), tools=[double], **{name: lambda call: broken()})
-        assert results(await story.prompt("go")) == [f"the hook {name} failed: ValueError: no"]
+        subject = agent(calls("double", n=2), says("done"), tools=[double], **{name: lambda call: broken()})
+        assert results(await subject.prompt("go")) == [f"the hook {name} failed: ValueError: no"]
 
 
-async def test_an_error_of_ours_is_told_by_its_message_alone():
+async def test_of_a_callback_error_only_the_message_is_reported():
     def refuse(call):
         raise CallbackError("not on Sundays")
 
-    story = agent(calls("double", n=2), says("done"), tools=[double], before_tool_call=refuse)
-    assert results(await story.prompt("go")) == ["the hook before_tool_call failed: not on Sundays"]
+    subject = agent(calls("double", n=2), says("done"), tools=[double], before_tool_call=refuse)
+    assert results(await subject.prompt("go")) == ["the hook before_tool_call failed: not on Sundays"]
 
 
 @pytest.mark.parametrize(
@@ -356,9 +358,9 @@ async def test_an_answer_that_is_none(name, answer, text):
     assert text in caught.value.message
 
 
-async def test_hooks_that_look_on_fail_without_harm():
-    story = agent(fails("server", "broken"), says("a"), on_error=lambda failure: broken(), after_run=lambda result: broken())
-    events = await events_of(story.stream("go"))
+async def test_a_failing_observer_hook_changes_nothing():
+    subject = agent(fails("server", "broken"), says("a"), on_error=lambda failure: broken(), after_run=lambda result: broken())
+    events = await events_of(subject.stream("go"))
     assert events[-1].outcome == "completed"
     (diagnostic,) = [event for event in events if event.type == "diagnostic"]
     assert diagnostic.message == "the hook on_error failed: ValueError: no"
@@ -367,11 +369,11 @@ async def test_hooks_that_look_on_fail_without_harm():
 # ---- aborts, and the agent from inside ------------------------------------------------------------------------------------
 
 
-async def test_an_abort_ends_a_hook_at_once_and_cancels_its_task():
+async def test_an_abort_ends_a_hook_immediately_and_cancels_its_task():
     ended = []
 
     async def stuck(messages, context):
-        story.abort()
+        subject.abort()
         assert context.is_cancelled
         try:
             await asyncio.Event().wait()
@@ -379,8 +381,8 @@ async def test_an_abort_ends_a_hook_at_once_and_cancels_its_task():
             ended.append("cancelled")
             raise
 
-    story = agent(says("a"), transform_context=stuck)
-    result = await story.prompt("go")
+    subject = agent(says("a"), transform_context=stuck)
+    result = await subject.prompt("go")
     assert result.outcome == "aborted"
     await asyncio.sleep(0)
     assert ended == ["cancelled"]
@@ -390,37 +392,37 @@ async def test_an_abort_ends_a_hooks_sleep():
     slept = []
 
     async def sleeping(context):
-        asyncio.get_running_loop().call_soon(story.abort)
+        asyncio.get_running_loop().call_soon(subject.abort)
         slept.append(await context.sleep(1_000_000))
         return "late"
 
-    story = agent([*says("a")[:1], waits(5), *says("a")[1:]], get_follow_up_messages=sleeping)
-    result = await story.prompt("go")
+    subject = agent([*says("a")[:1], waits(5), *says("a")[1:]], get_follow_up_messages=sleeping)
+    result = await subject.prompt("go")
     assert (result.outcome, slept) == ("aborted", [False])
 
 
 async def test_inside_a_hook_the_agent_can_be_changed_but_not_awaited():
-    said = []
+    errors = []
 
     async def hook(turn):
-        story.steer("one more")
-        story.system_prompt = "Other."
-        for start in (story.prompt, story.stream):
+        subject.steer("one more")
+        subject.system_prompt = "Other."
+        for start in (subject.prompt, subject.stream):
             try:
                 started = start("x")
-                if start == story.prompt:
+                if start == subject.prompt:
                     await started
             except InvalidStateError as error:
-                said.append(str(error).split(" inside")[0])
+                errors.append(str(error).split(" inside")[0])
         try:
-            await story.wait_for_idle()
+            await subject.wait_for_idle()
         except InvalidStateError as error:
-            said.append(str(error).split(" inside")[0])
-        story.set_hook("should_stop_after_turn", None)
+            errors.append(str(error).split(" inside")[0])
+        subject.set_hook("should_stop_after_turn", None)
 
-    story = agent(says("a"), says("b"), should_stop_after_turn=hook)
-    result = await story.prompt("go")
-    assert said == ["starting a run", "starting a run", "wait_for_idle"]
+    subject = agent(says("a"), says("b"), should_stop_after_turn=hook)
+    result = await subject.prompt("go")
+    assert errors == ["starting a run", "starting a run", "wait_for_idle"]
     assert [message.text for message in result.messages] == ["go", "a", "one more", "b"]
 
 

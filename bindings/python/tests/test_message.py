@@ -111,7 +111,7 @@ def test_a_saved_conversation_is_the_same_again():
     again = agent(messages=json.loads(saved)).messages
     assert again == history()
     assert "".join(message.to_json() for message in again) == "".join(json.dumps(m, separators=(",", ":")) for m in HISTORY)
-    # Messages themselves are taken too.
+    # Messages are accepted as well as dicts.
     assert agent(messages=history()).messages == history()
 
 
@@ -135,7 +135,7 @@ def test_messages_match_patterns():
     pytest.fail("no pattern matched")
 
 
-def test_messages_are_frozen_and_say_what_they_are():
+def test_messages_are_frozen_and_have_a_repr():
     user = history()[0]
     with pytest.raises(AttributeError):
         user.timestamp = 5
@@ -146,7 +146,7 @@ def test_messages_are_frozen_and_say_what_they_are():
 
 
 async def test_every_form_of_a_prompt():
-    story = agent(*[says("ok")] * 6)
+    subject = agent(*[says("ok")] * 6)
     message = {"role": "user", "content": "a message"}
     prompts = [
         "text",
@@ -156,7 +156,7 @@ async def test_every_form_of_a_prompt():
         history()[0],
         [*history()[0].content],
     ]
-    added = [(await story.prompt(prompt)).messages[:-1] for prompt in prompts]
+    added = [(await subject.prompt(prompt)).messages[:-1] for prompt in prompts]
     assert [[(m.role, m.text) for m in messages] for messages in added] == [
         [("user", "text")],
         [("user", "a message")],
@@ -180,12 +180,12 @@ async def test_every_form_of_a_prompt():
         ({"role": "user", 3: "x"}, TypeError, "prompt: the key 3 is not a str"),
     ],
 )
-async def test_a_wrong_prompt_says_what_is_wrong(prompt, error, text):
-    story = agent(says("never"))
+async def test_a_wrong_prompt_is_named(prompt, error, text):
+    subject = agent(says("never"))
     with pytest.raises(error) as caught:
-        await story.prompt(prompt)
+        await subject.prompt(prompt)
     assert str(caught.value).startswith(text)
-    assert not story.is_streaming and story.messages == ()
+    assert not subject.is_streaming and subject.messages == ()
 
 
 def test_wrong_messages_say_which_one():
@@ -223,20 +223,20 @@ async def test_half_a_character_becomes_the_replacement_character_wherever_text_
         if event.type == "turn_start":
             raise ValueError(half)
 
-    story = Agent(
+    subject = Agent(
         "acme/m",
         provider=provider,
         system_prompt=half,
         tools=[answers, fails],
         messages=[{"role": "user", "content": half}, {"role": "assistant", "content": [{"type": "text", "text": half}]}],
     )
-    story.subscribe(listener)
-    story.follow_up(half)
-    result = await story.prompt([{"type": "text", "text": half}])
+    subject.subscribe(listener)
+    subject.follow_up(half)
+    result = await subject.prompt([{"type": "text", "text": half}])
     assert results(result) == ['{"text":"half �half �"}', '{"text":"half ��"}', "ValueError: half �"]
     assert (result.text, requests[0].system_prompt) == ("half �", "half �")
-    assert [message.text for message in story.messages if message.role == "user"] == ["half �", "half �", "half �"]
-    assert story.listener_errors == 3
+    assert [message.text for message in subject.messages if message.role == "user"] == ["half �", "half �", "half �"]
+    assert subject.listener_errors == 3
 
     run = agent_loop.run({"system_prompt": half, "messages": []}, half, model="acme/m", provider=provider)
     run.steer(half)
@@ -249,7 +249,7 @@ async def test_two_halves_of_a_character_are_joined():
     assert result.messages[0].text == "😀"
 
 
-async def test_what_fails_may_say_it_in_half_characters():
+async def test_an_error_may_contain_unpaired_surrogates():
     async def provider(request):
         raise ValueError("half \ud83d")
         yield

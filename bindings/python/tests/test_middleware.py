@@ -23,8 +23,8 @@ def plain(n: int):
 
 async def text_of(*middleware, made=double, n=2):
     """The result's text when a tool is called through a chain."""
-    story = agent(calls(made.name, n=n), says("done"), tools=[made], middleware=middleware)
-    (text,) = results(await story.prompt("go"))
+    subject = agent(calls(made.name, n=n), says("done"), tools=[made], middleware=middleware)
+    (text,) = results(await subject.prompt("go"))
     return text
 
 
@@ -40,13 +40,13 @@ async def test_the_chain_is_in_order_and_the_first_is_outermost():
 
         return f
 
-    story = agent(calls("double", n=2), says("done"), tools=[double], middleware=[link("a"), link("b")])
-    story.add_middleware(link("c"))
-    assert results(await story.prompt("go")) == ["4"]
+    subject = agent(calls("double", n=2), says("done"), tools=[double], middleware=[link("a"), link("b")])
+    subject.add_middleware(link("c"))
+    assert results(await subject.prompt("go")) == ["4"]
     assert order == ["a in", "b in", "c in", "c out", "b out", "a out"]
 
 
-async def test_what_a_link_gets():
+async def test_the_arguments_of_a_middleware():
     seen = []
 
     async def look(call, next):
@@ -89,7 +89,7 @@ async def test_arguments_results_short_cuts_and_second_tries(made):
     assert await text_of(lambda call, next: "at once", made=made) == "at once"
 
 
-async def test_a_tools_failure_is_raised_and_told_as_it_was():
+async def test_a_tools_failure_is_raised_unchanged():
     caught = []
 
     async def look(call, next):
@@ -128,7 +128,7 @@ async def test_an_abort_is_seen_by_a_link_and_gives_it_up():
     seen = []
 
     async def stuck(call, next):
-        story.abort()
+        subject.abort()
         await call.context.wait_cancelled()
         seen.append(call.context.is_cancelled)
         try:
@@ -136,8 +136,8 @@ async def test_an_abort_is_seen_by_a_link_and_gives_it_up():
         finally:
             seen.append("over")
 
-    story = agent(calls("double", n=2), tools=[double], middleware=[stuck], abort_grace_ms=5)
-    result = await story.prompt("go")
+    subject = agent(calls("double", n=2), tools=[double], middleware=[stuck], abort_grace_ms=5)
+    result = await subject.prompt("go")
     assert (result.outcome, results(result)) == ("aborted", ["aborted"])
     await asyncio.sleep(0.01)
     assert seen == [True, "over"]

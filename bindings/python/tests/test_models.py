@@ -1,4 +1,4 @@
-"""The models that are known."""
+"""The known models."""
 
 import agent_loop
 from agent_loop import Agent
@@ -17,7 +17,7 @@ def test_the_known_models_are_listed_and_each_can_be_used_as_it_is():
         Agent({**model, "base_url": "http://127.0.0.1:1", "project": "p", "location": "global"})
 
 
-def test_what_differs_on_a_model_is_told_as_its_quirks():
+def test_the_quirks_of_a_model_are_listed():
     models = agent_loop.models()
     kimi = next(model for model in models if (model["provider"], model["id"]) == ("moonshot", "kimi-k3"))
     assert kimi["thinking"] == "effort"

@@ -1,4 +1,4 @@
-"""The package in a process: import, threads, forks, event loops of other makes, type checkers."""
+"""The package in a process: import, threads, forks, other event loops, type checkers."""
 
 import ast
 import asyncio
@@ -37,7 +37,7 @@ SCRIPTED = """
 
 
 def run(program, *options):
-    """What a program of its own prints."""
+    """The output of a program in a new process."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", *options, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
     )
@@ -68,11 +68,11 @@ def test_no_import_circle_between_the_modules():
 
 def test_a_program_leaves_nothing_behind():
     program = """
-    story = make()
+    subject = make()
     async def main():
-        async with story.stream("go") as run:
+        async with subject.stream("go") as run:
             return [event.type async for event in run][-1]
-    print(asyncio.run(main()), asyncio.run(story.prompt("again")).text, threading.active_count())
+    print(asyncio.run(main()), asyncio.run(subject.prompt("again")).text, threading.active_count())
     """
     assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "agent_end done 1\n"
 
@@ -80,15 +80,15 @@ def test_a_program_leaves_nothing_behind():
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
 def test_after_a_fork_the_child_has_a_runtime_of_its_own():
     program = """
-    story = make()
-    print(asyncio.run(story.prompt("in the parent")).text, flush=True)
+    subject = make()
+    print(asyncio.run(subject.prompt("in the parent")).text, flush=True)
     child = os.fork()
     if child == 0:
         here = os.getpid()
-        print(asyncio.run(story.prompt("in the child")).text, asyncio.run(make().prompt("new")).text, flush=True)
+        print(asyncio.run(subject.prompt("in the child")).text, asyncio.run(make().prompt("new")).text, flush=True)
         sys.exit()
     print(os.waitpid(child, 0)[1], flush=True)
-    print(asyncio.run(story.prompt("in the parent")).text)
+    print(asyncio.run(subject.prompt("in the parent")).text)
     """
     assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "done\ndone done\n0\ndone\n"
 
@@ -152,28 +152,29 @@ def test_two_loops_in_two_threads():
 
 
 def test_one_agent_on_one_loop_after_the_other():
-    story = agent(*[says("ok")] * 3)
+    subject = agent(*[says("ok")] * 3)
     heard = []
-    story.subscribe(lambda event: heard.append(event.seq))
+    subject.subscribe(lambda event: heard.append(event.seq))
     for _ in range(3):
-        assert asyncio.run(story.prompt("go")).text == "ok"
+        assert asyncio.run(subject.prompt("go")).text == "ok"
     assert heard.count(0) == 3
 
 
 async def test_state_can_be_read_from_any_thread():
-    story = agent(*[says(*"abc")] * 50)
+    subject = agent(*[says(*"abc")] * 50)
     stop = threading.Event()
     read = []
 
     def reader():
         while not stop.is_set():
-            read.append((story.is_streaming, len(story.messages), story.streaming_message, story.pending_tool_calls, story.error))
+            state = subject.is_streaming, len(subject.messages), subject.streaming_message, subject.pending_tool_calls
+            read.append((*state, subject.error))
 
     threads = [threading.Thread(target=reader) for _ in range(3)]
     for thread in threads:
         thread.start()
     for _ in range(50):
-        await events_of(story.stream("go"))
+        await events_of(subject.stream("go"))
     stop.set()
     for thread in threads:
         thread.join()
@@ -181,8 +182,8 @@ async def test_state_can_be_read_from_any_thread():
 
 
 async def test_a_run_can_be_read_on_another_loop():
-    story = agent(says(*"abc"))
-    run = story.stream("go")
+    subject = agent(says(*"abc"))
+    run = subject.stream("go")
     events = await asyncio.to_thread(asyncio.run, events_of(run))
     assert kinds(events)[-1] == "agent_end"
 
@@ -210,10 +211,10 @@ def test_an_event_loop_that_cannot_watch_a_pipe():
         return context.sleep_sync(5)
 
     async def main():
-        story = agent(calls("where"), calls("plain"), says(*"abc" * 500), tools=[where, plain])
+        subject = agent(calls("where"), calls("plain"), says(*"abc" * 500), tools=[where, plain])
         heard = []
-        story.subscribe(heard.append)
-        events = await events_of(story.stream("go"))
+        subject.subscribe(heard.append)
+        events = await events_of(subject.stream("go"))
         assert kinds(events) == kinds(heard) and kinds(events)[-1] == "agent_end"
         return [event.result.content[0].text for event in events if event.type == "tool_execution_end"]
 
@@ -241,8 +242,8 @@ def test_on_uvloop():
 
     async def main():
         assert type(asyncio.get_running_loop()).__module__.startswith("uvloop")
-        story = agent(calls("nap"), calls("plain"), says(*"abc" * 500), tools=[nap, plain])
-        events = await events_of(story.stream("go"))
+        subject = agent(calls("nap"), calls("plain"), says(*"abc" * 500), tools=[nap, plain])
+        events = await events_of(subject.stream("go"))
         assert kinds(events)[-1] == "agent_end"
         return [event.result.content[0].text for event in events if event.type == "tool_execution_end"]
 
@@ -254,10 +255,10 @@ def test_on_uvloop():
 @pytest.mark.parametrize(
     ("make", "properly"), [(asyncio.new_event_loop, True), (asyncio.new_event_loop, False), (WithoutReaders, True)]
 )
-def test_loops_are_let_go(make, properly):
-    story = agent(*[says("ok")] * 3)
+def test_closed_loops_are_collected(make, properly):
+    subject = agent(*[says("ok")] * 3)
     loop = make()
-    loop.run_until_complete(story.prompt("go"))
+    loop.run_until_complete(subject.prompt("go"))
     if properly:
         loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
@@ -265,7 +266,7 @@ def test_loops_are_let_go(make, properly):
     del loop
     gc.collect()
     assert gone() is None
-    assert asyncio.run(story.prompt("again")).text == "ok"
+    assert asyncio.run(subject.prompt("again")).text == "ok"
 
 
 def test_a_run_ends_with_the_loop_it_was_started_on():
@@ -275,27 +276,27 @@ def test_a_run_ends_with_the_loop_it_was_started_on():
         await asyncio.Event().wait()
 
     async def start():
-        run = story.stream("go")
+        run = subject.stream("go")
         async for event in run:
             if event.type == "tool_execution_start":
                 return run
 
-    story = agent(calls("stuck"), says("ok"), tools=[stuck])
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck])
     loop = asyncio.new_event_loop()
     run = loop.run_until_complete(start())
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
 
     async def later():
-        await story.wait_for_idle()
-        return await run.result(), (await story.prompt("again")).text
+        await subject.wait_for_idle()
+        return await run.result(), (await subject.prompt("again")).text
 
     result, text = asyncio.run(later())
     assert (result.outcome, results(result), text) == ("aborted", ["aborted"], "ok")
 
 
 @pytest.mark.parametrize("what", ["transform_context", "after_run", "middleware", "provider"])
-def test_what_waits_on_a_loop_ends_with_it(what):
+def test_callbacks_on_a_loop_end_with_it(what):
     async def stuck(*given):
         reached.append(what)
         await asyncio.Event().wait()
@@ -313,26 +314,26 @@ def test_what_waits_on_a_loop_ends_with_it(what):
         return stuck()
 
     options = {what: [stuck] if what == "middleware" else hook} if what != "provider" else {}
-    story, reached = Agent("own/m", provider=provider, tools=[noop], **options), []
+    subject, reached = Agent("own/m", provider=provider, tools=[noop], **options), []
 
     async def start():
-        run = story.stream("go")
+        run = subject.stream("go")
         while not reached:
             await asyncio.sleep(0.001)
         return run
 
     loop = asyncio.new_event_loop()
-    # It would say that tasks are left as they are, which is what this is about.
+    # It would report that tasks are still pending, which is intended here.
     loop.set_exception_handler(lambda loop, context: None)
     run = loop.run_until_complete(start())
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
-    # What was left on it goes without a complaint.
+    # The pending tasks are collected without a warning.
     del loop
     gc.collect()
 
     async def later():
-        await story.wait_for_idle()
+        await subject.wait_for_idle()
         return await run.result()
 
     assert asyncio.run(later()).outcome == ("completed" if what == "after_run" else "aborted")
@@ -343,7 +344,7 @@ def test_after_the_end_of_a_loop_its_run_cannot_be_waited_for_without_one():
         agent(says("ok")).wait_for_idle().send(None)
 
 
-def test_the_stubs_say_what_the_module_has():
+def test_the_stubs_match_the_module():
     done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "agent_loop"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,4 +1,4 @@
-"""A provider of one's own: generators of all kinds, errors, abort and backpressure."""
+"""Custom providers: generators of all kinds, errors, abort and backpressure."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ from agent_loop import (
 )
 from stories import events_of, kinds, results
 
-WHO: ContextVar[str] = ContextVar("who", default="nobody")
+WHO: ContextVar[str] = ContextVar("who", default="unset")
 
 
 @tool
@@ -51,14 +51,14 @@ async def test_all_forms_of_generators():
         assert (await Agent("own/model", provider=provider).prompt("go")).text == "ab"
 
 
-async def test_what_it_is_asked():
+async def test_the_request():
     asked = []
 
     async def provider(request):
         asked.append(request)
         yield "ok"
 
-    story = Agent(
+    subject = Agent(
         "own/model",
         provider=provider,
         system_prompt="Be brief.",
@@ -70,11 +70,11 @@ async def test_what_it_is_asked():
         session_id="s1",
         api_key="sk-secret",
     )
-    result = await story.prompt("go")
+    result = await subject.prompt("go")
     (request,) = asked
     assert isinstance(request, ModelRequest)
     assert (request.model, request.system_prompt, request.thinking_level) == ("own/model", "Be brief.", "low")
-    assert request.messages == story.messages[:1]
+    assert request.messages == subject.messages[:1]
     assert [sorted(tool) for tool in request.tools] == [["description", "name", "parameters"]]
     assert request.options == {
         "temperature": 0,
@@ -133,7 +133,7 @@ async def test_an_async_one_runs_on_the_loop_and_a_plain_one_on_a_thread_with_th
 
 
 @pytest.mark.parametrize("kind", ["async", "plain"])
-async def test_what_it_raises_is_the_answers_error(kind):
+async def test_an_exception_is_the_answers_error(kind):
     def raising(error):
         async def waiting(request):
             yield "so far"
@@ -202,7 +202,7 @@ async def test_a_wrong_piece_is_an_error_and_closes_the_generator(kind, piece, t
     assert closed == [True]
 
 
-async def test_what_is_no_generator():
+async def test_a_provider_that_is_not_a_generator():
     for function, kind in [(lambda request: None, "NoneType"), (lambda request: "text", "str")]:
         with pytest.raises(ProviderError, match=f"TypeError: the provider returned a value of type {kind}; make it a generator"):
             await Agent("own/model", provider=function).prompt("go")
@@ -226,8 +226,8 @@ async def test_an_abort_closes_an_async_generator():
             assert context.is_cancelled
             closed.set()
 
-    story = Agent("own/model", provider=provider)
-    async with story.stream("go") as run:
+    subject = Agent("own/model", provider=provider)
+    async with subject.stream("go") as run:
         async for event in run:
             if event.type == "text_delta":
                 run.abort()
@@ -248,8 +248,8 @@ async def test_an_abort_closes_a_plain_generator_at_its_next_piece():
         finally:
             closed.set()
 
-    story = Agent("own/model", provider=provider)
-    async with story.stream("go") as run:
+    subject = Agent("own/model", provider=provider)
+    async with subject.stream("go") as run:
         async for event in run:
             if event.type == "text_delta":
                 run.abort()
@@ -272,12 +272,12 @@ async def test_a_fast_provider_waits_for_a_slow_reader(kind):
             given[0] = n
             yield "x"
 
-    story = Agent("own/model", provider=waiting if kind == "async" else plain)
-    async with story.stream("go") as run:
+    subject = Agent("own/model", provider=waiting if kind == "async" else plain)
+    async with subject.stream("go") as run:
         async for event in run:
             if event.type == "text_delta":
                 break
-        # Nothing is read: what may wait on the way has an end.
+        # Nothing is read: the buffer has a limit.
         before = -1
         while before != given[0]:
             before = given[0]
@@ -289,15 +289,15 @@ async def test_a_fast_provider_waits_for_a_slow_reader(kind):
 
 
 async def test_inside_it_the_agent_cannot_be_prompted():
-    said = []
+    errors = []
 
     async def provider(request):
         try:
-            await story.prompt("x")
+            await subject.prompt("x")
         except InvalidStateError as error:
-            said.append(str(error))
+            errors.append(str(error))
         yield "ok"
 
-    story = Agent("own/model", provider=provider)
-    await story.prompt("go")
-    assert said and said[0].startswith("starting a run inside a listener, hook or tool")
+    subject = Agent("own/model", provider=provider)
+    await subject.prompt("go")
+    assert errors and errors[0].startswith("starting a run inside a listener, hook or tool")

@@ -19,25 +19,25 @@ def texts(messages):
 
 
 async def test_what_is_queued_before_a_run_joins_it():
-    story = agent(says("a"), says("b"))
-    story.steer("first")
-    story.follow_up("last")
-    assert story.has_queued_messages()
-    result = await story.prompt("go")
+    subject = agent(says("a"), says("b"))
+    subject.steer("first")
+    subject.follow_up("last")
+    assert subject.has_queued_messages()
+    result = await subject.prompt("go")
     assert texts(result.messages) == ["go", "first", "a", "last", "b"]
-    assert not story.has_queued_messages()
+    assert not subject.has_queued_messages()
 
 
 async def test_it_is_given_as_a_prompt_is():
-    story = agent(says("a"), steering_mode="all")
+    subject = agent(says("a"), steering_mode="all")
     message = UserMessage
-    story.steer([{"type": "text", "text": "block"}])
-    story.steer({"role": "user", "content": "message"})
-    story.steer([{"role": "user", "content": "one"}, {"role": "note", "x": 1}])
-    result = await story.prompt("go")
+    subject.steer([{"type": "text", "text": "block"}])
+    subject.steer({"role": "user", "content": "message"})
+    subject.steer([{"role": "user", "content": "one"}, {"role": "note", "x": 1}])
+    result = await subject.prompt("go")
     assert texts(result.messages) == ["go", "block", "message", "one", "", "a"]
     assert isinstance(result.messages[1], message) and isinstance(result.messages[1].content[0], TextBlock)
-    for call in (story.steer, story.follow_up):
+    for call in (subject.steer, subject.follow_up):
         with pytest.raises(InvalidArgumentError, match="prompt: expected text, a message or a list of messages, got 5"):
             call(5)
         with pytest.raises(TypeError, match="message: a value of type object is not JSON"):
@@ -46,10 +46,10 @@ async def test_it_is_given_as_a_prompt_is():
 
 @pytest.mark.parametrize(("mode", "turns"), [("one_at_a_time", 3), ("all", 2)])
 async def test_modes_of_follow_up(mode, turns):
-    story = agent(says("a"), says("b"), says("c"), follow_up_mode=mode)
-    story.follow_up("one")
-    story.follow_up("two")
-    assert (await story.prompt("go")).turns == turns
+    subject = agent(says("a"), says("b"), says("c"), follow_up_mode=mode)
+    subject.follow_up("one")
+    subject.follow_up("two")
+    assert (await subject.prompt("go")).turns == turns
 
 
 @pytest.mark.parametrize("policy", ["skip_remaining", "after_batch"])
@@ -58,13 +58,13 @@ async def test_steering_while_tools_run(policy):
     async def steers(n: int):
         """Steers."""
         if n == 1:
-            story.steer("stop that")
+            subject.steer("stop that")
         return n
 
-    story = agent(
+    subject = agent(
         calls("steers", {"n": 1}, {"n": 2}), says("ok"), tools=[steers], tool_execution="sequential", steering_policy=policy
     )
-    result = await story.prompt("go")
+    result = await subject.prompt("go")
     second = "2" if policy == "after_batch" else "skipped because of a queued user message, which comes next"
     assert results(result) == ["1", second]
     assert texts(result.messages)[-2:] == ["stop that", "ok"]
@@ -80,8 +80,8 @@ async def test_steering_a_run_from_its_reader_and_from_a_thread():
             await steered.wait()
         yield next(answers)
 
-    story = Agent("own/m", provider=provider)
-    async with story.stream("go") as run:
+    subject = Agent("own/m", provider=provider)
+    async with subject.stream("go") as run:
         async for event in run:
             if event.type == "text_delta" and event.delta == "a":
                 run.steer("now")
@@ -95,39 +95,39 @@ async def test_steering_a_run_from_its_reader_and_from_a_thread():
 
 
 async def test_clearing():
-    story = agent(says("a"))
+    subject = agent(says("a"))
     for clear, left in [
-        (story.clear_steering_queue, True),
-        (story.clear_follow_up_queue, True),
-        (story.clear_all_queues, False),
+        (subject.clear_steering_queue, True),
+        (subject.clear_follow_up_queue, True),
+        (subject.clear_all_queues, False),
     ]:
-        story.clear_all_queues()
-        story.steer("x")
-        story.follow_up("y")
+        subject.clear_all_queues()
+        subject.steer("x")
+        subject.follow_up("y")
         clear()
-        assert story.has_queued_messages() is left
-    assert texts((await story.prompt("go")).messages) == ["go", "a"]
+        assert subject.has_queued_messages() is left
+    assert texts((await subject.prompt("go")).messages) == ["go", "a"]
 
 
 async def test_after_its_end_a_run_steers_the_agents_next():
-    story = agent(says("a"), says("b"))
-    run = story.stream("go")
+    subject = agent(says("a"), says("b"))
+    run = subject.stream("go")
     await run.result()
     run.steer("late")
-    assert story.has_queued_messages()
-    assert texts((await story.prompt("again")).messages) == ["again", "late", "b"]
+    assert subject.has_queued_messages()
+    assert texts((await subject.prompt("again")).messages) == ["again", "late", "b"]
 
 
-async def test_what_was_not_shown_stays_queued_after_an_abort():
-    story = agent([waits(1), *says("a")], says("b"))
+async def test_messages_that_were_not_appended_stay_queued_after_an_abort():
+    subject = agent([waits(1), *says("a")], says("b"))
 
     def listener(event):
         if event.type == "turn_start" and event.turn == 1:
-            story.steer("kept")
-            story.abort()
+            subject.steer("kept")
+            subject.abort()
 
-    with story.subscribe(listener):
-        assert (await story.prompt("go")).outcome == "aborted"
-    assert story.has_queued_messages()
-    events = await events_of(story.stream("again"))
+    with subject.subscribe(listener):
+        assert (await subject.prompt("go")).outcome == "aborted"
+    assert subject.has_queued_messages()
+    events = await events_of(subject.stream("again"))
     assert "kept" in texts(events[-1].messages)

@@ -57,7 +57,7 @@ async def test_a_fast_stream_lets_others_run():
     assert turns > 5
 
 
-async def test_reading_goes_on_where_it_stopped():
+async def test_reading_continues_where_it_stopped():
     async with agent(says("a", "b", "c")).stream("hi") as run:
         seen = []
         async for event in run:
@@ -70,46 +70,46 @@ async def test_reading_goes_on_where_it_stopped():
 
 
 async def test_break_inside_async_with_aborts_and_closes():
-    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
-    async with story.stream("hi") as run:
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    async with subject.stream("hi") as run:
         async for event in run:
             if event.type == "tool_execution_start":
                 break
-        assert story.is_streaming
-    assert not story.is_streaming
+        assert subject.is_streaming
+    assert not subject.is_streaming
     assert (await run.result()).outcome == "aborted"
-    assert isinstance(story.error, AbortedError) and story.error.message == "the run was aborted"
-    assert (await story.prompt("again")).text == "ok"
+    assert isinstance(subject.error, AbortedError) and subject.error.message == "the run was aborted"
+    assert (await subject.prompt("again")).text == "ok"
 
 
 async def test_an_exception_inside_async_with_aborts_and_passes():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
     with pytest.raises(ZeroDivisionError):
-        async with story.stream("hi"):
+        async with subject.stream("hi"):
             1 / 0
-    assert not story.is_streaming and story.error.kind == "aborted"
+    assert not subject.is_streaming and subject.error.kind == "aborted"
 
 
-async def test_a_run_that_nobody_holds_is_aborted():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    story.stream("hi")
+async def test_a_run_without_references_is_aborted():
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    subject.stream("hi")
     gc.collect()
-    await story.wait_for_idle()
-    assert story.error.kind == "aborted"
+    await subject.wait_for_idle()
+    assert subject.error.kind == "aborted"
 
 
 async def test_a_loop_left_without_async_with_aborts_too():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    async for event in story.stream("hi"):
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async for event in subject.stream("hi"):
         if event.type == "tool_execution_start":
             break
-    await story.wait_for_idle()
-    assert story.error.kind == "aborted"
+    await subject.wait_for_idle()
+    assert subject.error.kind == "aborted"
 
 
 async def test_a_reader_that_gives_up_waiting_loses_nothing():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    async with story.stream("hi") as run:
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async with subject.stream("hi") as run:
         seen = []
         with pytest.raises(asyncio.TimeoutError):
             while True:
@@ -134,31 +134,31 @@ async def test_a_run_has_one_reader():
 
 
 async def test_a_failed_run_raises_with_its_result():
-    story = agent(fails("provider", "out of order"), fails("provider", "still"))
+    subject = agent(fails("provider", "out of order"), fails("provider", "still"))
     with pytest.raises(ProviderError, match="^out of order$") as caught:
-        await story.prompt("hi")
+        await subject.prompt("hi")
     assert caught.value.result.outcome == "error"
     assert [message.role for message in caught.value.result.messages] == ["user", "assistant"]
     assert caught.value.result.message.error.message == "out of order"
     assert caught.value.result.message.stop_reason == "error"
     assert caught.value.provider == "scripted"
-    async with story.stream("again") as run:
+    async with subject.stream("again") as run:
         events = [event async for event in run]  # the iterator does not raise
     assert events[-1].outcome == "error" and events[-1].error.message == "still"
     with pytest.raises(ProviderError, match="^still$"):
         await run.result()
-    assert story.error.message == "still"
+    assert subject.error.message == "still"
 
 
-async def test_a_cut_stream_is_an_error_with_what_came():
+async def test_a_truncated_stream_is_an_error_with_the_received_part():
     with pytest.raises(StreamTruncatedError) as caught:
         await agent(says("so far")[:1]).prompt("hi")
     assert caught.value.retryable and caught.value.result.text == "so far"
 
 
 async def test_an_aborted_run_has_a_result():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    run = story.stream("hi")
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    run = subject.stream("hi")
     asyncio.get_running_loop().call_later(0.05, run.abort)
     result = await run.result()
     assert (result.outcome, result.error.kind) == ("aborted", "aborted")
@@ -170,8 +170,8 @@ async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
 
     async def work():
         if ask == "prompt":
-            return await story.prompt("hi")
-        run = story.stream("hi")
+            return await subject.prompt("hi")
+        run = subject.stream("hi")
         if ask == "result":
             return await run.result()
         await hold.wait()
@@ -179,39 +179,39 @@ async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
 
     @tool
     async def wait():
-        """Does not look whether it is cancelled."""
+        """Ignores its cancellation."""
         hold.set()
         await asyncio.sleep(0.1)
         return "kept"
 
-    story = agent(calls("wait"), tools=[wait])
+    subject = agent(calls("wait"), tools=[wait])
     task = asyncio.create_task(work())
     await hold.wait()
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not story.is_streaming and story.error.kind == "aborted"
-    assert [message.text for message in story.messages if message.role == "tool_result"] == ["kept"]
+    assert not subject.is_streaming and subject.error.kind == "aborted"
+    assert [message.text for message in subject.messages if message.role == "tool_result"] == ["kept"]
 
 
 async def test_a_listener_that_never_ends_does_not_keep_a_cancelled_task():
     async def listener(event):
         await asyncio.Event().wait()
 
-    story = agent(says("ok"), abort_grace_ms=0)
-    subscription = story.subscribe(listener)
+    subject = agent(says("ok"), abort_grace_ms=0)
+    subscription = subject.subscribe(listener)
     with pytest.raises(asyncio.TimeoutError):
-        await asyncio.wait_for(story.prompt("hi"), 0.05)
-    assert not story.is_streaming and story.listener_errors > 0
+        await asyncio.wait_for(subject.prompt("hi"), 0.05)
+    assert not subject.is_streaming and subject.listener_errors > 0
     subscription.unsubscribe()
     async with agent(says("ok"), abort_grace_ms=0).stream("hi") as run:
         run._agent.subscribe(listener)
 
 
 async def test_cancelling_twice_does_not_wait():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=60_000)
-    task = asyncio.create_task(story.prompt("hi"))
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=60_000)
+    task = asyncio.create_task(subject.prompt("hi"))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.sleep(0.05)
@@ -219,56 +219,56 @@ async def test_cancelling_twice_does_not_wait():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert story.is_streaming
+    assert subject.is_streaming
 
 
 async def test_a_time_limit_around_prompt():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
     with pytest.raises(asyncio.TimeoutError):
-        await asyncio.wait_for(story.prompt("hi"), 0.05)
-    assert not story.is_streaming
+        await asyncio.wait_for(subject.prompt("hi"), 0.05)
+    assert not subject.is_streaming
 
 
 async def test_abort_from_another_thread():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    run = story.stream("hi")
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    run = subject.stream("hi")
     threading.Timer(0.05, run.abort).start()
     assert (await run.result()).outcome == "aborted"
 
 
 async def test_close_waits_and_may_be_repeated():
-    story = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
-    run = story.stream("hi")
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    run = subject.stream("hi")
     async for event in run:
         if event.type == "tool_execution_start":
             break
     await run.close()
-    assert not story.is_streaming
+    assert not subject.is_streaming
     await run.close()
     assert repr(run) == f"<Run {run.id}: aborted>"
-    run = story.stream("hi")
+    run = subject.stream("hi")
     await run.result()
     await run.close()
     assert repr(run) == f"<Run {run.id}: completed>"
 
 
 async def test_one_run_at_a_time():
-    story = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
-    async with story.stream("hi"):
-        for ask in (story.stream, story.prompt):
+    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    async with subject.stream("hi"):
+        for ask in (subject.stream, subject.prompt):
             with pytest.raises(BusyError, match="a run is active on this agent"):
                 await ask("more")
 
 
 async def test_the_next_prompt_is_never_busy():
-    story = agent(*[says("ok")] * 200)
+    subject = agent(*[says("ok")] * 200)
     for n in range(100):
-        await story.prompt("a")
-        await events_of(story.stream("b"))
-        assert len(story.messages) == (n + 1) * 4
+        await subject.prompt("a")
+        await events_of(subject.stream("b"))
+        assert len(subject.messages) == (n + 1) * 4
 
 
-async def test_many_runs_at_once():
+async def test_many_concurrent_runs():
     @tool
     async def double(n: int) -> int:
         """Doubles."""
@@ -276,8 +276,8 @@ async def test_many_runs_at_once():
         return n * 2
 
     async def one(n):
-        story = agent(calls("double", n=n), says("done"), tools=[double])
-        events = await events_of(story.stream("go"))
+        subject = agent(calls("double", n=n), says("done"), tools=[double])
+        events = await events_of(subject.stream("go"))
         return next(event for event in events if event.type == "tool_execution_end").result.content[0].text
 
     assert await asyncio.gather(*map(one, range(300))) == [str(2 * n) for n in range(300)]

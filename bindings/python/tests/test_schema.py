@@ -1,4 +1,4 @@
-"""Schemas from annotations, and arguments as the annotations say."""
+"""Schemas from annotations, and arguments converted to the annotated types."""
 
 import dataclasses
 import enum
@@ -140,7 +140,7 @@ def test_annotations_and_their_schemas(hint, schema):
         (Any, {"any": 1}, {"any": 1}),
     ],
 )
-def test_arguments_become_what_the_annotation_says(hint, given, got):
+def test_arguments_are_converted_to_the_annotated_types(hint, given, got):
     value = signature_of(hint).bound({"p": given}, None)["p"]
     assert value == got and type(value) is type(got)
 
@@ -198,7 +198,7 @@ def test_a_method_in_a_class_body_has_no_self_yet():
             def method(self): ...
 
 
-def test_defaults_are_not_required_and_shown():
+def test_defaults_are_not_required_and_in_the_schema():
     def function(
         context: ToolContext,
         a: str,

@@ -1,4 +1,4 @@
-"""The loop without an agent: runs over a context that stays the caller's."""
+"""Stateless runs: runs over a context that the caller owns."""
 
 import asyncio
 import gc
@@ -59,7 +59,7 @@ async def test_several_prompts():
     assert texts(result.messages) == ["a", "b", "c"]
 
 
-async def test_resume_needs_something_to_go_on_from():
+async def test_resume_needs_something_to_resume():
     with pytest.raises(InvalidStateError, match="the transcript is empty"):
         agent_loop.resume({}, model=scripted())
     answer = (await agent_loop.run({}, "x", model=scripted(says("hi"))).result()).messages
@@ -67,7 +67,7 @@ async def test_resume_needs_something_to_go_on_from():
         agent_loop.resume({"messages": answer}, model=scripted())
 
 
-async def test_steering_follow_up_and_what_is_given_back():
+async def test_steering_follow_up_and_undelivered_messages():
     steered, answers = asyncio.Event(), iter("bcd")
 
     async def provider(request):
@@ -97,7 +97,7 @@ async def test_steering_follow_up_and_what_is_given_back():
             call("x")
 
 
-async def test_hooks_and_options_hold():
+async def test_hooks_and_options_apply():
     queued = [["one"], None]
     after = []
     result = await agent_loop.run(
@@ -133,7 +133,7 @@ async def test_a_failed_run_raises():
         ({"tools": [5]}, {}, TypeError, "tools[0]: expected a Tool, got int"),
     ],
 )
-async def test_what_is_wrong_is_said(context, options, error, text):
+async def test_a_wrong_argument_is_named(context, options, error, text):
     with pytest.raises(error) as caught:
         agent_loop.run(context, "go", model=scripted(says("a")), **options)
     assert str(caught.value).startswith(text)

@@ -11,15 +11,15 @@ async def noop():
     """Does nothing."""
 
 
-async def test_what_the_loop_gives_is_right():
-    story = agent(calls("noop", {}, {}), says("a", "b"), says("c"), tools=[noop])
-    story.follow_up("more")
-    events = await events_of(story.stream("go"))
+async def test_the_events_of_a_run_are_valid():
+    subject = agent(calls("noop", {}, {}), says("a", "b"), says("c"), tools=[noop])
+    subject.follow_up("more")
+    events = await events_of(subject.stream("go"))
     check_events(events)
     check_events(event.to_dict() for event in events)
 
 
-async def test_a_provider_of_ones_own_is_checked():
+async def test_the_events_of_a_custom_provider_are_checked():
     async def provider(request):
         yield {"thinking": "Hm."}
         yield "a"
@@ -27,7 +27,7 @@ async def test_a_provider_of_ones_own_is_checked():
     check_events(await events_of(Agent("own/m", provider=provider).stream("go")))
 
 
-async def test_what_is_wrong_is_named():
+async def test_the_first_wrong_event_is_named():
     events = await events_of(agent(says("a")).stream("go"))
     with pytest.raises(InvalidArgumentError, match="the stream ends without agent_end"):
         check_events(events[:-1])

@@ -1,4 +1,4 @@
-"""Tools: how they are made, functions of all kinds, and what they get."""
+"""Tools: how they are made, functions of all kinds, and their arguments."""
 
 import asyncio
 import functools
@@ -10,7 +10,7 @@ import pytest
 from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionUpdate, tool
 from stories import agent, answer_of, calls, events_of, kinds, says
 
-WHO: ContextVar[str] = ContextVar("who", default="nobody")
+WHO: ContextVar[str] = ContextVar("who", default="unset")
 
 
 # ---- how tools are made ---------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ async def test_a_tool_without_a_decorator():
         (lambda: tool(lambda: 1), InvalidArgumentError, 'tool name "<lambda>": use 1 to 64 letters'),
     ],
 )
-def test_a_wrong_tool_says_what_is_wrong(make, error, text):
+def test_a_wrong_tool_is_named(make, error, text):
     with pytest.raises(error) as caught:
         make()
     assert str(caught.value).startswith(text)
@@ -233,8 +233,8 @@ async def test_updates_come_in_order_before_the_end():
         """Works on a thread."""
         context.update({"at": 1})
 
-    story = agent(calls("work"), calls("plain"), says("end"), tools=[work, plain])
-    events = await events_of(story.stream("go"))
+    subject = agent(calls("work"), calls("plain"), says("end"), tools=[work, plain])
+    events = await events_of(subject.stream("go"))
     updates = [event for event in events if isinstance(event, ToolExecutionUpdate)]
     assert [update.partial_result.content[0].text for update in updates] == ["0", "1", "2", '{"at":1}']
     assert [(update.tool_call_id, update.tool_name) for update in updates][2:] == [("call_0", "work"), ("call_0", "plain")]
@@ -264,8 +264,8 @@ async def test_late_updates_are_dropped_with_a_word():
         """Uses the other's."""
         contexts[0].update("late")
 
-    story = agent(calls("first"), calls("second"), says("end"), tools=[first, second])
-    events = await events_of(story.stream("go"))
+    subject = agent(calls("first"), calls("second"), says("end"), tools=[first, second])
+    events = await events_of(subject.stream("go"))
     assert [event.code for event in events if event.type == "diagnostic"] == ["late_update"]
 
 
@@ -280,8 +280,8 @@ async def test_sleeping_in_the_engines_time():
         """Sleeps an hour on a thread."""
         return context.sleep_sync(3_600_000)
 
-    story = agent(calls("nap"), calls("plain_nap"), says("end"), tools=[nap, plain_nap])
-    events = await events_of(story.stream("go"))
+    subject = agent(calls("nap"), calls("plain_nap"), says("end"), tools=[nap, plain_nap])
+    events = await events_of(subject.stream("go"))
     ends = [event for event in events if isinstance(event, ToolExecutionEnd)]
     assert [(end.result.content[0].text, end.duration_ms) for end in ends] == [("true", 3_600_000)] * 2
 
@@ -325,7 +325,7 @@ async def test_a_call_that_takes_too_long_is_cancelled(kind):
     assert await asyncio.to_thread(over.wait, 30)
 
 
-async def test_arguments_are_put_right_before_they_are_checked():
+async def test_arguments_are_prepared_before_validation():
     def prepare(arguments):
         assert arguments == {"number": "4"}
         return {"n": arguments["number"]}
@@ -346,7 +346,7 @@ async def test_arguments_are_put_right_before_they_are_checked():
         assert await answer_of(double, number="4") == ("8", False)
 
 
-async def test_what_goes_wrong_in_it_is_the_calls_error():
+async def test_a_failure_of_it_is_the_calls_error():
     def broken(arguments):
         raise ValueError("no")
 

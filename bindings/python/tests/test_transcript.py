@@ -45,10 +45,10 @@ def test_a_failed_message_an_orphan_and_a_foreign_id_are_repaired_and_reported()
 
 
 async def test_an_agents_messages_are_accepted_and_shared():
-    story = agent(says("hello"))
-    await story.prompt("hi")
-    assert transcript.repair(story.messages, "groq/m").messages == story.messages
-    assert transcript.check([json.loads(message.to_json()) for message in story.messages], "groq/m") == []
+    subject = agent(says("hello"))
+    await subject.prompt("hi")
+    assert transcript.repair(subject.messages, "groq/m").messages == subject.messages
+    assert transcript.check([json.loads(message.to_json()) for message in subject.messages], "groq/m") == []
 
 
 @pytest.mark.parametrize(

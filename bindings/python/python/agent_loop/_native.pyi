@@ -863,8 +863,8 @@ class Repaired:
 def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
     """Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 
-    Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call ids,
-    thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
+    Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call
+    ids, thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
     Raises `InvalidArgumentError` for a wrong message or model, TypeError for what is not a list or not JSON."""
 
 def check(messages: Sequence[Message | _JsonObject], model: _Model) -> list[Repair]:
@@ -1061,6 +1061,6 @@ def is_retryable(kind: str) -> bool: ...
 def models() -> list[dict[str, Any]]:
     """The known models, by provider and id, each a dict that `Agent` takes as its model. For any thread.
 
-    The fields are `provider`, `id`, `label`, `context_window` and `max_output_tokens` (tokens), `input`, `thinking`, and where known
-    `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`) and `quirks`. What a model's name or dict
-    leaves out is taken from here. A model that is not listed works too, with an unknown cost."""
+    The fields are `provider`, `id`, `label`, `context_window` and `max_output_tokens` (tokens), `input`, `thinking`, and where
+    known `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`) and `quirks`. What a model's
+    name or dict leaves out is taken from here. A model that is not listed works too, with an unknown cost."""

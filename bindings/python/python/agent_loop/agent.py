@@ -69,8 +69,8 @@ class Agent:
 
     Time limits in milliseconds, 0 for none: `connect_timeout_ms` (10,000), `first_byte_timeout_ms` and `idle_timeout_ms`
     (120,000), `request_timeout_ms` (600,000), `tool_timeout_ms` and `run_timeout_ms` (0). `abort_grace_ms`: how long an aborted
-    run waits for its tools (1,000). A failed model call is retried up to `max_retries` times (2), with a backoff that begins at `retry_base_ms`
-    (500) and is at most `max_retry_delay_ms` (60,000).
+    run waits for its tools (1,000). A failed model call is retried up to `max_retries` times (2), with a backoff that begins at
+    `retry_base_ms` (500) and is at most `max_retry_delay_ms` (60,000).
 
     Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
     `context` is a `HookContext`. An exception makes the hook fail. None means no change.

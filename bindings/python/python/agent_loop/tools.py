@@ -181,8 +181,8 @@ def tool(
     `Enum`, `TypedDict`, dataclasses, `Any`, and `Annotated[…, "description"]`. Parameters with a default are not required. A
     parameter annotated `ToolContext` receives the context and is not part of the schema.
 
-    The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`, annotations are not read.
-    Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
+    The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`,
+    annotations are not read. Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
     """
     if function is None:
         return functools.partial(
