@@ -14,30 +14,34 @@ export PROFILE
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify
 
-# All tests but the stories, which are a suite of their own.
+# All tests but the scenarios, which are a suite of their own.
 NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations --test layers
 
-FACES = rust c zig python node
-ifdef FACE
-  FACES = $(FACE)
+RUST_TESTS = -p agent-loop -p agent-loop-proto -p agent-mock -p agent-loop-benches -p agent-loop-examples
+
+LANGUAGES = rust c zig python node
+ifdef ONLY
+  LANGUAGES = $(ONLY)
 endif
 
 .PHONY: demo test lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
 
 help:
-	@echo "make demo [FACE=rust|c|zig|python|node] [API=chat|responses|anthropic|switch] [MODEL=provider/id]   a conversation with a tool"
+	@echo "make demo      a conversation with a tool: [ONLY=rust|c|zig|python|node] [API=chat|responses|anthropic|switch]"
+	@echo "               [MODEL=provider/id]"
 	@echo "make test      all tests in all languages"
 	@echo "make lint      formatting and lints"
-	@echo "make bench     what the engine costs, beside a bare HTTP client"
+	@echo "make bench     what the engine costs, compared with a bare HTTP client"
 	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
 	@echo "make install   the C library, PREFIX=$(PREFIX)"
 
 # ---- the main job -----------------------------------------------------------------------------------------------------------
 
-demo: $(addprefix build-,$(FACES)) $(if $(MODEL),,mock)
-	$(if $(MODEL),,python3 tests/llama/with_server.py --) python3 tests/faces.py demo $(if $(FACE),--face $(FACE)) $(if $(API),--api $(API))
+demo: $(addprefix build-,$(LANGUAGES)) $(if $(MODEL),,mock)
+	$(if $(MODEL),,python3 tests/llama/with_server.py --) \
+	  python3 tests/languages.py demo $(if $(ONLY),--only $(ONLY)) $(if $(API),--api $(API))
 
-# ---- the faces --------------------------------------------------------------------------------------------------------------
+# ---- the languages ----------------------------------------------------------------------------------------------------------
 
 build-rust:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-examples $(WITH)
@@ -78,7 +82,8 @@ install:
 
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto -p agent-mock -p agent-loop-benches -p agent-loop-examples $(NOT_SCENARIOS) -- --show-output && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto --doc" \
+	  "rust=$(CARGO) test --locked --profile $(PROFILE) $(RUST_TESTS) $(NOT_SCENARIOS) -- --show-output \
+	    && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto --doc" \
 	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
@@ -89,7 +94,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
 	  "snippets=python3 tests/snippets.py" \
-	  "faces=python3 tests/llama/with_server.py -- python3 tests/faces.py test"
+	  "languages=python3 tests/llama/with_server.py -- python3 tests/languages.py test"
 
 lint:
 	$(CARGO) fmt --all --check

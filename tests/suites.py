@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Runs test suites and counts: `suites.py NAME=COMMAND …`. The closing line is the sum, `N passed, N failed, N skipped`.
 
-Each suite's output goes to `target/test-logs/NAME.log`; what is shown of it is what it counted, skipped and played, or all of it
-as it comes with `VERBOSE=1`. What a suite that failed has to say stands at the end, directly before the totals, where nobody has to
-look for it. The counts are read from the closing lines of each runner (cargo, pytest, node:test, or a plain
-`N passed, N failed, N skipped`). A suite that fails without a count is one failure; one that counts nothing at all fails too: a
-suite that ran no test has not passed.
+Each suite's output goes to `target/test-logs/NAME.log`. The lines with counts, skips and sizes are printed; `VERBOSE=1` prints
+everything as it comes. The output of a failed suite is printed at the end, directly before the totals. The counts are read from
+the closing lines of each runner (cargo, pytest, node:test, or a plain `N passed, N failed, N skipped`). A suite that fails without
+a count is one failure. A suite that counts nothing fails too: a suite that ran no test has not passed.
 """
 
 import os
@@ -27,16 +26,16 @@ COUNTS = [
 PYTEST = re.compile(r"^=+ (.*(?:passed|failed|skipped|error).*) in [\d.]+s.*=+$")
 PYTEST_WORDS = {"passed": "passed", "failed": "failed", "error": "failed", "errors": "failed", "skipped": "skipped",
                 "xfailed": "passed", "xpassed": "failed"}
-# What a test that skips itself within a runner that cannot count it prints.
+# Printed by a test that skips itself within a runner that cannot count it.
 SKIPPED = re.compile(r"^skipped: ")
-# How much a test tried, which a reader of the totals wants to know.
+# How much a test covered.
 PLAYED = re.compile(r"^(?:played |loops? |skipped: )|^\d+ (?:streams|requests|points|transcripts)\b")
-# A test that failed, in the words of each runner.
+# The line of a failed test, for each runner.
 FAILURE = re.compile(r"\.\.\. FAILED$|panicked at|^FAILED |^ERROR |^not ok|^\s*✖ |^FAIL|^error(\[|:)|: FAIL")
 
 LOGS = Path("target/test-logs")
 VERBOSE = bool(os.environ.get("VERBOSE"))
-# Lines of a failed suite that are shown: those that name a failure, and the end, where each runner tells its failures whole.
+# Lines of a failed suite that are printed: those that name a failure, and the end, where each runner details its failures.
 NAMED, END = 40, 120
 
 
@@ -81,7 +80,7 @@ def line_of(name: str, counts: dict[str, int]) -> str:
     return f"{name:16} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped"
 
 
-def tell_failure(name: str) -> None:
+def report_failure(name: str) -> None:
     log = LOGS / f"{name}.log"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in log.read_text(encoding="utf-8").splitlines()]
     print(f"\n==== {name} failed; the whole of it is in {log}")
@@ -99,13 +98,13 @@ def main() -> int:
         suites[name] = run(name, command)
     for name, counts in suites.items():
         if counts["failed"]:
-            tell_failure(name)
+            report_failure(name)
     print("\n==== totals")
     for name, counts in suites.items():
         print(line_of(name, counts))
-    stories = {name.removeprefix("scenarios-"): counts for name, counts in suites.items() if name.startswith("scenarios-")}
-    if stories:
-        print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in stories.items()))
+    scenarios = {name.removeprefix("scenarios-"): counts for name, counts in suites.items() if name.startswith("scenarios-")}
+    if scenarios:
+        print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in scenarios.items()))
     total = {word: sum(counts[word] for counts in suites.values()) for word in ("passed", "failed", "skipped")}
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] else 0

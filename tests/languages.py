@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The calculator conversation through every face of the library.
+"""The calculator conversation in every language of the library.
 
-    faces.py demo [--face rust|c|zig|python|node] [--api chat|responses|anthropic|switch]    plays it and prints the transcripts
-    faces.py test                                                                            plays it and compares
+    languages.py demo [--only LANGUAGE] [--api chat|responses|anthropic|switch]    plays it and prints the transcripts
+    languages.py test                                                              plays it and compares
+
+LANGUAGE is rust, c, zig, python or node.
 
 `demo` and the first part of `test` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo`
-talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in every
-language, byte for byte, run id, times and durations aside. The programs must have been built (the Makefile does it).
+talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in
+every language, byte for byte, run id, times and durations aside. The programs must have been built (the Makefile does it).
 """
 
 import argparse
@@ -40,7 +42,7 @@ APIS = {
     "anthropic": ["anthropic/tiny"],
     "switch": ["anthropic/tiny", RESPONSES],
 }
-# What tests/llama/with_server.py says it has started.
+# What tests/llama/with_server.py has started.
 SERVERS = {"real": "llama.cpp's server", "recorded": "streams recorded from llama.cpp's server, which agent-mock plays"}
 TRANSCRIPT = """\
 User: What is 15 multiplied by 23?
@@ -67,8 +69,8 @@ VARYING = [
 ]
 
 
-def program(face: str, name: str, *arguments: str) -> list[str]:
-    return [part.format(name=name) for part in PROGRAMS[face]] + list(arguments)
+def program(language: str, name: str, *arguments: str) -> list[str]:
+    return [part.format(name=name) for part in PROGRAMS[language]] + list(arguments)
 
 
 def at(server: str, api: str) -> list[str]:
@@ -77,18 +79,18 @@ def at(server: str, api: str) -> list[str]:
     return [first, server, *second]
 
 
-def demo(faces: list[str], apis: list[str]) -> int:
+def demo(languages: list[str], apis: list[str]) -> int:
     model = os.environ.get("MODEL")
     server = os.environ.get("AGENT_LLAMA_URL")
     if not model and not server:
-        print("faces.py: neither MODEL nor AGENT_LLAMA_URL is set; `make demo` starts a server and sets it", file=sys.stderr)
+        print("languages.py: neither MODEL nor AGENT_LLAMA_URL is set; `make demo` starts a server and sets it", file=sys.stderr)
         return 2
     good = []
-    for face in faces:
+    for language in languages:
         for api, target in [("", [model])] if model else [(api, at(server, api)) for api in apis]:
-            print(f"==== {face}, {api + ': ' if api else ''}{' '.join(target)}", flush=True)
-            command = program(face, "calculator", *target)
-            if model:  # which says what it likes, and may take its time
+            print(f"==== {language}, {api + ': ' if api else ''}{' '.join(target)}", flush=True)
+            command = program(language, "calculator", *target)
+            if model:  # its words are not known, and it may take time
                 good.append(subprocess.run(command).returncode == 0)
             else:
                 got = output(command)
@@ -134,7 +136,7 @@ def mock(script: str):
 @contextlib.contextmanager
 def relay(model: str, address: str):
     """The example's relay to a model at an address; gives its own address."""
-    secrets = {"AGENT_RELAY_TOKEN": "faces", "OPENAI_API_KEY": "behind the relay"}
+    secrets = {"AGENT_RELAY_TOKEN": "languages", "OPENAI_API_KEY": "behind the relay"}
     command = [*program("node", "relay"), "--port", "0", model, address]
     with subprocess.Popen(command, env=os.environ | secrets, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -159,7 +161,10 @@ MODELS = [
 
 
 def examples(tally: Tally) -> None:
-    """The same programs with Claude and Gemini, directly and on Vertex, against the strict server; with keys, against the real ones."""
+    """The same programs with Claude and Gemini, directly and on Vertex, against the strict server.
+
+    With keys also against the real services.
+    """
     with mock("examples") as address, tempfile.TemporaryDirectory() as folder:
         credentials = pathlib.Path(folder) / "credentials.json"
         credentials.write_text(json.dumps({
@@ -182,7 +187,8 @@ def examples(tally: Tally) -> None:
         for model, other in zip(MODELS, MODELS[1:] + MODELS[:1]):
             got = output(program("rust", "multi_turn", model, address, other), environment)
             wanted = f"User: My name is Ada. Remember it.\n{model}: So it is.\nUser: What is my name?\n{other}: Ada.\n"
-            tally.equal(f"multi_turn changes from {model} to {other}", got, f"{wanted}User: Spell it backwards.\n{other}: adA\n[6 messages]\n")
+            wanted += f"User: Spell it backwards.\n{other}: adA\n[6 messages]\n"
+            tally.equal(f"multi_turn changes from {model} to {other}", got, wanted)
     real = {
         "anthropic/claude-haiku-4-5": ["ANTHROPIC_API_KEY"],
         "google/gemini-2.5-flash": ["GEMINI_API_KEY"],
@@ -200,16 +206,12 @@ def examples(tally: Tally) -> None:
 
 
 def documents(tally: Tally) -> None:
-    """The README's programs are those of examples/, or run as they stand; so do the tests and scripts in the mock's README."""
-    readme = (ROOT / "README.md").read_text()
-    for name in ("python/weather.py", "node/weather.mjs", "rust/src/weather.rs", "c/weather.c"):
-        shown = (ROOT / "examples" / name).read_text().rstrip()
-        tally.equal(f"the README shows examples/{name}", shown if f"\n{shown}\n```" in readme else "", shown)
-    link = "](examples/zig/weather.zig)" if (ROOT / "examples/zig/weather.zig").exists() else "the file"
-    tally.equal("the README links examples/zig/weather.zig", link if link in readme else "", link)
+    """The first program of docs/install.md prints its output; the tests and scripts of the mock's README run."""
+    page = (ROOT / "docs" / "install.md").read_text()
     python = PROGRAMS["python"][0]
-    [first, said] = [next(blocks(readme, kind)) for kind in ("python", "text")]
-    tally.equal("the README's first program prints what it says", output([python, "-c", first]), said)
+    [first] = blocks(page, "python")
+    [wanted] = blocks(page, "text")
+    tally.equal("the first program of docs/install.md prints its output", output([python, "-c", first]), wanted)
 
     tests = (ROOT / "tests" / "mock" / "README.md").read_text()
     program = str(ROOT / "target" / PROFILE / "agent-mock")
@@ -218,57 +220,63 @@ def documents(tally: Tally) -> None:
         (folder / "node_modules").symlink_to(ROOT / "examples" / "node" / "node_modules")
         for number, script in enumerate(blocks(tests, "json"), 1):
             (folder / f"{number}.json").write_text(script)
-            played = subprocess.run([program, f"{number}.json"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            command = [program, f"{number}.json"]
+            played = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
             tally.equal(f"the mock plays its README's script {number}", played.stderr if played.returncode else "", "")
         (folder / "1.json").rename(folder / "talk.json")
-        for kind, command in [("python", [python, "-m", "pytest", "-q", "test_talk.py"]), ("js", ["node", "--test", "talk.test.mjs"])]:
+        commands = {"python": [python, "-m", "pytest", "-q", "test_talk.py"], "js": ["node", "--test", "talk.test.mjs"]}
+        for kind, command in commands.items():
             (folder / command[-1]).write_text(next(blocks(tests, kind)))
             environment = os.environ | {"AGENT_MOCK": program}
-            ran = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            ran = subprocess.run(command, cwd=folder, env=environment, text=True, **streams)
             tally.equal(f"the mock's README: {command[-1]} passes", ran.stdout if ran.returncode else "", "")
 
 
 def blocks(page: str, kind: str) -> Iterator[str]:
-    """The code of this kind on a page, in order."""
+    """The code blocks of a language on a page, in order."""
     return (found[1] for found in re.finditer(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S))
 
 
 def test() -> int:
     tally = Tally()
     server = os.environ["AGENT_LLAMA_URL"]
-    for face in PROGRAMS:
+    for language in PROGRAMS:
         for api in APIS:
             for base in (server, f"{server}/v1"):
-                got = output(program(face, "calculator", *at(base, api)))
-                tally.equal(f"{face} plays the conversation over {api} at {base.removeprefix(server) or '/'}", got, TRANSCRIPT)
+                got = output(program(language, "calculator", *at(base, api)))
+                path = base.removeprefix(server) or "/"
+                tally.equal(f"{language} plays the conversation over {api} at {path}", got, TRANSCRIPT)
     with mock("weather") as address:
-        for face in PROGRAMS:
-            usage = output(program(face, "calculator", "--help")).partition("\n")[0]
-            tally.equal(f"{face} says how it is called", usage, "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]")
-            failed = subprocess.run(program(face, "weather", "nobody/tiny"), capture_output=True, text=True)
-            told = failed.stderr.removeprefix("invalid_argument: ").partition(";")[0]
-            tally.equal(f"{face} tells an error in one line", f"{failed.returncode} {told}", '1 model "nobody/tiny": unknown provider "nobody"')
-            got = output(program(face, "weather", "openai/tiny", address))
-            tally.equal(f"{face} runs the README's tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
+        for language in PROGRAMS:
+            usage = output(program(language, "calculator", "--help")).partition("\n")[0]
+            tally.equal(f"{language} prints its usage", usage, "usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]")
+            failed = subprocess.run(program(language, "weather", "nobody/tiny"), capture_output=True, text=True)
+            printed = failed.stderr.removeprefix("invalid_argument: ").partition(";")[0]
+            wanted = '1 model "nobody/tiny": unknown provider "nobody"'
+            tally.equal(f"{language} prints an error in one line", f"{failed.returncode} {printed}", wanted)
+            got = output(program(language, "weather", "openai/tiny", address))
+            tally.equal(f"{language} runs the program with a tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
         with relay("openai/tiny", address) as relayed:
-            environment = os.environ | {"AGENT_RELAY_TOKEN": "faces"}
-            for face in PROGRAMS:
-                got = output(program(face, "weather", "relay/openai/tiny", relayed), environment)
-                tally.equal(f"{face} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
+            environment = os.environ | {"AGENT_RELAY_TOKEN": "languages"}
+            for language in PROGRAMS:
+                got = output(program(language, "weather", "relay/openai/tiny", relayed), environment)
+                tally.equal(f"{language} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
     documents(tally)
     examples(tally)
     steer = (ROOT / "tests" / "c" / "steer.json").read_text()
-    for face in PROGRAMS:
-        tally.equal(f"{face} is steered", output(program(face, "steer", steer)), (ROOT / "tests" / "c" / "steer.txt").read_text())
-    # Those with a model alone; the others are played by their runners.
-    for story in sorted(path.parent for path in SCENARIOS.glob("*/model.json")):
-        model = (story / "model.json").read_text()
-        wanted = (story / "events.jsonl").read_text()
-        for face in PROGRAMS:
-            got = output(program(face, "calculator", "--events", model))
+    wanted = (ROOT / "tests" / "c" / "steer.txt").read_text()
+    for language in PROGRAMS:
+        tally.equal(f"{language} is steered", output(program(language, "steer", steer)), wanted)
+    # Those with a model alone; the runner of each language plays the others.
+    for scenario in sorted(path.parent for path in SCENARIOS.glob("*/model.json")):
+        model = (scenario / "model.json").read_text()
+        wanted = (scenario / "events.jsonl").read_text()
+        for language in PROGRAMS:
+            got = output(program(language, "calculator", "--events", model))
             for pattern, same in VARYING:
                 got = pattern.sub(same, got)
-            tally.equal(f"{face} tells the events of {story.name}", got, wanted)
+            tally.equal(f"{language} emits the events of {scenario.name}", got, wanted)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 
@@ -276,12 +284,12 @@ def test() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["demo", "test"])
-    parser.add_argument("--face", choices=list(PROGRAMS))
+    parser.add_argument("--only", choices=list(PROGRAMS), help="the language")
     parser.add_argument("--api", choices=list(APIS))
     options = parser.parse_args()
     if options.what == "test":
         return test()
-    return demo([options.face] if options.face else list(PROGRAMS), [options.api] if options.api else list(APIS))
+    return demo([options.only] if options.only else list(PROGRAMS), [options.api] if options.api else list(APIS))
 
 
 if __name__ == "__main__":
