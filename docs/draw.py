@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws loop.svg from loop.flow: `draw.py`; `draw.py --check` fails when the picture is not that of the text."""
+"""Draws loop.svg from loop.flow: `draw.py`. `draw.py --check` fails if the picture does not match the text."""
 
 import re
 import sys
@@ -93,7 +93,7 @@ def main():
     picture = draw(read((HERE / "loop.flow").read_text()))
     if "--check" in sys.argv:
         same = (HERE / "loop.svg").read_text() == picture
-        print("loop.svg is as loop.flow says" if same else "loop.svg is not what loop.flow says; run docs/draw.py")
+        print("loop.svg matches loop.flow" if same else "loop.svg does not match loop.flow; run docs/draw.py")
         return 0 if same else 1
     (HERE / "loop.svg").write_text(picture)
     return 0

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the snippets of docs/loop.md as a reader would: `snippets.py [--only rust,c,python,node] [--python PYTHON] …`.
+"""Runs the snippets of README.md and docs/ as a reader would: `snippets.py [--only rust,c,python,node] [--python PYTHON] …`.
 
-Under a heading of the page stand a ```json block, the model (model.json); a ```text block, the output; and a snippet each in
-```rust, ```c, ```python and ```js. Each snippet is put behind its language's block under the heading "Each snippet begins with",
-and run in a folder that has model.json. What it prints must be the output, in all four languages.
+A feature is a heading with a ```text block, the output, and a snippet each in ```rust, ```c, ```python and ```js. A page of
+docs/ also has a ```json block before them, the model (model.json). Each snippet is put behind its language's block in
+docs/snippets.md and run in a folder that has model.json. The snippets of README.md are whole programs: there the name of the
+model is replaced by a scripted model. All four languages must print the output.
 
 It needs a built checkout: the C library in target/stage, the Python package in target/python-venv, the Node package in
 examples/node/node_modules. The Rust snippets become one program, built here with the workspace's lock and profile `ci`.
@@ -12,6 +13,7 @@ A line per snippet; the last one counts: N passed, N failed, N skipped. Skipped 
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -21,16 +23,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/loop.md"
-BEGIN = "Each snippet begins with"
+README = ROOT / "README.md"
+# The pages whose snippets are run. The others have fragments: one line of each language, without an output.
+NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
+stateless testing"""
+PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
+BEGIN_PAGE = ROOT / "docs/snippets.md"
+# What the README's programs name, and the model that answers in its place.
+NAMED_MODEL = re.compile(r"""["']anthropic/claude-sonnet-4-5["']""")
+SCRIPTED = {
+    "provider": "scripted",
+    "id": "readme",
+    "script": [
+        [{"delta": {"tool_call": {"name": "weather", "arguments": {"city": "Oslo"}}}}, {"end": "tool_use"}],
+        [{"delta": "Yes, it rains."}, {"end": "stop"}],
+    ],
+}
 LANGUAGES = {"rust": "rust", "c": "c", "python": "python", "js": "node"}
 SECONDS = 30
 
 
 @dataclass
 class Feature:
-    """What stands under one heading of the page."""
+    """The blocks under one heading of a page."""
 
+    page: Path
     title: str
     model: str = ""
     output: str = ""
@@ -40,19 +57,31 @@ class Feature:
     def slug(self):
         return re.sub(r"\W+", "_", self.title.lower()).strip("_")
 
-    def check(self):
-        """What the page lacks here."""
-        lacks = [language for language in LANGUAGES.values() if language not in self.snippets]
-        lacks += [name for name in ("model", "output") if not getattr(self, name)]
-        return lacks
+    @property
+    def is_program(self):
+        """Whether its snippets are whole programs."""
+        return self.page == README
+
+    def missing(self):
+        """The languages and blocks that the page does not have here."""
+        missing = [language for language in LANGUAGES.values() if language not in self.snippets]
+        blocks = ["output"] if self.is_program else ["model", "output"]
+        return missing + [name for name in blocks if not getattr(self, name)]
+
+    def source(self, language, begin):
+        """The program of a snippet."""
+        if self.is_program:
+            scripted = json.dumps(json.dumps(SCRIPTED))
+            return NAMED_MODEL.sub(lambda _: scripted, self.snippets[language])
+        return begin + self.snippets[language]
 
 
 def read(page):
-    """The blocks to begin with, by language, and the features."""
-    features, fence, lines = [Feature("")], None, []
-    for line in page.splitlines():
+    """The features of a page."""
+    features, fence, lines = [Feature(page, "")], None, []
+    for line in page.read_text().splitlines():
         if fence is None and (heading := re.fullmatch(r"#+ (.*)", line)):
-            features.append(Feature(heading[1]))
+            features.append(Feature(page, heading[1]))
         elif fence is None and (opened := re.fullmatch(r"```(\w*)", line)):
             fence, lines = opened[1], []
         elif line == "```":
@@ -60,19 +89,14 @@ def read(page):
             fence = None
         elif fence is not None:
             lines.append(line)
-    features = [feature for feature in features if feature.snippets]
-    begin = {}
-    for feature in features:
-        if feature.title == BEGIN:
-            begin = feature.snippets
-    return begin, [feature for feature in features if feature.title != BEGIN]
+    return [feature for feature in features if feature.snippets]
 
 
 def take(feature, fence, text):
     if fence in LANGUAGES:
         language = LANGUAGES[fence]
         if language in feature.snippets:
-            raise SystemExit(f"{PAGE.name}: {feature.title}: there are two snippets in {language}")
+            raise SystemExit(f"{feature.page.name}: {feature.title}: there are two snippets in {language}")
         feature.snippets[language] = text
     elif fence == "json":
         feature.model = text
@@ -80,11 +104,11 @@ def take(feature, fence, text):
         feature.output = text
 
 
-# ---- the languages: each makes the command that runs a feature's snippet, or gives what a compiler said ---------------------
+# ---- the languages: each makes the command that runs a feature's snippet, or raises with the output of the compiler -----------
 
 
 class Failed(Exception):
-    """What went wrong, for a person."""
+    """A command failed; the text is its output."""
 
 
 def quietly(command, **options):
@@ -95,7 +119,7 @@ def quietly(command, **options):
 
 def there(path):
     if not path.exists():
-        raise Failed(f"there is no {path}; build it, or say where it is")
+        raise Failed(f"there is no {path}; build it, or give its place as an option")
     return path.absolute()
 
 
@@ -104,7 +128,7 @@ class Python:
         self.python, self.begin = there(options.python), begin
 
     def command(self, feature, folder):
-        (folder / "snippet.py").write_text(self.begin + feature.snippets["python"])
+        (folder / "snippet.py").write_text(feature.source("python", self.begin))
         return [self.python, "snippet.py"]
 
 
@@ -116,7 +140,7 @@ class Node:
         (packages / "agent-loop").symlink_to(there(options.node_package), target_is_directory=True)
 
     def command(self, feature, folder):
-        (folder / "snippet.mjs").write_text(self.begin + feature.snippets["node"])
+        (folder / "snippet.mjs").write_text(feature.source("node", self.begin))
         return ["node", "snippet.mjs"]
 
 
@@ -125,7 +149,7 @@ class C:
         self.stage, self.begin = there(options.stage), begin
 
     def command(self, feature, folder):
-        (folder / "snippet.c").write_text(self.begin + feature.snippets["c"])
+        (folder / "snippet.c").write_text(feature.source("c", self.begin))
         lib = self.stage / "lib"
         compiler = [os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{self.stage / 'include'}"]
         quietly([*compiler, "snippet.c", f"-L{lib}", f"-Wl,-rpath,{lib}", "-lagent", "-o", "snippet"], cwd=folder)
@@ -166,14 +190,15 @@ opt-level = 0
         (crate / "Cargo.toml").write_text(manifest)
         shutil.copy(ROOT / "Cargo.lock", crate)
         features = [feature for feature in features if "rust" in feature.snippets]
-        # Not every snippet uses all that they begin with.
+        # Not every snippet uses all of the common block.
         main = "#![allow(unused_imports, dead_code)]\n\n"
         for feature in features:
-            text = begin + feature.snippets["rust"] + "\npub fn start() {\n    main().unwrap();\n}\n"
+            text = feature.source("rust", begin) + "\npub fn start() {\n    main().unwrap();\n}\n"
             (crate / f"src/{feature.slug}.rs").write_text(text)
             main += f"mod {feature.slug};\n"
         arms = "".join(f'        "{feature.slug}" => {feature.slug}::start(),\n' for feature in features)
-        main += f"\nfn main() {{\n    match std::env::args().nth(1).unwrap().as_str() {{\n{arms}        _ => panic!(),\n    }}\n}}\n"
+        main += f"\nfn main() {{\n    match std::env::args().nth(1).unwrap().as_str() {{\n{arms}        _ => panic!(),\n"
+        main += "    }\n}\n"
         (crate / "src/main.rs").write_text(main)
         target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
         cargo = ["cargo", "build", "--quiet", "--offline", "--profile", "ci", "--target-dir", target]
@@ -188,17 +213,17 @@ MAKERS = {"rust": Rust, "c": C, "python": Python, "node": Node}
 
 
 def run(maker, feature, folder):
-    """Nothing, or what is wrong."""
+    """Runs a snippet; returns what is wrong, or None."""
     folder.mkdir(parents=True)
     (folder / "model.json").write_text(feature.model)
     try:
         command = maker.command(feature, folder)
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     except Failed as failed:
         return str(failed)
     except subprocess.TimeoutExpired as expired:
-        said = "".join(part.decode(errors="replace") for part in (expired.stdout, expired.stderr) if part)
-        return f"it was still running after {SECONDS} s\n{said}"
+        output = "".join(part.decode(errors="replace") for part in (expired.stdout, expired.stderr) if part)
+        return f"it was still running after {SECONDS} s\n{output}"
     if done.returncode:
         return f"it ended with {done.returncode}\n{done.stdout}{done.stderr}"
     if done.stdout != feature.output or done.stderr:
@@ -209,9 +234,11 @@ def run(maker, feature, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(MAKERS), help="languages, of rust,c,python,node")
-    parser.add_argument("--python", type=Path, default=ROOT / "target/python-venv/bin/python", help="the interpreter that has agent_loop")
-    parser.add_argument("--stage", type=Path, default=ROOT / "target/stage", help="where the C library is installed")
-    parser.add_argument("--node-package", type=Path, default=ROOT / "examples/node/node_modules/agent-loop", help="the Node package")
+    python = ROOT / "target/python-venv/bin/python"
+    node_package = ROOT / "examples/node/node_modules/agent-loop"
+    parser.add_argument("--python", type=Path, default=python, help="the interpreter that has agent_loop")
+    parser.add_argument("--stage", type=Path, default=ROOT / "target/stage", help="the prefix of the C library")
+    parser.add_argument("--node-package", type=Path, default=node_package, help="the Node package")
     parser.add_argument("--feature", default="", help="only features whose heading contains this")
     options = parser.parse_args()
     only = options.only.split(",")
@@ -223,31 +250,35 @@ def main():
 
     counts = {"passed": 0, "failed": 0, "skipped": 0}
 
-    def tell(name, wrong):
+    def report(name, wrong):
         counts["failed" if wrong else "passed"] += 1
         print(f"  {'FAILED' if wrong else 'ok    '} {name}", flush=True)
         if wrong:
             print("".join(f"    {line}\n" for line in wrong.splitlines()), end="", flush=True)
 
     drawing = subprocess.run([sys.executable, ROOT / "docs/draw.py", "--check"], stdout=subprocess.PIPE, text=True, check=False)
-    tell("the picture", drawing.stdout if drawing.returncode else None)
-    begin, features = read(PAGE.read_text())
+    report("the picture", drawing.stdout if drawing.returncode else None)
+    [common] = read(BEGIN_PAGE)
+    features = [feature for page in [README, *PAGES] for feature in read(page)]
     features = [feature for feature in features if options.feature.lower() in feature.title.lower()]
+    slugs = [feature.slug for feature in features]
     for feature in features:
-        if lacks := feature.check():
-            tell(feature.title, f"{PAGE.name} lacks: {', '.join(lacks)}")
+        if missing := feature.missing():
+            report(feature.title, f"{feature.page.name} lacks: {', '.join(missing)}")
+        if slugs.count(feature.slug) > 1:
+            report(feature.title, f"{feature.page.name}: the heading exists twice")
     for name, maker in MAKERS.items():
         snippets = [feature for feature in features if name in feature.snippets]
         if name not in only:
             counts["skipped"] += len(snippets)
             continue
         try:
-            made = maker(options, begin.get(name, ""), features)
+            made = maker(options, common.snippets.get(name, ""), features)
         except (Failed, OSError) as failed:
-            tell(f"{name}: all", str(failed))
+            report(f"{name}: all", str(failed))
             continue
         for feature in snippets:
-            tell(f"{name}: {feature.title}", run(made, feature, options.work / name / feature.slug))
+            report(f"{name}: {feature.title}", run(made, feature, options.work / name / feature.slug))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not features else 0
 
