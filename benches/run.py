@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures the engine in every language beside a bare HTTP client, and prints the tables of `make bench`.
+"""Measures the engine in every language and a bare HTTP client, and prints the tables of `make bench`.
 
-It builds only the Rust programs of this folder; the other faces are built by the Makefile, and one that is not there is
-listed as such. It starts the server, runs the programs in turns (A B C A B C ...) so that all figures of a table are of
-the same minutes, and prints each with its target. It judges nothing: the exit code is 1 only when a program breaks.
+It builds only the Rust programs of this folder; the Makefile builds the other languages, and a missing program is listed
+as such. It starts the server and runs the programs in turns (A B C A B C ...), so that all figures of a table are of the
+same minutes, and prints each with its target. The exit code is 1 only if a program breaks.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-# How the Rust programs are built; the figures of docs/performance.md are of `release`.
+# The profile of the Rust programs; docs/performance.md has figures of `release`.
 PROFILE = os.environ.get("BENCH_PROFILE", "release")
 BUILT = TARGET / PROFILE
 BENCH = TARGET / "bench"
@@ -37,12 +37,12 @@ AFTER_TOOL = 5
 
 @dataclass
 class Program:
-    """A measured program: how it is run, what must be there for that, and its targets."""
+    """A measured program: how it is run, what it needs, and its targets."""
 
     name: str
     command: list
     needs: list
-    cpu_limit: float | None = None  # times the floor; without one it is no face of ours, and has no targets
+    cpu_limit: float | None = None  # times the floor; None: not one of our languages, without targets
     memory_limit: int | None = None  # kB per concurrent run
     options: tuple = ()  # after those of the protocol
     concurrent: bool = True  # whether it is in the concurrency table too
@@ -79,7 +79,7 @@ PROGRAMS = [
         [ROOT / "benches/node/bench.mjs", BENCH / "node/node_modules/agent-loop"],
         4.5,
         100,
-        # Node looks for packages beside the file that imports them.
+        # Node searches packages next to the importing file.
         copies={ROOT / "benches/node/bench.mjs": BENCH / "node/bench.mjs"},
         cwd=BENCH / "node",
     ),
@@ -87,7 +87,7 @@ PROGRAMS = [
 
 
 class Broken(Exception):
-    """A program did not do what the protocol asks."""
+    """A program broke the protocol."""
 
 
 class Server:
@@ -113,10 +113,10 @@ class Server:
 
 
 def call(program, arguments):
-    """Runs a program once and gives the JSON line it prints."""
+    """Runs a program once and returns the JSON line that it prints."""
     command = [*program.command, *arguments, *program.options]
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    # The C program finds libagent.so.<abi> beside itself.
+    # The C program finds libagent.so.<abi> in its own folder.
     environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(BENCH), str(BUILT)])
     for source, copy in program.copies.items():
         shutil.copyfile(source, copy)
@@ -138,7 +138,7 @@ def call(program, arguments):
 
 @dataclass
 class Bench:
-    """The runs and what came of them."""
+    """The runs and their results."""
 
     programs: list
     server: Server
@@ -150,7 +150,7 @@ class Bench:
 
     def streams(self, *groups):
         """Measures groups of models ({name: repeats}) in all formats, program after program, round after round; a
-        program runs the models of a group one right after the other."""
+        program runs the models of a group in sequence."""
         for turn in range(self.rounds):
             for group in groups:
                 for fmt in FORMATS:
@@ -168,7 +168,7 @@ class Bench:
         kind, count = model.split("-")
         expected = int(count)
         if kind == "tool":
-            # Gemini's pieces are values by path: they are one delta, when the arguments are whole.
+            # Gemini's chunks are values by path: one delta when the arguments are complete.
             expected = AFTER_TOOL + (1 if fmt == "gemini" else expected)
         if "lines" in report:
             if report["lines"] < expected:
@@ -182,10 +182,10 @@ class Bench:
         self.cpu.setdefault((program.name, fmt, model), []).append(report["cpu_us"])
 
     def concurrency(self):
-        """Measures many runs at once, program after program, round after round."""
+        """Measures many concurrent runs, program after program, round after round."""
         for turn in range(self.rounds):
             for fmt in FORMATS:
-                progress(f"round {turn + 1} of {self.rounds}: {RUNS:,} runs at once, {fmt}")
+                progress(f"round {turn + 1} of {self.rounds}: {RUNS:,} concurrent runs, {fmt}")
                 for program in self.programs:
                     if program.concurrent:
                         self.attempt(program, self.concurrent, fmt)
@@ -214,7 +214,7 @@ class Bench:
         return (min(every), statistics.median(every)) if every else None
 
     def ratios(self, key, other):
-        """One's CPU time as a multiple of another's: of the best ones, and the median of the rounds', or None."""
+        """The CPU time of one program as a multiple of another's: of the best times, and the median of the rounds, or None."""
         own, others = self.cpu.get(key), self.cpu.get(other)
         if not own or not others:
             return None
@@ -228,7 +228,7 @@ def progress(text):
 
 
 def verdict(figures, limit, names=("best", "median")):
-    """Whether two figures hold a limit."""
+    """Whether two figures are within a limit."""
     if limit is None or figures is None:
         return ""
     held = [name for name, figure in zip(names, figures) if figure <= limit]
@@ -246,7 +246,7 @@ def table(title, header, rows):
 
 
 def absent(program, columns):
-    """The row of a program without figures, saying why."""
+    """The row of a program without figures, with the reason."""
     missing = program.missing()
     if missing is not None:
         why = f"not built ({os.path.relpath(missing, ROOT)})"
@@ -303,7 +303,7 @@ def scaling_table(bench, programs):
 
 
 def concurrency_table(bench, programs):
-    header = ["program", "format", "idle kB", "kB per run", "worst", "at once", "failures", "target", "verdict"]
+    header = ["program", "format", "idle kB", "kB per run", "worst", "concurrent", "failures", "target", "verdict"]
     rows = []
     for program in programs:
         if not program.concurrent:
@@ -331,7 +331,7 @@ def concurrency_table(bench, programs):
 
 
 def loop_tables():
-    """What the loop costs without a network: its own program, and no floor to compare with."""
+    """The cost of the loop without a network: a separate program, without a floor to compare with."""
     program = BUILT / "bench-loop"
     if not program.exists():
         return None
@@ -342,12 +342,13 @@ def loop_tables():
         best, middle = min(row["cpu_us"]), statistics.median(row["cpu_us"])
         each = ""
         if row["listeners"]:
-            # Per event and listener, without what the run costs by itself.
+            # Per event and listener, without the cost of the run itself.
             cost = max(middle - base, 0) * 1000 / row["events"] / row["listeners"]
             one = cost if row["listeners"] == 1 else one
             each = f"{cost:.0f}"
         rows.append([f"{row['listeners']:,}", f"{best:,}", f"{middle:,.0f}", each])
-    table("Listeners: CPU time of a run of 2,000 deltas in one process", ["listeners", "best us", "median us", "ns per event each"], rows)
+    header = ["listeners", "best us", "median us", "ns per event each"]
+    table("Listeners: CPU time of a run of 2,000 deltas in one process", header, rows)
     grace = figures["grace"]
     table(
         "Abort of a tool that never answers, in real time",

@@ -38,7 +38,7 @@ const { values, positionals } = parseArgs({
 const models = {
   anthropic: { provider: 'anthropic' },
   chat: { provider: 'openai' },
-  // At another address than its own, openai is Chat.
+  // openai uses Chat at any address but its own.
   responses: { provider: 'openai', protocol: 'openai_responses' },
   gemini: { provider: 'google' },
 }
@@ -84,7 +84,7 @@ async function concurrent() {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Then the peak includes what came before.
+    // The peak then includes the time before.
   }
   const ends = await Promise.allSettled(Array.from({ length: runs }, () => run(`calc-${runs}`)))
   const failures = ends.filter((end) => end.status === 'rejected')

@@ -13,7 +13,7 @@ ANSWER = "15 multiplied by 23 equals 345."
 MODELS = {
     "anthropic": {"provider": "anthropic"},
     "chat": {"provider": "openai"},
-    # At another address than its own, openai is Chat.
+    # openai uses Chat at any address but its own.
     "responses": {"provider": "openai", "protocol": "openai_responses"},
     "gemini": {"provider": "google"},
 }
@@ -74,7 +74,7 @@ async def concurrent(options: argparse.Namespace) -> dict:
         with open("/proc/self/clear_refs", "w") as clear:
             clear.write("5")
     except OSError:
-        pass  # Then the peak includes what came before.
+        pass  # The peak then includes the time before.
     runs = [run(options, f"calc-{options.runs}") for _ in range(options.runs)]
     failures = [end for end in await asyncio.gather(*runs, return_exceptions=True) if isinstance(end, BaseException)]
     if failures:

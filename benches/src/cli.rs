@@ -1,10 +1,10 @@
-//! The command line all measured programs understand, and the one line they answer with. `README.md` is its manual.
+//! The command line all measured programs understand, and the line that they print. `README.md` describes both.
 
 use serde::Serialize;
 
 use crate::answers::Format;
 
-/// What a measured program is asked to do.
+/// The task of a measured program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The server's base URL, without a path.
@@ -21,14 +21,14 @@ pub struct Command {
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// CPU time of one run after another.
+    /// CPU time of runs in sequence.
     Stream {
         /// The model to ask for.
         model: String,
         /// How many runs to measure, after one that is not.
         repeats: usize,
     },
-    /// Memory of many runs at once.
+    /// Memory of many concurrent runs.
     Concurrent {
         /// How many.
         runs: usize,

@@ -34,7 +34,7 @@ pub fn main<C: Client>(make: impl FnOnce(&str, Format) -> Result<C, String>) -> 
 
 fn measured<C: Client>(make: impl FnOnce(&str, Format) -> Result<C, String>) -> Result<String, String> {
     let command = Command::parse(std::env::args().skip(1))?;
-    // One thread: what the client costs, without tokio's own wakeups between threads.
+    // One thread: the cost of the client, without tokio's wakeups between threads.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| format!("no runtime: {error}"))?;
     let client = {

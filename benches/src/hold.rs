@@ -1,4 +1,4 @@
-//! Keeps concurrent answers in flight together: each waits in its middle until all have come as far.
+//! Keeps concurrent answers in flight together: each waits in its middle until all have come equally far.
 
 use std::{
     collections::HashMap,
@@ -16,12 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Holds<K> {
     points: Mutex<HashMap<K, Arc<Point>>>,
-    told: Mutex<Told>,
+    stats: Mutex<Stats>,
 }
 
-/// What happened at the meeting points.
+/// Statistics of the meeting points.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-pub struct Told {
+pub struct Stats {
     /// The most answers that were held at one point at the same time.
     pub most_held: usize,
     /// Answers that went on because the others did not come in time.
@@ -36,13 +36,13 @@ struct Point {
 }
 
 impl<K: Eq + Hash> Holds<K> {
-    /// No meeting points yet: they are made when somebody comes.
+    /// No meeting points yet: they are created by the first answer.
     #[must_use]
     pub fn new() -> Holds<K> {
-        Holds { points: Mutex::new(HashMap::new()), told: Mutex::new(Told::default()) }
+        Holds { points: Mutex::new(HashMap::new()), stats: Mutex::new(Stats::default()) }
     }
 
-    /// Waits at `key` until `together` have come, or patience is at its end.
+    /// Waits at `key` until `together` have come, or the time limit elapses.
     pub async fn meet(&self, key: K, together: usize) {
         let point = Arc::clone(
             lock(&self.points)
@@ -54,8 +54,8 @@ impl<K: Eq + Hash> Holds<K> {
         {
             let mut waiting = lock(&point.waiting);
             *waiting += 1;
-            let mut told = lock(&self.told);
-            told.most_held = told.most_held.max(*waiting);
+            let mut stats = lock(&self.stats);
+            stats.most_held = stats.most_held.max(*waiting);
             if *waiting >= together {
                 *waiting = 0;
                 point.met.send_modify(|meetings| *meetings += 1);
@@ -63,15 +63,15 @@ impl<K: Eq + Hash> Holds<K> {
             }
         }
         if tokio::time::timeout(PATIENCE, met.changed()).await.is_err() {
-            lock(&self.told).gave_up += 1;
+            lock(&self.stats).gave_up += 1;
             let mut waiting = lock(&point.waiting);
             *waiting = waiting.saturating_sub(1);
         }
     }
 
-    /// What happened since this was last asked.
-    pub fn take_told(&self) -> Told {
-        std::mem::take(&mut lock(&self.told))
+    /// The statistics since the last call.
+    pub fn take_stats(&self) -> Stats {
+        std::mem::take(&mut lock(&self.stats))
     }
 }
 
@@ -106,8 +106,8 @@ mod tests {
             for other in others {
                 other.await.unwrap();
             }
-            let told = holds.take_told();
-            assert_eq!((told.most_held, told.gave_up), (5, 0));
+            let stats = holds.take_stats();
+            assert_eq!((stats.most_held, stats.gave_up), (5, 0));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::answers::{CALCULATOR, ECHO, Format};
 
-/// A client for plain HTTP; for TLS it trusts nobody, which spares it the system's certificates.
+/// A client for plain HTTP; for TLS it trusts no authority, which avoids loading the system's certificates.
 ///
 /// # Errors
 /// When rustls or reqwest refuse the configuration.
@@ -21,7 +21,7 @@ pub fn client() -> Result<Client, String> {
     Client::builder().tls_backend_preconfigured(tls).no_proxy().build().map_err(|error| format!("the HTTP client: {error}"))
 }
 
-/// Posts `body` and gives the response, if its status is good.
+/// Posts `body` and returns the response, if its status is a success.
 ///
 /// # Errors
 /// With the status and the server's text, if it is not.
@@ -41,7 +41,7 @@ pub async fn post(client: &Client, url: &str, body: String) -> Result<Response, 
     Err(format!("POST {url}: {status}: {text}"))
 }
 
-/// The innermost cause: what the system said.
+/// The innermost cause: the system's error.
 fn root(error: &reqwest::Error) -> &dyn std::error::Error {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! What the process used: CPU time of all its threads, and memory.
+//! Resource usage of the process: CPU time of all its threads, and memory.
 
 /// User and system CPU time of the process so far, in microseconds.
 ///
@@ -42,7 +42,7 @@ pub fn peak_kb() -> Result<u64, String> {
     status("VmHWM:")
 }
 
-/// Lets the peak begin at the memory of now. Where that is not allowed, the peak includes what came before.
+/// Resets the peak to the current memory. If that is not allowed, the peak includes the time before.
 pub fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

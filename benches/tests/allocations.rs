@@ -1,5 +1,5 @@
-//! What a delta may allocate on its way from the socket to user code: its text. A reader that falls back to the general one, or to
-//! a JSON tree (ten allocations and more for the smallest frame), fails here, however fast the machine is.
+//! The allocations of a delta between the socket and user code: its text. A reader that falls back to the general one, or to a
+//! JSON tree (ten or more allocations for the smallest frame), fails here, on any machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -20,7 +20,7 @@ thread_local! {
 }
 
 fn count() {
-    // Not there while the thread ends.
+    // Not available while the thread ends.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
@@ -102,12 +102,12 @@ async fn run(runtime: &Runtime, url: &str, format: Format, model: &str) -> (u64,
     (COUNT.get() - before, deltas)
 }
 
-/// Allocations for one more piece of text or arguments: what 4,000 pieces need beyond 2,000.
+/// Allocations for one more chunk of text or arguments: what 4,000 chunks need beyond 2,000.
 fn per_piece(url: &str, format: Format, kind: &str) -> f64 {
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio.block_on(async {
         let runtime = Runtime::current().unwrap();
-        // Connects, and brings what is made once.
+        // Connects, and allocates what is allocated once.
         run(&runtime, url, format, &format!("{kind}-10")).await;
         let (few, fewer) = run(&runtime, url, format, &format!("{kind}-2000")).await;
         let (many, more) = run(&runtime, url, format, &format!("{kind}-4000")).await;
@@ -122,7 +122,7 @@ fn per_piece(url: &str, format: Format, kind: &str) -> f64 {
 fn no_json_tree_is_built_for_a_piece_of_text_or_of_arguments() {
     let server = Server::start();
     let mut wrong = Vec::new();
-    // The text, and now and then a list that grows; in Gemini the token counts and the steps of a path, too.
+    // The text, and sometimes a growing list; in Gemini also the token counts and the steps of a path.
     let limits =
         [(Format::Anthropic, 1.5, 1.5), (Format::Chat, 1.5, 1.5), (Format::Responses, 1.5, 1.5), (Format::Gemini, 2.5, 5.5)];
     for (format, text, arguments) in limits {

@@ -1,4 +1,4 @@
-/* Stops a run in the middle: ten pieces of text, then abort. abort [MODEL [BASE_URL]] */
+/* Aborts a run in the middle, after ten deltas of text. abort [MODEL [BASE_URL]] */
 
 #include <agent.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 int main(int argc, char **argv)
 {
     const char *model = argc > 1 ? argv[1] : "anthropic/claude-sonnet-4-5";
-    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's own */
+    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's address */
     agent_runtime_t *runtime = NULL;
     agent_t *agent = NULL;
     agent_run_t *run = NULL;
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     if (agent_run_outcome(run) == AGENT_OUTCOME_ERROR) {
         fprintf(stderr, "%s\n", agent_error_message(agent_run_error(run), NULL));
     } else if (!error) {
-        /* What was said until then is kept, in the run and in the conversation. */
+        /* The text so far is kept, in the run and in the transcript. */
         size_t length;
         agent_run_text(run, &length);
         printf("\n[%s] after %zu bytes\n", agent_outcome_name(agent_run_outcome(run)), length);

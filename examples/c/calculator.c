@@ -22,7 +22,7 @@ static const char CALCULATOR[] =
     "   \"required\": [\"operation\", \"a\", \"b\"]"
     " }}";
 
-/* The tool: arithmetic on two numbers. Gives NULL, or what is wrong. */
+/* The tool: arithmetic on two numbers. Returns NULL or an error text. */
 static const char *compute(const char *operation, double a, double b, double *result)
 {
     if (strcmp(operation, "add") == 0)
@@ -40,7 +40,7 @@ static const char *compute(const char *operation, double a, double b, double *re
     return NULL;
 }
 
-/* Called for each call of the tool, on a thread of its own. The call is ours to answer and free. */
+/* Called for each call of the tool, on its own thread. We own the call: respond and free it. */
 static void calculate(void *userdata, agent_tool_call_t *call)
 {
     const char *operation, *problem;
@@ -93,7 +93,7 @@ static void print_error(const agent_error_t *error)
     fprintf(stderr, "%s: %s\n", agent_status_name(agent_error_status(error)), agent_error_message(error, NULL));
 }
 
-/* Runs one prompt and shows what happens. False when the run failed. */
+/* Runs one prompt and prints its events. Returns false if the run failed. */
 static bool ask(agent_t *agent, const char *prompt, bool as_events)
 {
     agent_run_t *run = NULL;

@@ -6,7 +6,7 @@
 int main(int argc, char **argv)
 {
     const char *model = argc > 1 ? argv[1] : "anthropic/claude-sonnet-4-5";
-    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's own */
+    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's address */
     agent_runtime_t *runtime = NULL;
     agent_t *agent = NULL;
     agent_run_t *run = NULL;

@@ -1,4 +1,4 @@
-/* Changes your mind while the tools are at work. steer [MODEL [BASE_URL]] */
+/* Steers a run while its tools are running. steer [MODEL [BASE_URL]] */
 
 #include <agent.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@ static const char WEATHER[] =
     "{\"name\": \"weather\", \"description\": \"The weather in a city.\", \"execution_mode\": \"sequential\","
     " \"parameters\": {\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"]}}";
 
-/* A tool that takes its time. An abort would end its sleep. */
+/* A slow tool. An abort would end its sleep. */
 static void weather(void *userdata, agent_tool_call_t *call)
 {
     (void)userdata;
@@ -17,13 +17,13 @@ static void weather(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
-/* Who listens. */
+/* The listener's state. */
 typedef struct {
     agent_t *agent;
     bool steered;
 } listener_t;
 
-/* Called with each event, on a thread of the library. As soon as the first tool runs, the user has seen enough. */
+/* Called with each event, on a thread of the library. The user steers when the first tool starts. */
 static void listen(void *userdata, const agent_event_t *event)
 {
     listener_t *listener = userdata;
@@ -46,7 +46,7 @@ static void show(const agent_event_t *event)
     case AGENT_EVENT_TEXT_DELTA:
         fputs(text, stdout);
         break;
-    case AGENT_EVENT_TOOL_EXECUTION_END: /* of those that were skipped, too */
+    case AGENT_EVENT_TOOL_EXECUTION_END: /* also of skipped calls */
         printf("[%s -> %s]\n", agent_event_tool_name(event, NULL), text);
         break;
     }
@@ -55,7 +55,7 @@ static void show(const agent_event_t *event)
 int main(int argc, char **argv)
 {
     const char *model = argc > 1 ? argv[1] : "anthropic/claude-sonnet-4-5";
-    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's own */
+    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's address */
     agent_runtime_t *runtime = NULL;
     listener_t listener = {NULL, false};
     agent_tool_t *tool = NULL;
@@ -87,7 +87,7 @@ done:
         fprintf(stderr, "%s\n", agent_error_message(error, NULL));
     agent_error_free(error);
     agent_run_free(run);
-    agent_runtime_shutdown(runtime, 5000, NULL); /* from here on nobody listens, and the agent may go */
+    agent_runtime_shutdown(runtime, 5000, NULL); /* no listener is called after this, so the agent may be freed */
     agent_tool_free(tool);
     agent_free(listener.agent);
     agent_runtime_free(runtime);

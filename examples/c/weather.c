@@ -1,4 +1,4 @@
-/* Your own tool. weather [MODEL [BASE_URL]] */
+/* A program with a tool. weather [MODEL [BASE_URL]] */
 
 #include <agent.h>
 #include <stdio.h>
@@ -7,14 +7,14 @@ static const char WEATHER[] =
     "{\"name\": \"weather\", \"description\": \"The weather in a city.\","
     " \"parameters\": {\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"]}}";
 
-/* Called on a thread of its own; may answer now, or later from any thread. */
+/* Called on its own thread. It may respond now, or later from any thread. */
 static void weather(void *userdata, agent_tool_call_t *call)
 {
     const char *city = "";
     char answer[256];
 
     (void)userdata;
-    agent_tool_call_get_string(call, "city", AGENT_NTS, &city, NULL, NULL); /* it fits the schema: it is there */
+    agent_tool_call_get_string(call, "city", AGENT_NTS, &city, NULL, NULL); /* the arguments were validated: it exists */
     snprintf(answer, sizeof answer, "{\"city\":\"%s\",\"sky\":\"rain\",\"celsius\":7}", city);
     agent_tool_call_respond_json(call, answer, AGENT_NTS, NULL);
     agent_tool_call_free(call);
@@ -23,7 +23,7 @@ static void weather(void *userdata, agent_tool_call_t *call)
 int main(int argc, char **argv)
 {
     const char *model = argc > 1 ? argv[1] : "anthropic/claude-sonnet-4-5";
-    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's own */
+    const char *base_url = argc > 2 ? argv[2] : NULL; /* NULL: the provider's address */
     agent_runtime_t *runtime = NULL;
     agent_t *agent = NULL;
     agent_tool_t *tool = NULL;

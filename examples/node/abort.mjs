@@ -1,4 +1,4 @@
-// Stops a run in the middle: the first ten pieces of text, then `abort`. `node abort.mjs provider/id [BASE_URL]`
+// Aborts a run in the middle, after ten deltas of text. `node abort.mjs provider/id [BASE_URL]`
 
 import { Agent, AgentError } from 'agent-loop'
 
@@ -12,7 +12,7 @@ async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
     process.stdout.write(event.delta)
     if (++pieces === 10) run.abort()
   }
-  // What was said until then is kept, in the result and in the conversation.
+  // The text so far is kept, in the result and in the transcript.
   const result = await run.result()
   console.log(`\n[${result.outcome}] after ${result.text.length} characters`)
 }

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 
 import { Agent, tool } from 'agent-loop'
 
-/** The tool: arithmetic on two numbers. What it throws goes back to the model. */
+/** The tool: arithmetic on two numbers. The model gets what it throws as an error result. */
 const calculator = tool({
   name: 'calculator',
   description: 'Perform basic arithmetic operations',
@@ -37,7 +37,7 @@ const calculator = tool({
   },
 })
 
-/** Runs one prompt and shows what happens. */
+/** Runs one prompt and prints its events. */
 async function ask(agent, prompt, asEvents) {
   if (!asEvents) console.log(`User: ${prompt}`)
   const run = agent.stream(prompt)
@@ -85,7 +85,8 @@ try {
 
 function readArguments() {
   try {
-    const { values, positionals } = parseArgs({ options: { events: { type: 'boolean' }, help: { type: 'boolean' } }, allowPositionals: true })
+    const options = { events: { type: 'boolean' }, help: { type: 'boolean' } }
+    const { values, positionals } = parseArgs({ options, allowPositionals: true })
     if (values.help) {
       console.log(USAGE)
       process.exit()

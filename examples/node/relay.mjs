@@ -1,8 +1,8 @@
-// A model behind your own server: its key stays here, clients have a token. `node relay.mjs [--port N] MODEL [BASE_URL]`
+// A relay: a model behind your own server, which has the key. Clients have a token. `node relay.mjs [--port N] MODEL [BASE_URL]`
 //
 // MODEL is `provider/id`, or a JSON object. The token is AGENT_RELAY_TOKEN, here and at the clients, whose model is
-// `relay/provider/id` with the address that this prints as base URL. What goes over the wire is described in the engine's
-// `core/proto/src/protocol/relay/mod.rs`.
+// `relay/provider/id` with the address that this prints as base URL. The wire format is described in the engine's
+// `core/src/protocol/relay/mod.rs`.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 
 import { AgentError, resume, tool } from 'agent-loop'
 
-/** What clients may set. Keys, headers and addresses are not among it. */
+/** The options that clients may set: no keys, headers or addresses. */
 const OPTIONS = {
   temperature: 'temperature',
   max_tokens: 'maxTokens',
@@ -26,7 +26,7 @@ const MOST_BYTES = 32_000_000
 
 const { token, port, model, baseUrl } = readArguments()
 const name = typeof model === 'string' ? model : `${model.provider}/${model.id}`
-// One turn, as the loop is the client's; and no retries, as the client has its own.
+// One turn, because the client runs the loop; no retries, because the client retries.
 const settings = { model, baseUrl, maxTurns: 1, maxRetries: 0 }
 const maker = await findMaker().catch((error) => {
   if (!(error instanceof AgentError)) throw error
@@ -37,13 +37,15 @@ const maker = await findMaker().catch((error) => {
 const server = createServer(async (request, response) => {
   try {
     if (request.method !== 'POST' || request.url !== '/api/stream') throw refusal(404, 'there is only POST /api/stream')
-    if (!isOurToken(request.headers.authorization)) throw refusal(401, 'the token is wrong; it is the AGENT_RELAY_TOKEN of the relay')
+    if (!isOurToken(request.headers.authorization)) {
+      throw refusal(401, 'the token is wrong; it is the AGENT_RELAY_TOKEN of the relay')
+    }
     const run = start(await readBody(request))
     response.once('close', () => run.abort())
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     await pipeline(answerOf(run), response)
   } catch (error) {
-    // Once the answer has begun, this is only that nobody listens any more.
+    // After the answer has started, the only error is that the client has closed the connection.
     if (response.headersSent) return
     response.writeHead(error.status ?? 400, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { type: error.kind ?? 'invalid_request', message: error.message } }))
@@ -51,7 +53,7 @@ const server = createServer(async (request, response) => {
 })
 server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
 
-/** Who makes the answers, as their messages say it. An aborted run tells that as well, and asks nobody. */
+/** The provider, protocol and model of the answers. An aborted run reports them without calling the model. */
 async function findMaker() {
   const run = resume({ messages: [{ role: 'user', content: 'Who?' }] }, { ...settings, signal: AbortSignal.abort() })
   for await (const { type, message } of run) {
@@ -59,12 +61,12 @@ async function findMaker() {
   }
 }
 
-/** Starts what a client asks for. Whatever is wrong with that is thrown here, before the answer begins. */
+/** Starts the run that a client requests. Throws if the request is invalid, before the answer starts. */
 function start({ model, context, options = {} }) {
   const asked = `${model?.provider}/${model?.id}`
   if (asked !== name) throw refusal(404, `there is no model ${asked} here, only ${name}`)
   const { system_prompt: systemPrompt, messages = [], tools = [] } = context ?? {}
-  // To the client they are the relay's; those who made them get their signatures back only as their own.
+  // For the client these messages are the relay's. Signatures are sent back only to the model that made them.
   const isOurs = ({ protocol, model }) => protocol === 'relay' && model === name
   const ours = messages.map((message) => (isOurs(message) ? { ...message, ...maker } : message))
   const chosen = Object.entries(OPTIONS).filter(([theirs]) => theirs in options)
@@ -74,7 +76,7 @@ function start({ model, context, options = {} }) {
   )
 }
 
-/** A tool of the client's: the model may call it, and the client runs it. */
+/** A tool of the client: the model may call it, and the client runs it. */
 function offered({ name, description, parameters }) {
   return tool({
     name,
@@ -94,7 +96,7 @@ async function* answerOf(run) {
     if (event.type !== 'message_end') continue
     const { stop_reason, raw_stop_reason, response_id, usage, error } = event.message.toJSON()
     yield line(error ? { type: 'error', error, usage } : { type: 'done', stop_reason, raw_stop_reason, response_id, usage })
-    // Leaving the loop ends the run, before it gets to the tools.
+    // Leaving the loop aborts the run before it executes tools.
     return
   }
 }

@@ -1,8 +1,8 @@
-// Changes your mind while the tools are at work. `node steer.mjs [MODEL [BASE_URL]]`
+// Steers a run while its tools are running. `node steer.mjs [MODEL [BASE_URL]]`
 
 import { Agent, AgentError, tool } from 'agent-loop'
 
-// A tool that takes its time. An abort would end its sleep.
+// A slow tool. An abort would end its sleep.
 const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
@@ -19,7 +19,7 @@ async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
 
   let steered = false
   agent.subscribe((event) => {
-    // As soon as the first tool runs, the user has seen enough.
+    // The user steers when the first tool starts.
     if (event.type !== 'tool_execution_start' || steered) return
     steered = true
     agent.steer('Never mind the others.')
@@ -29,7 +29,7 @@ async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   for await (const event of run) {
     if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
     if (event.type === 'text_delta') process.stdout.write(event.delta)
-    // Of those that were skipped, too.
+    // Also of skipped calls.
     if (event.type === 'tool_execution_end') console.log(`[${event.toolName} -> ${event.result.content[0].text}]`)
   }
   console.log(`\n[${(await run.result()).outcome}]`)

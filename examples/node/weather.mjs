@@ -1,4 +1,4 @@
-// Your own tool. `node weather.mjs [MODEL [BASE_URL]]`
+// A program with a tool. `node weather.mjs [MODEL [BASE_URL]]`
 
 import { Agent, AgentError, tool } from 'agent-loop'
 

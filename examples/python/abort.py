@@ -1,4 +1,4 @@
-"""Stops a run in the middle: the first ten pieces of text, then `abort`. `python abort.py [MODEL [BASE_URL]]`"""
+"""Aborts a run in the middle, after ten deltas of text. `python abort.py [MODEL [BASE_URL]]`"""
 
 import asyncio
 import sys
@@ -17,7 +17,7 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
                     pieces += 1
                     if pieces == 10:
                         run.abort()
-        # What was said until then is kept, in the result and in the conversation.
+        # The text so far is kept, in the result and in the transcript.
         result = await run.result()
     print(f"\n[{result.outcome}] after {len(result.text)} characters")
 

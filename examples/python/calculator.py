@@ -34,7 +34,7 @@ async def calculator(operation: Literal["add", "subtract", "multiply", "divide"]
         case "multiply":
             result = a * b
         case "divide":
-            result = a / b  # what this raises goes back to the model
+            result = a / b  # the model gets an exception as an error result
         case _:
             raise ValueError(f"unknown operation {operation}")
     return {"result": int(result) if result == int(result) else result}

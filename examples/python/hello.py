@@ -13,7 +13,7 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
             match event:
                 case TextDelta(delta=text):
                     print(text, end="", flush=True)
-        await run.result()  # raises what went wrong
+        await run.result()  # raises the error of a failed run
     print()
 
 

@@ -1,4 +1,4 @@
-"""Changes your mind while the tools are at work. `python steer.py [MODEL [BASE_URL]]`"""
+"""Steers a run while its tools are running. `python steer.py [MODEL [BASE_URL]]`"""
 
 import asyncio
 import sys
@@ -28,7 +28,7 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
     steered = False
 
     def listen(event: object) -> None:
-        # As soon as the first tool runs, the user has seen enough.
+        # The user steers when the first tool starts.
         nonlocal steered
         if isinstance(event, ToolExecutionStart) and not steered:
             steered = True
@@ -42,7 +42,7 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
                     print(f"User: {message.text}")
                 case TextDelta(delta=text):
                     print(text, end="", flush=True)
-                case ToolExecutionEnd(tool_name=name, result=result):  # of those that were skipped, too
+                case ToolExecutionEnd(tool_name=name, result=result):  # also of skipped calls
                     print(f"[{name} -> {result.text}]")
     print(f"\n[{(await run.result()).outcome}]")
 

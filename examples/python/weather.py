@@ -1,4 +1,4 @@
-"""Your own tool. `python weather.py [MODEL [BASE_URL]]`"""
+"""A program with a tool. `python weather.py [MODEL [BASE_URL]]`"""
 
 import asyncio
 import sys

@@ -4,7 +4,7 @@
 # The programs are written to target/zig. Zig is installed from PyPI, into a virtual environment under target/zig-venv, unless ZIG
 # names one. The first build takes a minute or two: Zig builds its translator of C headers, and caches it in target/zig-cache.
 #
-# BUILD_ZIG=1 builds with build.zig, as a separate project would; the first time Zig then builds its build system too.
+# BUILD_ZIG=1 builds with build.zig, as your own project would; the first time Zig also builds its build system.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,7 +45,7 @@ fi
 for source in "$@"; do
     name=$(basename "$source" .zig)
     if [ "$name" != build ]; then
-        $ZIG build-exe --dep agent -Mroot="$source" -Magent="$target/zig/agent.zig" -L "$prefix/lib" -rpath "$prefix/lib" \
-            -lagent -lc --name "$name" -femit-bin="$target/zig/$name"
+        $ZIG build-exe --dep agent -Mroot="$source" -Magent="$target/zig/agent.zig" -L "$prefix/lib" \
+            -rpath "$prefix/lib" -lagent -lc --name "$name" -femit-bin="$target/zig/$name"
     fi
 done

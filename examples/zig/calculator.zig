@@ -34,10 +34,10 @@ fn compute(operation: []const u8, a: f64, b: f64) error{ UnknownOperation, Divis
     };
 }
 
-/// Called for each call of the tool, on its own thread. The function owns the call: it answers and frees it.
+/// Called for each call of the tool, on its own thread. We own the call: respond and free it.
 fn calculate(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     defer c.agent_tool_call_free(call);
-    // The arguments match the schema, so they exist.
+    // The arguments were validated against the schema, so they exist.
     var operation: [*c]const u8 = "";
     var a: f64 = 0;
     var b: f64 = 0;
@@ -58,7 +58,7 @@ fn calculate(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     }
 }
 
-/// A conversation, and where it is printed.
+/// A conversation and its output.
 const Conversation = struct {
     agent: ?*c.agent_t = null,
     out: *std.Io.Writer,

@@ -6,7 +6,7 @@ const c = @import("agent");
 pub fn main(init: std.process.Init) !u8 {
     const args = try init.minimal.args.toSlice(init.arena.allocator());
     const model = if (args.len > 1) args[1] else "anthropic/claude-sonnet-4-5";
-    const base_url = if (args.len > 2) args[2].ptr else null; // null: the provider's default
+    const base_url = if (args.len > 2) args[2].ptr else null; // null: the provider's address
     var failure: ?*c.agent_error_t = null;
     defer c.agent_error_free(failure);
 

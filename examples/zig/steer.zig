@@ -1,4 +1,4 @@
-//! Steers a run while its tools run. steer [MODEL [BASE_URL]]
+//! Steers a run while its tools are running. steer [MODEL [BASE_URL]]
 
 const std = @import("std");
 const c = @import("agent");
@@ -16,12 +16,12 @@ fn weather(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     }
 }
 
-/// The listener.
+/// The listener's state.
 const Listener = struct {
     agent: ?*c.agent_t = null,
     steered: bool = false,
 
-    /// Called with each event, on a thread of the library. When the first tool runs, the user interrupts.
+    /// Called with each event, on a thread of the library. The user steers when the first tool starts.
     fn listen(userdata: ?*anyopaque, event: ?*const c.agent_event_t) callconv(.c) void {
         const self: *Listener = @ptrCast(@alignCast(userdata));
         if (c.agent_event_kind(event) != c.AGENT_EVENT_TOOL_EXECUTION_START or self.steered) return;
@@ -59,7 +59,7 @@ fn ask(io: std.Io, model: [:0]const u8, base_url: ?[:0]const u8, failure: *?*c.a
     var listener: Listener = .{};
     try check(c.agent_new(runtime, model, model.len, &listener.agent, failure));
     defer c.agent_free(listener.agent);
-    defer _ = c.agent_runtime_shutdown(runtime, 5000, null); // from here on no listener is called, and the agent may be freed
+    defer _ = c.agent_runtime_shutdown(runtime, 5000, null); // no listener is called after this, so the agent may be freed
     if (base_url) |url| try check(c.agent_set_base_url(listener.agent, url, url.len, failure));
 
     var tool: ?*c.agent_tool_t = null;
@@ -96,13 +96,13 @@ fn show(out: *std.Io.Writer, event: ?*const c.agent_event_t) !void {
             if (std.mem.eql(u8, role, "user")) try out.print("User: {s}\n", .{text});
         },
         c.AGENT_EVENT_TEXT_DELTA => try out.print("{s}", .{text}),
-        // Also of the calls that were skipped.
+        // Also of skipped calls.
         c.AGENT_EVENT_TOOL_EXECUTION_END => try out.print("[{s} -> {s}]\n", .{ c.agent_event_tool_name(event, null), text }),
         else => {},
     }
 }
 
-/// The error of a failed call is in the handle that was passed to it.
+/// The error of a failed call is in the agent_error_t that was passed.
 fn check(status: c.agent_status_t) !void {
     if (status < 0) return error.CallFailed;
 }

@@ -1,4 +1,4 @@
-//! A custom tool. weather [MODEL [BASE_URL]]
+//! A program with a tool. weather [MODEL [BASE_URL]]
 
 const std = @import("std");
 const c = @import("agent");
@@ -8,11 +8,11 @@ const description =
     \\  "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } }
 ;
 
-/// Called on its own thread; may answer now, or later from any thread.
+/// Called on its own thread. It may respond now, or later from any thread.
 fn weather(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     defer c.agent_tool_call_free(call);
     var city: [*c]const u8 = "";
-    _ = c.agent_tool_call_get_string(call, "city", c.AGENT_NTS, &city, null, null); // it matches the schema, so it exists
+    _ = c.agent_tool_call_get_string(call, "city", c.AGENT_NTS, &city, null, null); // the arguments were validated: it exists
     var buffer: [256]u8 = undefined;
     const answer = std.fmt.bufPrint(&buffer, "{{\"city\":\"{s}\",\"sky\":\"rain\",\"celsius\":7}}", .{city}) catch return;
     _ = c.agent_tool_call_respond_json(call, answer.ptr, answer.len, null);
@@ -80,7 +80,7 @@ fn ask(io: std.Io, model: [:0]const u8, base_url: ?[:0]const u8, failure: *?*c.a
     try out.flush();
 }
 
-/// The error of a failed call is in the handle that was passed to it.
+/// The error of a failed call is in the agent_error_t that was passed.
 fn check(status: c.agent_status_t) !void {
     if (status < 0) return error.CallFailed;
 }

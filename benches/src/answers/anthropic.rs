@@ -1,5 +1,5 @@
 //! The Messages format, as api.anthropic.com writes it: `event:` lines, a ping after the first block's start, an empty
-//! first piece of a call's arguments.
+//! first chunk of a call's arguments.
 
 use super::{Part, quoted};
 

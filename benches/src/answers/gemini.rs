@@ -1,6 +1,6 @@
 //! The Gemini format, as `streamGenerateContent` writes it: whole responses without an end marker, the usage so far in each. A
-//! short call comes whole, as from the Gemini API; the arguments of [`ECHO`] come in pieces by path, as Vertex streams them when
-//! asked to.
+//! short call is complete, as from the Gemini API; the arguments of [`ECHO`] are streamed in chunks by path, as Vertex does on
+//! request.
 
 use serde_json::{Value, json};
 
@@ -23,11 +23,11 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     out.events
 }
 
-/// As many chunks as there are pieces: the name stands for the opening brace, an empty call for the closing one.
+/// One frame per chunk: the name for the opening brace, an empty call for the closing one.
 fn pieces(out: &mut Events<'_>, arguments: &[String]) {
     out.push(r#"{"functionCall": {"name": "echo","willContinue": true}}"#, "");
     for piece in arguments.get(1..arguments.len() - 1).unwrap_or_default() {
-        // The pieces are those of a JSON string's text; a path's value is a string itself.
+        // The chunks are those of a JSON string's text; a path's value is a string itself.
         let text: String = serde_json::from_str(&format!("\"{piece}\"")).unwrap_or_default();
         let value = format!(r#"{{"jsonPath": "$.text","stringValue": {},"willContinue": true}}"#, quoted(&text));
         out.push(&format!(r#"{{"functionCall": {{"partialArgs": [{value}],"willContinue": true}}}}"#), "");

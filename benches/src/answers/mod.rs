@@ -17,9 +17,9 @@ use bytes::Bytes;
 pub const ECHO: &str = "echo";
 /// The tool `calc` calls, with [`CALCULATOR_ARGUMENTS`].
 pub const CALCULATOR: &str = "calculator";
-/// What `calc` asks of the calculator, in the pieces it is streamed in.
+/// The arguments of `calc`'s call, in the chunks in which they are streamed.
 pub const CALCULATOR_ARGUMENTS: [&str; 6] = ["{\"oper", "ation\":", "\"multiply\"", ",\"a\":15", ",\"b\":", "23}"];
-/// What `calc` says at the end.
+/// The last answer of `calc`.
 pub const CALC_ANSWER: &str = "15 multiplied by 23 equals 345.";
 
 /// Text before the calculator's call.
@@ -27,7 +27,7 @@ const CALC_PREFACE: [&str; 4] = ["Let", " me", " work", " it out."];
 const CALC_PIECES: [&str; 6] = ["15", " multiplied", " by 23", " equals", " 345", "."];
 /// The text after an echoed tool call.
 const ECHO_PIECES: [&str; 5] = ["That", " is", " what", " came", " back."];
-/// Ordinary text: four to six characters a piece, as tokens are, and now and then a line end.
+/// Ordinary text: chunks of four to six characters, like tokens, with a line end now and then.
 const WORDS: [&str; 16] = [
     " then", " the", " model", " goes", " ahead", " with", " more", " words", " until", " each", " line", " comes", " back",
     " quite", " soon", ".\n\n",
@@ -46,7 +46,7 @@ pub enum Format {
     Gemini,
 }
 
-/// Of Gemini's paths: what stands before the model and behind it.
+/// Gemini's paths: the parts before and after the model.
 const GEMINI: (&str, &str) = ("/v1beta/models/", ":streamGenerateContent");
 
 impl Format {
@@ -101,17 +101,17 @@ impl FromStr for Format {
     }
 }
 
-/// What a model's name asks for.
+/// The script that a model's name selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Script {
     /// `text-N`: N text deltas.
     Text(usize),
-    /// `tool-N`: a call of [`ECHO`] with its arguments in N pieces; after its result a short text.
+    /// `tool-N`: a call of [`ECHO`] with its arguments in N chunks; after its result a short text.
     Tool(usize),
     /// `calc` and `calc-N`: a short text and a call of [`CALCULATOR`]; after its result [`CALC_ANSWER`]. With N, every
     /// answer stops half way until N requests have come as far.
     Calc {
-        /// How many wait for one another; 1 waits for nobody.
+        /// How many answers wait for each other; 1: none.
         together: usize,
     },
 }
@@ -149,9 +149,9 @@ impl fmt::Display for Script {
 /// One rendered answer. Head and chunk framing are in the bytes.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Sent at once.
+    /// Sent immediately.
     pub first: Bytes,
-    /// Sent after the others have come as far; at once when nobody waits.
+    /// Sent when the others have come as far; immediately if none waits.
     pub rest: Bytes,
 }
 
@@ -180,7 +180,7 @@ pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
     body::chunked(&events)
 }
 
-/// A part of an answer, in the pieces it is streamed in.
+/// A part of an answer, in the chunks in which it is streamed.
 enum Part {
     Text(Vec<String>),
     Call { name: &'static str, arguments: Vec<String> },

@@ -39,7 +39,7 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     out.0
 }
 
-/// The answer as a whole, as it stands in the first events and in the last.
+/// The answer as a whole, as in the first events and in the last.
 fn response(model: &str, status: &str, output: Value, usage: Value) -> Value {
     json!({
         "id": RESPONSE, "object": "response", "created_at": 1_782_321_712, "status": status, "background": false,

@@ -53,7 +53,7 @@ fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<Str
         text.extend(t.as_str().filter(|t| !t.is_empty()).map(str::to_owned));
         match a {
             Value::String(piece) if !piece.is_empty() => arguments.push(piece.clone()),
-            // Gemini: a piece by path is the text itself, a whole call has an object.
+            // Gemini: a chunk by path is the text itself, a complete call has an object.
             Value::Object(call) => arguments.push(match (call.get("partialArgs"), call.get("args")) {
                 (Some(pieces), _) => pieces[0]["stringValue"].as_str().unwrap().to_owned(),
                 (None, Some(whole)) => whole.to_string(),

@@ -1,4 +1,4 @@
-//! `bench-loop`: what the loop itself costs, without a network: events by the number of listeners, and an abort of a tool that
+//! `bench-loop`: the cost of the loop itself, without a network: events by the number of listeners, and an abort of a tool that
 //! never answers. Prints one line of JSON.
 
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ fn measured() -> Result<Value, String> {
     runtime.block_on(async {
         let mut listeners = Vec::new();
         for count in [0, 1, 10, 100, 1000] {
-            // Not measured: what is set up once.
+            // Not measured: the setup.
             events(count).await?;
             let mut cpu_us = Vec::new();
             let mut heard = 0;
@@ -57,7 +57,7 @@ fn scripted(script: Value) -> Result<Agent, Error> {
     Ok(Agent::with_spec(ModelSpec::from_json(json!({ "provider": "scripted", "id": "bench", "script": script }))?))
 }
 
-/// A run that so many listeners hear; gives how many events one of them heard.
+/// A run with this many listeners; returns how many events one of them received.
 async fn events(listeners: usize) -> Result<u64, String> {
     let text = |error: Error| error.to_string();
     let mut steps = vec![json!({ "delta": "word " }); DELTAS];
@@ -81,18 +81,18 @@ async fn events(listeners: usize) -> Result<u64, String> {
     Ok(heard.load(Ordering::Relaxed) / listeners.max(1) as u64)
 }
 
-/// An abort of a tool that never answers, by the machine's clock; gives how long the run took to settle.
+/// An abort of a tool that never answers, in real time; returns how long the run took to end.
 async fn abort() -> Result<u128, String> {
     let text = |error: Error| error.to_string();
     let never = FnTool::new("never", "Never answers.", json!({ "type": "object" }), |_, _| async {
         std::future::pending::<Result<Value, String>>().await
     });
-    // A provider of one's own lives in real time.
+    // A custom provider uses real time.
     let agent = Agent::new("bench/own")
         .map_err(text)?
         .abort_grace_ms(GRACE_MS)
         .provider(|call| {
-            // What cannot be read would be this program's mistake: the run then fails and says so.
+            // An invalid chunk would be a bug of this program: the run then fails with an error.
             let _ = call.push(&json!({ "tool_call": { "id": "c", "name": "never", "arguments": {} } }));
             call.finish();
         })
@@ -104,7 +104,7 @@ async fn abort() -> Result<u128, String> {
         agent.subscribe(move |event| {
             if event.kind() == "tool_execution_start" {
                 *begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Instant::now());
-                // From elsewhere, once the tool is at work.
+                // From another thread, while the tool runs.
                 let abort = abort.clone();
                 tokio::spawn(async move {
                     tokio::task::yield_now().await;

@@ -45,7 +45,7 @@ impl harness::Client for Engine {
             Format::Anthropic => ModelSpec::parse(&format!("anthropic/{model}")),
             Format::Chat => ModelSpec::parse(&format!("openai/{model}")),
             Format::Gemini => ModelSpec::parse(&format!("google/{model}")),
-            // At another address than its own, `openai` is Chat.
+            // `openai` uses Chat at any address but its own.
             Format::Responses => {
                 ModelSpec::from_json(json!({ "provider": "openai", "id": model, "protocol": "openai_responses" }))
             }

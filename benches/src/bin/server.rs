@@ -1,7 +1,7 @@
-//! `bench-server`: streams rendered answers over plain HTTP/1.1, doing as little as it can for each.
+//! `bench-server`: streams rendered answers over plain HTTP/1.1, with as little work for each as possible.
 //!
-//! Prints its base URL on one line when it listens, and ends when its standard input does. `GET /stats` gives what was
-//! held since it was last asked. It understands what HTTP clients send here (a content length, keep-alive) and no more.
+//! Prints its base URL on one line when it listens, and ends when its standard input does. `GET /stats` returns the
+//! statistics since the last request. It understands what HTTP clients send here (a content length, keep-alive) and no more.
 
 use std::{
     collections::HashMap,
@@ -60,7 +60,7 @@ async fn serve() -> Result<(), String> {
     }
 }
 
-/// A thousand clients connect at once: the backlog must hold them.
+/// A thousand clients connect concurrently: the backlog must hold them.
 fn listen() -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(([127, 0, 0, 1], 0).into())?;
@@ -146,9 +146,9 @@ enum Reply {
 impl Server {
     fn answer(&self, request: &Request, body: &[u8]) -> Result<Reply, (&'static str, String)> {
         if request.method == "GET" && request.path == "/stats" {
-            let told = serde_json::to_string(&self.holds.take_told())
+            let stats = serde_json::to_string(&self.holds.take_stats())
                 .map_err(|error| ("500 Internal Server Error", error.to_string()))?;
-            return Ok(Reply::Whole(plain("200 OK", &told)));
+            return Ok(Reply::Whole(plain("200 OK", &stats)));
         }
         let (format, in_path) = match Format::of_path(&request.path) {
             Some(found) if request.method == "POST" => found,
@@ -181,10 +181,10 @@ fn plain(status: &str, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// What of a request decides the answer.
+/// The fields of a request that select the answer.
 #[derive(Deserialize)]
 struct Asked<'a> {
-    /// Gemini's stands in the path.
+    /// Gemini's is in the path.
     #[serde(default)]
     model: String,
     /// The other names are those of Responses and Gemini.
@@ -193,7 +193,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Whether the last message brings a tool's result.
+    /// Whether the last message has a tool's result.
     fn after_tool(&self, format: Format) -> bool {
         let Some(last) = self.messages.last().and_then(|last| serde_json::from_str::<Value>(last.get()).ok()) else {
             return false;

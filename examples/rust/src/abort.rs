@@ -1,4 +1,4 @@
-//! Stops a run in the middle: the first ten pieces of text, then `abort`. `abort provider/id [BASE_URL]`
+//! Aborts a run in the middle, after ten deltas of text. `abort provider/id [BASE_URL]`
 
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ async fn count() -> Result<(), Error> {
             }
         }
     }
-    // What was said until then is kept, in the result and in the conversation.
+    // The text so far is kept, in the result and in the transcript.
     let result = run.result().await?;
     println!("\n[{}] after {} characters", result.outcome.as_str(), result.text.chars().count());
     Ok(())

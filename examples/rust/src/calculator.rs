@@ -41,7 +41,7 @@ fn calculator() -> Result<impl Tool, Error> {
     FnTool::new("calculator", "Perform basic arithmetic operations.", parameters, |arguments, _call| calculate(arguments))
 }
 
-/// Runs one prompt and shows what happens.
+/// Runs one prompt and prints its events.
 async fn ask(agent: &Agent, prompt: &str, as_events: bool) -> Result<(), Error> {
     let mut run = agent.stream(prompt)?;
     if !as_events {

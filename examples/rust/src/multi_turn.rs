@@ -1,7 +1,7 @@
 //! A conversation over several prompts: `multi_turn MODEL [BASE_URL [MODEL]...]`
 //!
-//! Each prompt builds on the one before. With more models, each next prompt goes to the next of them: the conversation goes on with
-//! whatever it has. A MODEL is `provider/id`, or a JSON object; with an empty BASE_URL each is asked at its own address.
+//! Each prompt continues the conversation. With several models, each prompt uses the next one: the conversation continues with
+//! all of its messages. A MODEL is `provider/id`, or a JSON object; with an empty BASE_URL each is called at its own address.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! One prompt, the answer when it is whole, and what it cost: `simple MODEL [BASE_URL]`
+//! One prompt, the complete answer, and its cost: `simple MODEL [BASE_URL]`
 //!
-//! MODEL is any model there is: `anthropic/claude-sonnet-4-5`, `google/gemini-2.5-flash`, `google-vertex/gemini-2.5-flash` or
+//! MODEL is any model: `anthropic/claude-sonnet-4-5`, `google/gemini-2.5-flash`, `google-vertex/gemini-2.5-flash` or
 //! `google-vertex/claude-sonnet-4-5@20250929` (project and location from GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION).
 
 use std::process::ExitCode;

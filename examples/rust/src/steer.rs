@@ -1,4 +1,4 @@
-//! Changes your mind while the tools are at work. `steer [MODEL [BASE_URL]]`
+//! Steers a run while its tools are running. `steer [MODEL [BASE_URL]]`
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use agent_loop::{Agent, Error, EventData, ExecutionMode, FnTool, Message, Messag
 use serde_json::json;
 
 async fn ask() -> Result<(), Error> {
-    // A tool that takes its time. An abort would end its sleep.
+    // A slow tool. An abort would end its sleep.
     let mut spec = ToolSpec::from_json(json!({
         "name": "weather", "description": "The weather in a city.",
         "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] },
@@ -26,7 +26,7 @@ async fn ask() -> Result<(), Error> {
     let steering = agent.clone();
     let steered = std::sync::Once::new();
     let _subscription = agent.subscribe(move |event| {
-        // As soon as the first tool runs, the user has seen enough.
+        // The user steers when the first tool starts.
         if let EventData::ToolExecutionStart { .. } = event.data {
             steered.call_once(|| steering.steer("Never mind the others."));
         }
@@ -37,7 +37,7 @@ async fn ask() -> Result<(), Error> {
         match &event.data {
             EventData::MessageStart { message } if matches!(**message, Message::User(_)) => println!("User: {}", message.text()),
             EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => print!("{delta}"),
-            // Of those that were skipped, too.
+            // Also of skipped calls.
             EventData::ToolExecutionEnd { tool_name, result, .. } => println!("[{tool_name} -> {}]", result.text()),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Your own tool. `weather MODEL [BASE_URL]`
+//! A program with a tool. `weather MODEL [BASE_URL]`
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Gemini: chunks into the growing message. Arguments in pieces are taken for what they are here: the one text `$.text`.
+//! Gemini: chunks into the growing message. Arguments in chunks are read as what they are here: the text `$.text`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
-//! `bench-handwritten`: what somebody would write for one provider without a library. It parses, accumulates text and
-//! tool arguments, hands each delta to its caller, calls the tool and goes on. No retries, no limits, no events to
-//! anybody else, no second wire format at the same time.
+//! `bench-handwritten`: what a programmer would write for one provider without a library. It parses, accumulates text and
+//! tool arguments, hands each delta to its caller, calls the tool and continues. No retries, no limits, no events to
+//! listeners, one wire format at a time.
 
 mod anthropic;
 mod chat;
