@@ -2,7 +2,7 @@
 //
 // MODEL is `provider/id`, or a JSON object. The token is AGENT_RELAY_TOKEN, here and at the clients, whose model is
 // `relay/provider/id` with the address that this prints as base URL. The wire format is described in the engine's
-// `core/src/protocol/relay/mod.rs`.
+// `core/proto/src/protocol/relay/mod.rs`.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
