@@ -25,7 +25,7 @@ async fn aborted_at(agent: &Agent, at: &'static str) -> (Vec<String>, RunResult)
     (briefs(&events), result)
 }
 
-fn story() -> Value {
+fn script() -> Value {
     json!([
         [{ "delta": "on" }, { "delta": "e" }, call("c", "t", json!({})), { "delta": { "thinking": "hm" } }, end("tool_use")],
         [{ "delta": "done" }, end("stop")],
@@ -33,7 +33,7 @@ fn story() -> Value {
 }
 
 fn agent() -> Agent {
-    scripted(story()).tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap()
+    scripted(script()).tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap()
 }
 
 const END_OF_ABORTED_TURN: [&str; 3] = ["message_end assistant aborted", "turn_end", "agent_end aborted"];

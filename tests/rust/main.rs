@@ -1,4 +1,4 @@
-//! Stories of the engine, told through its public API.
+//! Tests of the engine through its public API.
 
 mod abort;
 mod agent;

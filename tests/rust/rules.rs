@@ -1,4 +1,4 @@
-//! Each statement of the loop's contract has a story that shows it, or a test that is named here.
+//! Each rule of the contract has a scenario that verifies it, or a test that is named here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Rule by rule, the stories that show it.
+/// The scenarios of each rule.
 fn shown() -> BTreeMap<String, Vec<String>> {
     let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in std::fs::read_dir(root().join("tests/scenarios")).unwrap().map(Result::unwrap) {
@@ -39,14 +39,14 @@ fn shown() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn each_rule_has_a_story() {
+fn each_rule_has_a_scenario() {
     let rules = json(&root().join("tests/scenarios/rules.json"));
     let rules: BTreeSet<&String> = rules.as_object().unwrap().keys().collect();
     let shown = shown();
-    let stories: usize = shown.values().map(Vec::len).sum();
-    assert!(stories >= 80, "{stories}");
+    let scenarios: usize = shown.values().map(Vec::len).sum();
+    assert!(scenarios >= 80, "{scenarios}");
     let unknown: Vec<&String> = shown.keys().filter(|rule| !rules.contains(rule)).collect();
-    assert!(unknown.is_empty(), "stories name rules that are not in rules.json: {unknown:?}");
+    assert!(unknown.is_empty(), "scenarios name rules that are not in rules.json: {unknown:?}");
     for (rule, file, test) in ELSEWHERE {
         assert!(rules.contains(&(*rule).to_owned()), "{rule} is no rule");
         let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -54,7 +54,7 @@ fn each_rule_has_a_story() {
     }
     let is_elsewhere = |rule: &str| ELSEWHERE.iter().any(|(elsewhere, ..)| *elsewhere == rule);
     let gaps: Vec<&&String> = rules.iter().filter(|rule| !shown.contains_key(**rule) && !is_elsewhere(rule)).collect();
-    assert!(gaps.is_empty(), "rules without a story: {gaps:?}");
+    assert!(gaps.is_empty(), "rules without a scenario: {gaps:?}");
 }
 
 /// The rules are numbered as the contract is: section, then the number of its item or bullet.

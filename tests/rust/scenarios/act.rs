@@ -7,9 +7,9 @@ use std::time::Duration;
 use agent_loop::{Agent, Error, Event, HookContext, Message, MiddlewareCall, Prompt, Spelling, Subscription, ToolContext};
 use serde_json::{Map, Value, json};
 
-use crate::story::{self, Listener};
+use crate::scenario::{self, Listener};
 
-/// One story's application.
+/// The application of one scenario.
 pub(crate) struct Stage {
     pub(crate) agent: Agent,
     log: Mutex<Vec<String>>,
@@ -64,7 +64,7 @@ impl Stage {
         let listen = move |event: &Event| {
             let Some(stage) = stage.upgrade() else { return Ok(()) };
             let listener = &stage.listeners[place];
-            if !story::contains(&json!(event), &listener.on) {
+            if !scenario::contains(&json!(event), &listener.on) {
                 return Ok(());
             }
             *seen.lock().unwrap() += 1;

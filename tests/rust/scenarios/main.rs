@@ -1,11 +1,11 @@
-//! Plays every story of `tests/scenarios` and compares what happened with what its `expected.json` says. The form of a story is
-//! described in `docs/scenarios.md`.
+//! Runs every scenario of `tests/scenarios` and compares the result with its `expected.json`. `docs/scenarios.md` describes the
+//! format of a scenario.
 //!
-//! `RECORD=1` writes what happened instead (for a new story; read it before you commit it).
+//! `RECORD=1` writes the result instead (for a new scenario; read it before you commit it).
 
 mod act;
 mod play;
-mod story;
+mod scenario;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,22 +14,22 @@ use agent_loop::testing::check_events;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-use story::Story;
+use scenario::Scenario;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Stories are short, and those that wait for a silent tool should not wait one after the other.
+    // Scenarios are short, and those with a tool that never answers should run concurrently.
     arguments.test_threads.get_or_insert(8);
     let trials = folders().into_iter().map(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let story = Story::read(&folder);
-        let skipped = story.as_ref().is_ok_and(|story| story.skip("rust").is_some());
-        Trial::test(name, move || tell(&folder, story?)).with_ignored_flag(skipped)
+        let scenario = Scenario::read(&folder);
+        let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip("rust").is_some());
+        Trial::test(name, move || check(&folder, scenario?)).with_ignored_flag(skipped)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// The folders of all stories, by name.
+/// The folders of all scenarios, by name.
 fn folders() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenarios");
     let entries = std::fs::read_dir(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
@@ -39,9 +39,9 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-fn tell(folder: &Path, story: Story) -> Result<(), Failed> {
+fn check(folder: &Path, scenario: Scenario) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let happened = runtime.block_on(play::play(story))?;
+    let happened = runtime.block_on(play::play(scenario))?;
     runtime.shutdown_background();
     for run in happened["runs"].as_array().into_iter().flatten() {
         let events = run["events"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -56,7 +56,7 @@ fn tell(folder: &Path, story: Story) -> Result<(), Failed> {
     let expected: Value = serde_json::from_str(&text)?;
     match difference("", &happened, &expected) {
         None => Ok(()),
-        Some(difference) => Err(format!("{difference}\n\nall that happened:\n{}", written(&happened)).into()),
+        Some(difference) => Err(format!("{difference}\n\nthe result:\n{}", written(&happened)).into()),
     }
 }
 

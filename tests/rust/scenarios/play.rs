@@ -1,4 +1,4 @@
-//! Plays a story: makes the agent, does the steps, and writes down what happened.
+//! Runs a scenario: creates the agent, executes the steps, and records the results.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,32 +11,32 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use crate::act::{Actor, End, Stage, object, only};
-use crate::story::{self, Behaviours, Story};
+use crate::scenario::{self, Behaviours, Scenario};
 
 /// The stage is made after the agent, whose tools and hooks act on it.
 type Curtain = Arc<OnceLock<Arc<Stage>>>;
 
-/// What hooks were told.
+/// The recorded inputs of hooks.
 type Record = Arc<Mutex<Vec<Value>>>;
 
-pub(crate) async fn play(story: Story) -> Result<Value, String> {
-    let mut model = json!({ "provider": "scripted", "id": "story", "script": story.model });
-    model.as_object_mut().expect("an object").extend(story.spec.clone());
+pub(crate) async fn play(scenario: Scenario) -> Result<Value, String> {
+    let mut model = json!({ "provider": "scripted", "id": "story", "script": scenario.model });
+    model.as_object_mut().expect("an object").extend(scenario.spec.clone());
     let agent = Agent::with_spec(ModelSpec::from_json(model).map_err(|error| error.to_string())?);
     let curtain = Curtain::default();
-    let tools = tools(&story, &curtain)?;
+    let tools = tools(&scenario, &curtain)?;
     agent.set_tools(tools.clone());
-    agent.set_options(&story.options, Spelling::Snake, &[]).map_err(|error| error.to_string())?;
+    agent.set_options(&scenario.options, Spelling::Snake, &[]).map_err(|error| error.to_string())?;
     let (requests, told) = (Record::default(), Record::default());
-    hooks(&agent, &story, &curtain, &requests, &told)?;
-    for link in &story.middleware {
+    hooks(&agent, &scenario, &curtain, &requests, &told)?;
+    for link in &scenario.middleware {
         middleware(&agent, link.clone(), &curtain);
     }
-    let stage = Stage::new(agent.clone(), story.listeners.clone());
+    let stage = Stage::new(agent.clone(), scenario.listeners.clone());
     let _ = curtain.set(Arc::clone(&stage));
     let (mut runs, mut steps) = (Vec::new(), Vec::new());
     let mut background: Option<Run> = None;
-    for step in &story.steps {
+    for step in &scenario.steps {
         let (name, given) = only(step);
         let record = match name {
             "prompt" => match Prompt::from_json(given.clone()).and_then(|prompt| agent.stream(prompt)) {
@@ -152,7 +152,7 @@ fn context(given: &Value, tools: &ToolSet) -> Result<Context, String> {
     Ok(Context { system_prompt, messages, tools: tools.clone() })
 }
 
-/// A tool that behaves as the story says.
+/// A tool with the scenario's behaviours.
 struct StoryTool {
     spec: ToolSpec,
     calls: Behaviours,
@@ -162,9 +162,9 @@ struct StoryTool {
     curtain: Curtain,
 }
 
-fn tools(story: &Story, curtain: &Curtain) -> Result<ToolSet, String> {
+fn tools(scenario: &Scenario, curtain: &Curtain) -> Result<ToolSet, String> {
     let mut set = ToolSet::default();
-    for tool in &story.tools {
+    for tool in &scenario.tools {
         let spec = ToolSpec::from_json(Value::Object(tool.spec.clone())).map_err(|error| error.to_string())?;
         let tool = StoryTool {
             spec,
@@ -186,7 +186,7 @@ impl Tool for StoryTool {
 
     fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
         let behaviours = self.prepare.as_ref()?;
-        let behaviour = story::nth(behaviours, self.prepared.fetch_add(1, Ordering::SeqCst));
+        let behaviour = scenario::nth(behaviours, self.prepared.fetch_add(1, Ordering::SeqCst));
         let (stage, context, arguments) = (stage(&self.curtain), context.clone(), Value::Object(arguments.clone()));
         Some(Box::pin(async move {
             match stage.behave(&behaviour, arguments, &Actor::Hook(&context)).await {
@@ -199,7 +199,7 @@ impl Tool for StoryTool {
     }
 
     fn start(&self, call: PendingCall) {
-        let behaviour = story::nth(&self.calls, self.called.fetch_add(1, Ordering::SeqCst));
+        let behaviour = scenario::nth(&self.calls, self.called.fetch_add(1, Ordering::SeqCst));
         let stage = stage(&self.curtain);
         tokio::spawn(call.scope().enter(async move {
             match stage.behave(&behaviour, Value::Null, &Actor::Tool(call.context())).await {
@@ -211,11 +211,11 @@ impl Tool for StoryTool {
     }
 }
 
-fn hooks(agent: &Agent, story: &Story, curtain: &Curtain, requests: &Record, told: &Record) -> Result<(), String> {
+fn hooks(agent: &Agent, scenario: &Scenario, curtain: &Curtain, requests: &Record, told: &Record) -> Result<(), String> {
     for kind in HookKind::ALL.iter().copied() {
-        let behaviours: Option<Behaviours> = match story.hooks.get(kind.as_str()) {
+        let behaviours: Option<Behaviours> = match scenario.hooks.get(kind.as_str()) {
             Some(behaviours) => Some(serde_json::from_value(behaviours.clone()).map_err(|error| error.to_string())?),
-            // The requests are recorded in every story.
+            // The requests are recorded in every scenario.
             None if kind == HookKind::OnPayload => None,
             None => continue,
         };
@@ -229,7 +229,7 @@ fn hooks(agent: &Agent, story: &Story, curtain: &Curtain, requests: &Record, tol
                     requests.lock().unwrap().push(input["payload"].clone());
                 }
                 let behaviour =
-                    behaviours.as_ref().map(|behaviours| story::nth(behaviours, called.fetch_add(1, Ordering::SeqCst)));
+                    behaviours.as_ref().map(|behaviours| scenario::nth(behaviours, called.fetch_add(1, Ordering::SeqCst)));
                 if behaviour.is_some() {
                     told.lock().unwrap().push(json!({ "hook": kind.as_str(), "input": anonymous(input.clone()) }));
                 }
@@ -248,7 +248,7 @@ fn hooks(agent: &Agent, story: &Story, curtain: &Curtain, requests: &Record, tol
             })),
         );
     }
-    if let Some(unknown) = story.hooks.keys().find(|name| HookKind::parse(name).is_none()) {
+    if let Some(unknown) = scenario.hooks.keys().find(|name| HookKind::parse(name).is_none()) {
         return Err(format!("there is no hook {unknown:?}"));
     }
     Ok(())
@@ -268,7 +268,7 @@ fn anonymous(mut input: Value) -> Value {
 fn middleware(agent: &Agent, behaviours: Behaviours, curtain: &Curtain) {
     let (called, curtain) = (AtomicUsize::new(0), Arc::clone(curtain));
     agent.add_middleware(Arc::new(move |call| {
-        let behaviour = story::nth(&behaviours, called.fetch_add(1, Ordering::SeqCst));
+        let behaviour = scenario::nth(&behaviours, called.fetch_add(1, Ordering::SeqCst));
         let stage = stage(&curtain);
         Box::pin(async move {
             match stage.behave(&behaviour, Value::Null, &Actor::Middleware(&call)).await {

@@ -1,22 +1,22 @@
-//! A story as it stands in its file.
+//! A scenario as it is in its file.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What happens, in data. `docs/scenarios.md` says what each part means.
+/// `docs/scenarios.md` says what each field means.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Story {
+pub(crate) struct Scenario {
     /// A sentence for people.
     #[allow(dead_code)] // read by people, and by the test of the rules
     pub(crate) shows: String,
-    /// The rules of `rules.json` that it shows.
+    /// The rules of `rules.json` that it verifies.
     #[allow(dead_code)]
     #[serde(default)]
     pub(crate) rules: Vec<String>,
-    /// Languages that do not play it, each with the reason.
+    /// Languages that skip it, each with the reason.
     #[serde(default)]
     pub(crate) skip: Map<String, Value>,
     /// The agent's options.
@@ -32,7 +32,7 @@ pub(crate) struct Story {
     /// Behaviours by hook.
     #[serde(default)]
     pub(crate) hooks: Map<String, Value>,
-    /// Behaviours of each link.
+    /// Behaviours of each middleware function.
     #[serde(default)]
     pub(crate) middleware: Vec<Behaviours>,
     #[serde(default)]
@@ -75,14 +75,14 @@ pub(crate) struct Listener {
     pub(crate) later: bool,
 }
 
-impl Story {
-    pub(crate) fn read(folder: &Path) -> Result<Story, String> {
+impl Scenario {
+    pub(crate) fn read(folder: &Path) -> Result<Scenario, String> {
         let path = folder.join("scenario.json");
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Why a language does not play it.
+    /// Why a language skips it.
     pub(crate) fn skip(&self, language: &str) -> Option<&Value> {
         self.skip.get(language)
     }

@@ -80,7 +80,7 @@ fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
-fn story() -> Speech {
+fn sample() -> Speech {
     Speech::thinking("Let me think about it.")
         .and_text("I look at two places.")
         .and_call("weather", json!({"city": "Oslo", "days": [1, 2]}))
@@ -91,7 +91,7 @@ fn story() -> Speech {
 
 #[test]
 fn anthropic_streams_blocks() {
-    let reply = answered(Format::Anthropic, Answer::message(story()));
+    let reply = answered(Format::Anthropic, Answer::message(sample()));
     assert!(reply.has_header("content-type: text/event-stream"), "{}", reply.head);
     let events = events(&reply.body());
     assert_eq!(reply.chunks.len(), events.len(), "an HTTP chunk for each event");
@@ -113,7 +113,7 @@ fn anthropic_streams_blocks() {
 
 #[test]
 fn chat_streams_chunks() {
-    let events = events(&answered(Format::Chat, Answer::message(story())).body());
+    let events = events(&answered(Format::Chat, Answer::message(sample())).body());
     assert_eq!(texts(&events, "/choices/0/delta/reasoning_content"), "Let me think about it.");
     assert_eq!(texts(&events, "/choices/0/delta/content"), "I look at two places.");
     assert_eq!(texts(&events, "/choices/0/delta/tool_calls/0/function/arguments"), r#"{"city":"Oslo","days":[1,2]}{}"#);
@@ -139,7 +139,7 @@ fn chat_tells_usage_only_if_asked() {
 
 #[test]
 fn responses_streams_items() {
-    let events = events(&answered(Format::Responses, Answer::message(story())).body());
+    let events = events(&answered(Format::Responses, Answer::message(sample())).body());
     let numbers: Vec<u64> = events.iter().filter_map(|event| event["sequence_number"].as_u64()).collect();
     assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
     let deltas = |kind| of_type(&events, kind).iter().map(|event| event["delta"].as_str().unwrap()).collect::<String>();
@@ -160,7 +160,7 @@ fn responses_streams_items() {
 
 #[test]
 fn gemini_streams_whole_responses() {
-    let reply = answered(Format::Gemini, Answer::message(story()));
+    let reply = answered(Format::Gemini, Answer::message(sample()));
     assert!(reply.body().contains("\r\n\r\n") && !reply.body().replace("\r\n", "").contains('\n'), "lines end with CRLF");
     let events = events(&reply.body());
     let parts: Vec<&Value> = events.iter().map(|event| &event["candidates"][0]["content"]["parts"][0]).collect();
@@ -348,41 +348,41 @@ fn an_answer_may_be_strict_in_its_own_way() {
 #[test]
 fn a_message_is_cut_garbled_or_held_at_any_byte() {
     for format in Format::ALL {
-        let whole = Answer::message(story()).body_bytes(format).unwrap();
-        assert_eq!(answered(format, Answer::message(story())).body().into_bytes(), whole, "{format}");
+        let whole = Answer::message(sample()).body_bytes(format).unwrap();
+        assert_eq!(answered(format, Answer::message(sample())).body().into_bytes(), whole, "{format}");
         for point in 0..=10 {
             let at = whole.len() * point / 10;
             let before = String::from_utf8(whole[..at].to_vec()).unwrap();
-            let reply = answered(format, Answer::message(story()).cut_after(at));
+            let reply = answered(format, Answer::message(sample()).cut_after(at));
             assert_eq!((reply.body(), reply.ended), (before.clone(), Ended::Cut), "{format}, cut after {at}");
-            let reply = answered(format, Answer::message(story()).garble_after(at));
+            let reply = answered(format, Answer::message(sample()).garble_after(at));
             assert_eq!(reply.ended, Ended::Complete, "{format}, garbled after {at}");
             assert!(reply.body().starts_with(&before), "{format}, garbled after {at}");
             assert_eq!(reply.body().contains('\u{fffd}'), point < 10, "{format}, garbled after {at}");
         }
     }
-    let reply = answered(Format::Gemini, Answer::message(story()).cut_after(100).stall());
+    let reply = answered(Format::Gemini, Answer::message(sample()).cut_after(100).stall());
     assert_eq!((reply.body().len(), reply.ended), (100, Ended::Held));
 }
 
 #[test]
 fn a_cut_beyond_the_message_is_told_when_it_is_asked_for() {
-    let lengths = Format::ALL.map(|format| Answer::message(story()).body_bytes(format).unwrap().len());
+    let lengths = Format::ALL.map(|format| Answer::message(sample()).body_bytes(format).unwrap().len());
     let longest = Format::ALL[(0..4).max_by_key(|index| lengths[*index]).unwrap()];
     let most = *lengths.iter().max().unwrap();
-    assert_eq!(answered(longest, Answer::message(story()).cut_after(most)).ended, Ended::Cut);
+    assert_eq!(answered(longest, Answer::message(sample()).cut_after(most)).ended, Ended::Cut);
     let shortest = Format::ALL[(0..4).min_by_key(|index| lengths[*index]).unwrap()];
-    let reply = answered(shortest, Answer::message(story()).cut_after(most));
+    let reply = answered(shortest, Answer::message(sample()).cut_after(most));
     assert_eq!(reply.status, 500);
     assert!(reply.body().contains(&format!("cut_after {most}: the body has only")), "{}", reply.body());
-    let error = Mock::start_on(Script::new().answer(Answer::message(story()).cut_after(most + 1)), 0).unwrap_err();
+    let error = Mock::start_on(Script::new().answer(Answer::message(sample()).cut_after(most + 1)), 0).unwrap_err();
     assert!(error.to_string().contains("answer 1: cut_after"), "{error}");
 }
 
 #[test]
 fn a_compressed_message_is_the_same_message() {
     let mock = Mock::start(
-        Script::new().answer(Answer::message(story()).encoding(Encoding::Gzip).chunk(Chunk::Whole).when(When::new())),
+        Script::new().answer(Answer::message(sample()).encoding(Encoding::Gzip).chunk(Chunk::Whole).when(When::new())),
     );
     for format in Format::ALL {
         let (path, headers, body) = question(format);
@@ -394,7 +394,7 @@ fn a_compressed_message_is_the_same_message() {
         assert!(String::from_utf8_lossy(&bytes[..split]).contains("content-encoding: gzip"));
         let mut text = String::new();
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[split..]), &mut text).unwrap();
-        let plain = Answer::message(story()).body_bytes(format).unwrap();
+        let plain = Answer::message(sample()).body_bytes(format).unwrap();
         assert_eq!(text.len(), plain.len(), "{format}");
     }
 }

@@ -28,10 +28,10 @@ fn requests(folder: &str, api: &str) -> Vec<(String, PathBuf)> {
     let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
     let mut found: Vec<_> = files(&wire().join(folder)).into_iter().map(|path| (name(&path), path)).collect();
     for entry in std::fs::read_dir(wire().join("loops")).expect("the loops") {
-        let story = entry.expect("an entry").path();
-        if read(&story.join("loop.json"))["api"] == folder {
-            let whose = name(&story).strip_prefix(&format!("{api}-")).unwrap_or("").to_owned();
-            found.extend(files(&story).into_iter().map(|path| (whose.clone(), path)));
+        let recording = entry.expect("an entry").path();
+        if read(&recording.join("loop.json"))["api"] == folder {
+            let whose = name(&recording).strip_prefix(&format!("{api}-")).unwrap_or("").to_owned();
+            found.extend(files(&recording).into_iter().map(|path| (whose.clone(), path)));
         }
     }
     found
