@@ -8,7 +8,7 @@ CARGO = cargo
 OUT = target/$(PROFILE)
 STAGE = target/stage
 VENV = target/python-venv
-# Cargo's own name for the folder `dev` builds into is debug; ours have theirs.
+# Cargo builds the profile `dev` into the folder debug; our profiles have folders of their names.
 export PROFILE
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
@@ -49,7 +49,7 @@ build-rust:
 mock:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock $(WITH)
 
-# The C library as it is installed, in a place of its own: the examples build against that, as a user's program does.
+# The installed C library, in target/stage: the examples build against it, as a user's program does.
 stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)

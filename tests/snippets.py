@@ -24,10 +24,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-# The pages whose snippets are run. The others have fragments: one line of each language, without an output.
+# The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
 stateless testing"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
+FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("install", "models", "network", "providers")]
 BEGIN_PAGE = ROOT / "docs/snippets.md"
 # What the README's programs name, and the model that answers in its place.
 NAMED_MODEL = re.compile(r"""["']anthropic/claude-sonnet-4-5["']""")
@@ -258,6 +259,9 @@ def main():
 
     drawing = subprocess.run([sys.executable, ROOT / "docs/draw.py", "--check"], stdout=subprocess.PIPE, text=True, check=False)
     report("the picture", drawing.stdout if drawing.returncode else None)
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        if page not in [*PAGES, *FRAGMENTS, BEGIN_PAGE] and read(page):
+            report(page.name, "it has snippets and is in no list of this script")
     [common] = read(BEGIN_PAGE)
     features = [feature for page in [README, *PAGES] for feature in read(page)]
     features = [feature for feature in features if options.feature.lower() in feature.title.lower()]
