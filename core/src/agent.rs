@@ -9,9 +9,11 @@ mod setting;
 mod state;
 
 use std::hash::{BuildHasher, RandomState};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent_loop_proto::machine::{Input, Loop, Start, resumable};
 use tokio::sync::Notify;
 
 use crate::error::{Error, ErrorKind};
@@ -20,13 +22,13 @@ use crate::listener::{Listener, Listeners, Subscription};
 use crate::message::Prompt;
 use crate::model::Model;
 use crate::provider::ModelSpec;
-use crate::queues::{Queue, Queues};
-use crate::result::{RunResult, Undelivered};
-use crate::run::driver::{Beginning, Driver};
+use crate::queues::Queue;
+use crate::result::RunResult;
+use crate::run::driver::Driver;
 use crate::run::{AbortHandle, Run, RunShared};
 use crate::scope::Scope;
 pub use looped::{Context, resume, run, start_aborted};
-pub(crate) use state::{Offered, Other};
+pub(crate) use state::HostSide;
 use state::{Source, State};
 
 /// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.
@@ -45,6 +47,8 @@ pub struct Agent(Arc<Inner>);
 struct Inner {
     id: u64,
     state: Mutex<State>,
+    /// Counts changes of what a turn is configured with.
+    revision: AtomicU64,
     listeners: Arc<Listeners>,
     idle: Notify,
     /// Whether this stands for a run without an agent: what its queues keep goes into the run's result.
@@ -79,7 +83,8 @@ impl Agent {
     fn from_state(state: State, is_loop: bool) -> Agent {
         let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
         let (listeners, idle) = (Arc::default(), Notify::new());
-        Agent(Arc::new(Inner { id, state: Mutex::new(state), listeners, idle, is_loop }))
+        let revision = AtomicU64::new(0);
+        Agent(Arc::new(Inner { id, state: Mutex::new(state), revision, listeners, idle, is_loop }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -87,9 +92,19 @@ impl Agent {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The state, to change what turns are configured with: an active run notices it.
+    fn change(&self) -> Change<'_> {
+        Change { state: self.state(), revision: &self.0.revision }
+    }
+
     fn with(self, change: impl FnOnce(&mut State)) -> Agent {
-        change(&mut self.state());
+        change(&mut self.change());
         self
+    }
+
+    /// Counts changes of what turns are configured with.
+    pub(crate) fn revision(&self) -> u64 {
+        self.0.revision.load(Ordering::Acquire)
     }
 
     /// Runs until the model is done and gives the result. Dropping the future aborts the run.
@@ -163,21 +178,33 @@ impl Agent {
         }
         let runtime = state.runtime_here()?;
         runtime.check()?;
-        let clock = state.resolve_all()?.clock();
+        let clock = state.resolve_all()?.clock().steady();
+        let State { messages, queues, settings, .. } = &mut *state;
         let queued = match prompt {
             Some(_) => Vec::new(),
-            None => state.resumed(self.0.is_loop)?,
+            None => resumable(messages, queues, settings, self.0.is_loop)?,
         };
-        let run = Arc::new(RunShared::new(run_id(), with_queue, runtime.token()));
+        let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
+        let (id, seed) = run_id();
+        let start = Start {
+            run_id: id.to_string(),
+            seed,
+            transcript: messages.to_vec(),
+            queues: std::mem::take(queues),
+            prompts,
+            queued,
+        };
+        let mut models = Vec::new();
+        let (config, host) = state.configuration(self.revision(), self.0.is_loop, &clock, &mut models);
+        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), Loop::new(config, start)));
         if aborted {
             run.abort();
         }
         state.active = Some(Arc::clone(&run));
         state.error = None;
         drop(state);
-        let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
-        let driver = Driver::new(self.clone(), Arc::clone(&run), clock);
-        runtime.spawn_run(driver.drive(Beginning { prompts, queued }));
+        let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models);
+        runtime.spawn_run(driver.drive());
         Ok(Run::new(run, self.clone()))
     }
 
@@ -196,48 +223,52 @@ impl Agent {
 
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
         let mut state = self.state();
-        if state.closed {
+        let run = state.active.clone();
+        let mut core = run.as_ref().map(|run| run.core());
+        if state.closed || core.as_ref().is_some_and(|core| core.is_closed()) {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
-        state.inbox.push(which, prompt.0);
+        match (&mut core, which) {
+            (None, _) => state.queues.push(which, prompt.0),
+            (Some(core), Queue::Steering) => core.handle(Input::Steer(prompt.0)),
+            (Some(core), Queue::FollowUp) => core.handle(Input::FollowUp(prompt.0)),
+        }
         Ok(())
     }
 
-    /// Takes all messages out of the steering queue that no turn has begun with.
+    /// Removes all messages from the steering queue that no turn has begun with.
     pub fn clear_steering_queue(&self) {
-        // What is cleared is dropped here, not under the lock.
-        self.inbox(|inbox| inbox.clear(Queue::Steering));
+        self.clear(Queue::Steering);
     }
 
-    /// Takes all messages out of the follow-up queue that no turn has begun with.
+    /// Removes all messages from the follow-up queue that no turn has begun with.
     pub fn clear_follow_up_queue(&self) {
-        self.inbox(|inbox| inbox.clear(Queue::FollowUp));
+        self.clear(Queue::FollowUp);
     }
 
-    /// Takes all messages out of both queues that no turn has begun with.
+    /// Removes all messages from both queues that no turn has begun with.
     pub fn clear_all_queues(&self) {
-        self.inbox(|inbox| (inbox.clear(Queue::Steering), inbox.clear(Queue::FollowUp)));
+        self.clear(Queue::Steering);
+        self.clear(Queue::FollowUp);
     }
 
-    /// Whether a message waits in either queue, or is about to be shown.
-    pub fn has_queued_messages(&self) -> bool {
-        !self.state().inbox.is_empty()
-    }
-
-    pub(crate) fn inbox<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
-        work(&mut self.state().inbox)
-    }
-
-    /// What a run without an agent gives back of its queues; of an agent's run, nothing.
-    pub(crate) fn undelivered(&self) -> Option<Undelivered> {
-        if !self.0.is_loop {
-            return None;
-        }
+    fn clear(&self, which: Queue) {
         let mut state = self.state();
-        state.closed = true;
-        let inbox = std::mem::take(&mut state.inbox);
-        Some(Undelivered { steering: inbox.messages(Queue::Steering), follow_up: inbox.messages(Queue::FollowUp) })
+        match (&state.active, which) {
+            (None, _) => drop(state.queues.clear(which)),
+            (Some(run), Queue::Steering) => run.core().handle(Input::ClearSteering),
+            (Some(run), Queue::FollowUp) => run.core().handle(Input::ClearFollowUp),
+        }
+    }
+
+    /// Whether a message waits in either queue, or is about to join the transcript.
+    pub fn has_queued_messages(&self) -> bool {
+        let state = self.state();
+        match &state.active {
+            None => !state.queues.is_empty(),
+            Some(run) => !run.core().queues().is_empty(),
+        }
     }
 
     /// Aborts the active run, if there is one. From any thread and any callback; returns at once.
@@ -352,8 +383,9 @@ impl Agent {
         state.active = None;
         state.streaming_message = None;
         state.pending_tool_calls.clear();
-        // What was found and not shown waits for the next run.
-        state.inbox.unmark();
+        // What no turn has begun with waits for the next run.
+        state.queues = run.core().take_queues();
+        state.closed = self.0.is_loop;
         drop(state);
         run.finish(result, last);
         self.0.idle.notify_waiters();
@@ -381,11 +413,38 @@ fn busy(what: &str) -> Error {
     )
 }
 
-/// A name for a run that no other run has.
-fn run_id() -> Arc<str> {
+/// A name for a run that no other run has, and a random number.
+fn run_id() -> (Arc<str>, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // The standard library seeds its hashers at random: enough for a name, and no dependency.
     let random = RandomState::new().hash_one((std::process::id(), number));
-    format!("run_{random:016x}").into()
+    (format!("run_{random:016x}").into(), RandomState::new().hash_one(random))
+}
+
+/// The locked state of an agent that is being changed.
+struct Change<'a> {
+    state: MutexGuard<'a, State>,
+    revision: &'a AtomicU64,
+}
+
+impl Deref for Change<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Change<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        // Still under the lock: whoever sees the count reads the changed state.
+        self.revision.fetch_add(1, Ordering::Release);
+    }
 }

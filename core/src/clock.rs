@@ -12,14 +12,18 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a silent callback is waited for at least, by the machine's clock: a slow machine is not a silent one.
 const LEAST_PATIENCE_MS: u64 = 1000;
 
 /// Where time comes from. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Option<Arc<Virtual>>);
+pub struct Clock {
+    simulated: Option<Arc<Virtual>>,
+    /// When the clock was made steady, by the system's clock and by one that never goes back.
+    start: Option<(u64, Instant)>,
+}
 
 #[derive(Debug, Default)]
 struct Virtual(Mutex<State>);
@@ -41,28 +45,32 @@ struct State {
 impl Clock {
     /// The machine's clock.
     pub fn real() -> Clock {
-        Clock(None)
+        Clock { simulated: None, start: None }
     }
 
     /// A clock of its own that starts at 0 and jumps.
     pub fn simulated() -> Clock {
-        Clock(Some(Arc::default()))
+        Clock { simulated: Some(Arc::default()), start: None }
+    }
+
+    /// The same clock, which from now on does not follow changes of the system's: for the time limits of a run.
+    pub(crate) fn steady(&self) -> Clock {
+        Clock { start: Some((self.now_ms(), Instant::now())), ..self.clone() }
     }
 
     /// Milliseconds since the epoch; of a virtual clock, since its start.
     pub fn now_ms(&self) -> u64 {
-        match &self.0 {
-            Some(clock) => clock.lock().now,
-            None => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-            }
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        match (&self.simulated, self.start) {
+            (Some(clock), _) => clock.lock().now,
+            (None, Some((start_ms, start))) => start_ms.saturating_add(ms(start.elapsed())),
+            (None, None) => ms(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
         }
     }
 
     /// Waits. Real time needs a tokio context.
     pub fn sleep(&self, ms: u64) -> Sleep {
-        match &self.0 {
+        match &self.simulated {
             None => Sleep::Real(Box::pin(tokio::time::sleep(Duration::from_millis(ms)))),
             Some(clock) => {
                 let mut state = clock.lock();
@@ -83,7 +91,7 @@ impl Clock {
             *counts = false;
         }
         async move {
-            let Some(simulated) = &clock.0 else {
+            let Some(simulated) = &clock.simulated else {
                 return sleep.await;
             };
             let patience = Duration::from_millis(ms.max(LEAST_PATIENCE_MS));
@@ -99,12 +107,12 @@ impl Clock {
 
     /// Whether this is a virtual clock.
     pub(crate) fn is_simulated(&self) -> bool {
-        self.0.is_some()
+        self.simulated.is_some()
     }
 
     /// Says that a host is at work until the value is dropped.
     pub fn busy(&self) -> Busy {
-        let whose = match &self.0 {
+        let whose = match &self.simulated {
             Some(clock) => {
                 let mut state = clock.lock();
                 state.hosts += 1;
@@ -112,20 +120,20 @@ impl Clock {
             }
             None => Whose::Engine,
         };
-        Busy(self.0.clone(), whose)
+        Busy(self.simulated.clone(), whose)
     }
 
     /// Says that the engine is at work until the value is dropped.
     fn engine_busy(&self) -> Busy {
-        if let Some(clock) = &self.0 {
+        if let Some(clock) = &self.simulated {
             clock.lock().engine += 1;
         }
-        Busy(self.0.clone(), Whose::Engine)
+        Busy(self.simulated.clone(), Whose::Engine)
     }
 
     /// The future, counted as working from the moment it is woken until it waits again.
     pub(crate) async fn working<T>(&self, future: impl Future<Output = T>) -> T {
-        if self.0.is_none() {
+        if self.simulated.is_none() {
             return future.await;
         }
         let mut future = std::pin::pin!(future);
@@ -270,7 +278,9 @@ impl Future for Sleep {
                     }
                     Stage::New | Stage::Waiting => {
                         *stage = Stage::Waiting;
-                        state.sleepers.insert(*place, (cx.waker().clone(), *counts));
+                        let before = state.sleepers.insert(*place, (cx.waker().clone(), *counts));
+                        drop(state);
+                        drop(before);
                         Poll::Pending
                     }
                     Stage::Done => Poll::Ready(()),
@@ -283,7 +293,10 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Sleep::Simulated { clock, place, stage: Stage::Waiting, counts } = self {
-            let fired = clock.lock().sleepers.remove(place).is_none();
+            let sleeper = clock.lock().sleepers.remove(place);
+            // Not under the lock: dropping the waker may let time go on.
+            let fired = sleeper.is_none();
+            drop(sleeper);
             if fired && *counts {
                 clock.rest(Whose::Engine);
             }

@@ -48,7 +48,7 @@ mod transport;
 
 // The layer below, under the paths of this crate.
 pub use agent_loop_proto::testing;
-pub(crate) use agent_loop_proto::{did_you_mean, error, event, limits, message, partial, queues, result, retry, usage};
+pub(crate) use agent_loop_proto::{did_you_mean, error, event, message, partial, queues, result, usage};
 
 pub use agent::{Agent, Context, resume, run, start_aborted};
 pub use agent_loop_proto::surrogate::read_json;
@@ -57,13 +57,13 @@ pub use did_you_mean::{Spelling, nearest};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
 pub use hook::{
-    AfterToolCall, BeforeToolCall, Failure, Hook, HookContext, HookInput, HookKind, JsonHook, Payload, ResponseHead, RunTask,
+    AfterToolCall, BeforeToolCall, Failure, HookContext, HookInput, HookKind, JsonHook, Payload, ResponseHead, RunTask,
     ToolDecision, ToolOverride, TurnChange, TurnSummary,
 };
 pub use listener::{Listener, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{
-    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, IgnoredOption, Model, ModelCall, ModelInfo, ModelOptions,
+    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, Encoder, IgnoredOption, Model, ModelCall, ModelInfo, ModelOptions,
     ModelRequest, ProviderFn, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
 pub use partial::Partial;

@@ -1,5 +1,6 @@
 //! An agent's settings, and reading them by name from a host language.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -7,61 +8,31 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
-use crate::limits::Limits;
-use crate::model::{ModelOptions, ThinkingLevel};
-use crate::queues::{QueueMode, SteeringPolicy};
-use crate::retry::Policy;
-use crate::tool::{ExecutionMode, Validation};
+use crate::model::ThinkingLevel;
 use crate::transport::network::Network;
 use agent_loop_proto::model_spec::check_headers;
 
-/// What holds for an agent's runs. Changes during a run take effect at its next turn.
-#[derive(Debug, Clone, PartialEq)]
+/// An agent's settings: those of its loop, and those of the world outside of it. A change during a run takes effect at its next
+/// turn.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings {
-    pub(crate) system_prompt: String,
-    pub(crate) thinking_level: ThinkingLevel,
-    pub(crate) model: ModelOptions,
+    pub(crate) engine: agent_loop_proto::settings::Settings,
     /// Headers for each request; they win over the model's and the protocol's own.
     pub(crate) headers: Map<String, Value>,
-    /// Turns of one run; 0 for no limit.
-    pub(crate) max_turns: u32,
-    pub(crate) tool_execution: ExecutionMode,
-    pub(crate) max_parallel_tools: usize,
-    pub(crate) validation: Validation,
-    /// The most bytes of a tool's text that go to the model whole.
-    pub(crate) max_result_bytes: usize,
-    /// How long an aborted run waits for its tools.
-    pub(crate) abort_grace_ms: u64,
-    pub(crate) raw_events: bool,
-    pub(crate) steering_mode: QueueMode,
-    pub(crate) follow_up_mode: QueueMode,
-    pub(crate) steering_policy: SteeringPolicy,
-    pub(crate) limits: Limits,
-    pub(crate) retry: Policy,
     pub(crate) network: Arc<Network>,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            system_prompt: String::new(),
-            thinking_level: ThinkingLevel::Off,
-            model: ModelOptions::default(),
-            headers: Map::new(),
-            max_turns: 10,
-            tool_execution: ExecutionMode::Parallel,
-            max_parallel_tools: 8,
-            validation: Validation::Coerce,
-            max_result_bytes: 50_000,
-            abort_grace_ms: 1000,
-            raw_events: false,
-            steering_mode: QueueMode::OneAtATime,
-            follow_up_mode: QueueMode::OneAtATime,
-            steering_policy: SteeringPolicy::SkipRemaining,
-            limits: Limits::default(),
-            retry: Policy { max_retries: 2, base_ms: 500, max_delay_ms: 60_000 },
-            network: Arc::default(),
-        }
+impl Deref for Settings {
+    type Target = agent_loop_proto::settings::Settings;
+
+    fn deref(&self) -> &Self::Target {
+        &self.engine
+    }
+}
+
+impl DerefMut for Settings {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.engine
     }
 }
 
@@ -112,7 +83,7 @@ impl Settings {
         let default = Settings::default();
         let ms = |default| read(value, spelled, "milliseconds (0 for no limit)", default);
         match name {
-            "system_prompt" => self.system_prompt = read(value, spelled, "text", default.system_prompt)?,
+            "system_prompt" => self.system_prompt = read(value, spelled, "text", default.engine.system_prompt)?,
             "headers" => {
                 check_headers(&format!("option {spelled:?}"), Some(value))?;
                 self.headers = read(value, spelled, "an object of texts", default.headers)?;

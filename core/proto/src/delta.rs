@@ -1,9 +1,10 @@
 //! Deltas, the parts of a model's answer, and the fold from deltas to message events and the whole message.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind};
@@ -13,7 +14,7 @@ use crate::partial::{BlockKind, MessageLog, Partial};
 use crate::usage::{Prices, StopReason, Usage};
 
 /// A part of a model's answer. `key` names the block within the answer: any number, as long as a block keeps its own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Delta {
     /// The vendor's id of the response.
     ResponseId(String),
@@ -73,7 +74,7 @@ pub enum Delta {
 }
 
 /// What block begins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum BlockStart {
     /// Text.
     Text,
@@ -99,13 +100,14 @@ pub enum BlockStart {
 }
 
 /// Folds deltas into an assistant message and returns each step as an event.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct MessageBuilder {
     log: Arc<MessageLog>,
     turn: u32,
-    blocks: HashMap<u32, Open>,
+    blocks: BTreeMap<u32, Open>,
     last: Option<(u32, Open)>,
     order: Vec<u32>,
-    ids: HashSet<String>,
+    ids: BTreeSet<String>,
     usage: Usage,
     prices: Option<Prices>,
     stop: Option<(StopReason, Option<String>)>,
@@ -118,13 +120,13 @@ pub struct MessageBuilder {
 /// The events of one delta: at most one message event, and now and then a diagnostic before it.
 pub type DeltaEvents = (Option<EventData>, Option<EventData>);
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Open {
     index: u32,
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Text,
     Thinking,
@@ -142,10 +144,10 @@ impl MessageBuilder {
         MessageBuilder {
             log: MessageLog::new(head),
             turn,
-            blocks: HashMap::new(),
+            blocks: BTreeMap::new(),
             last: None,
             order: Vec::new(),
-            ids: HashSet::new(),
+            ids: BTreeSet::new(),
             usage: Usage::default(),
             prices,
             stop: None,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -26,11 +26,11 @@ pub struct Event {
     /// What happened.
     pub data: EventData,
     /// The assistant's message at this event, for the events of its stream.
-    partial: Option<Partial>,
+    pub(crate) partial: Option<Partial>,
 }
 
 /// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum EventData {
     /// The run begins.
     AgentStart,
@@ -127,7 +127,7 @@ pub enum EventData {
 }
 
 /// A piece of the assistant's message. `content_index` counts the blocks in the order they started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum MessageUpdate {
     /// A text block begins.
     TextStart {
@@ -193,7 +193,7 @@ pub enum MessageUpdate {
 }
 
 /// What a tool says before its result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartialResult {
     /// `text` and `image` blocks.
     pub content: Vec<ContentBlock>,

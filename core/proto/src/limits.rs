@@ -1,7 +1,9 @@
 //! Time limits of runs, model calls and tool calls.
 
+use serde::{Deserialize, Serialize};
+
 /// Time limits in milliseconds; 0 for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Setting up a connection.
     pub connect_timeout_ms: u64,

@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::message::{AssistantMessage, ContentBlock, ToolCall};
 
 /// What kind of block is being written.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum BlockKind {
     Text,
     Thinking { redacted: bool },
@@ -18,7 +19,7 @@ pub(crate) enum BlockKind {
     Opaque { protocol: String, data: Value },
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Growing {
     kind: BlockKind,
     text: String,
@@ -26,21 +27,21 @@ struct Growing {
 }
 
 /// What one delta did, in the order of the deltas.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Mark {
     Start,
     Length { block: u32, length: usize },
     End,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Buffers {
     blocks: Vec<Growing>,
     marks: Vec<Mark>,
 }
 
 /// The buffers of one message, shared between the run that writes and the events that read.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MessageLog {
     head: AssistantMessage,
     buffers: Mutex<Buffers>,

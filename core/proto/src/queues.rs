@@ -31,7 +31,7 @@ pub enum SteeringPolicy {
 }
 
 /// Queue queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// Messages that join the running run as soon as they can.
     Steering,
@@ -40,21 +40,21 @@ pub enum Queue {
 }
 
 /// Both queues of an agent.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Queues {
     steering: VecDeque<Queued>,
     follow_up: VecDeque<Queued>,
     next: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Queued {
     number: u64,
     message: Arc<Message>,
     state: State,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum State {
     Waiting,
     /// Found by a poll; can still be cleared.

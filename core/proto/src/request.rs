@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::message::Message;
 
 /// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Request {
     /// `provider/id`.
     pub model: String,
@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// A tool as it is described to the model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDescription {
     /// Its name.
     pub name: String,

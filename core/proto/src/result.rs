@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::message::{AssistantMessage, Message};
@@ -10,7 +10,7 @@ use crate::usage::{Outcome, Usage};
 
 /// The result of a run. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
 /// undelivered?}`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Why the run ended.
     pub outcome: Outcome,
@@ -33,7 +33,7 @@ pub struct RunResult {
 }
 
 /// Queued messages that a run without an agent gives back. Canonical JSON: `{steering, follow_up}`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Undelivered {
     /// In order.
     pub steering: Vec<Arc<Message>>,

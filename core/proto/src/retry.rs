@@ -1,9 +1,11 @@
 //! When a failed model call is retried, and after which backoff. There is no other retry layer.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
 
 /// How often and how fast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Tries beyond the first, per model call.
     pub max_retries: u32,

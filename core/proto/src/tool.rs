@@ -1,5 +1,7 @@
 //! What a tool is and what it returned, as data: its description, checked and compiled, and its output.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,7 +22,8 @@ pub enum ExecutionMode {
 }
 
 /// The description of a tool for the model, checked when it is created.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct ToolSpec {
     /// Letters, digits, `_`, `-`; at most 64 characters; unique in an agent.
     pub name: String,
@@ -34,7 +37,16 @@ pub struct ToolSpec {
     pub execution_mode: Option<ExecutionMode>,
     /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
     pub timeout_ms: u64,
-    schema: Schema,
+    #[serde(skip)]
+    schema: Arc<Schema>,
+}
+
+impl TryFrom<Map<String, Value>> for ToolSpec {
+    type Error = Error;
+
+    fn try_from(fields: Map<String, Value>) -> Result<ToolSpec, Error> {
+        ToolSpec::from_json(Value::Object(fields))
+    }
 }
 
 impl ToolSpec {
@@ -58,7 +70,7 @@ impl ToolSpec {
             parameters,
             execution_mode: None,
             timeout_ms: 0,
-            schema,
+            schema: Arc::new(schema),
         })
     }
 
@@ -114,7 +126,7 @@ fn no_parameters() -> Value {
 }
 
 /// A tool's output as events have it: `{content, details, terminate}`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
     /// `text` and `image` blocks for the model.
     pub content: Vec<ContentBlock>,

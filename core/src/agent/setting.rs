@@ -23,16 +23,16 @@ impl Agent {
     /// # Errors
     /// `invalid_argument` when there is one of that name.
     pub fn add_tool(&self, tool: Arc<dyn Tool>) -> Result<(), Error> {
-        let mut state = self.state();
-        state.descriptions = None;
+        let mut state = self.change();
+        state.specs = None;
         state.tools.add(tool)
     }
 
     /// Takes a tool out; says whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = {
-            let mut state = self.state();
-            state.descriptions = None;
+            let mut state = self.change();
+            state.specs = None;
             state.tools.remove(name)
         };
         // Dropped only now: what a tool owns may call this agent when it goes.
@@ -42,8 +42,8 @@ impl Agent {
     /// Replaces all tools.
     pub fn set_tools(&self, tools: ToolSet) {
         let before = {
-            let mut state = self.state();
-            state.descriptions = None;
+            let mut state = self.change();
+            state.specs = None;
             std::mem::replace(&mut state.tools, tools)
         };
         // Not under the lock: what a tool owns may call this agent when it goes.
@@ -52,7 +52,7 @@ impl Agent {
 
     /// Adds a link to the chain around tool execution, inside of those added before.
     pub fn add_middleware(&self, link: Middleware) {
-        Arc::make_mut(&mut self.state().middleware).push(link);
+        Arc::make_mut(&mut self.change().middleware).push(link);
     }
 
     /// Sets or, with `None`, takes out a hook of a host of another language.
@@ -62,7 +62,7 @@ impl Agent {
 
     pub(crate) fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
         let before = {
-            let mut state = self.state();
+            let mut state = self.change();
             let before = Arc::clone(&state.hooks);
             change(Arc::make_mut(&mut state.hooks));
             before
@@ -74,7 +74,7 @@ impl Agent {
     /// Sets or, with `None`, takes out a provider of one's own. It answers for any model's name.
     pub fn set_provider(&self, provider: Option<ProviderFn>) {
         let before = {
-            let mut state = self.state();
+            let mut state = self.change();
             if matches!(state.model, Source::Spec(_)) {
                 state.resolved = None;
             }
@@ -86,7 +86,7 @@ impl Agent {
 
     /// Replaces how much thinking is asked for.
     pub fn set_thinking_level(&self, level: ThinkingLevel) {
-        self.state().settings.thinking_level = level;
+        self.change().settings.thinking_level = level;
     }
 
     /// Appends a message to the transcript.
@@ -131,11 +131,11 @@ impl Agent {
     /// `busy` during a run.
     pub fn reset(&self) -> Result<(), Error> {
         let mut state = self.idle_state("it cannot be reset")?;
-        let inbox = std::mem::take(&mut state.inbox);
+        let queues = std::mem::take(&mut state.queues);
         state.messages = Arc::default();
         state.error = None;
         drop(state);
-        drop(inbox);
+        drop(queues);
         Ok(())
     }
 
@@ -146,12 +146,12 @@ impl Agent {
 
     /// Replaces the system prompt.
     pub fn set_system_prompt(&self, text: &str) {
-        text.clone_into(&mut self.state().settings.system_prompt);
+        text.clone_into(&mut self.change().settings.system_prompt);
     }
 
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an address.
     pub fn set_model(&self, spec: ModelSpec) {
-        self.state().take_model(spec);
+        self.change().take_model(spec);
     }
 
     /// Checks that the agent could use this model, with its address and its custom provider; changes nothing.
@@ -165,7 +165,7 @@ impl Agent {
 
     /// Replaces the address; `None` for the provider's own.
     pub fn set_base_url(&self, url: Option<&str>) {
-        let mut state = self.state();
+        let mut state = self.change();
         state.base_url = url.map(str::to_owned);
         state.forget_address();
     }
@@ -175,12 +175,12 @@ impl Agent {
     /// request run again. The next turn begins with the agent's own model. One that cannot be used is an error when a run is started,
     /// as with the model itself.
     pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) {
-        self.state().fallbacks = Fallback::all(specs);
+        self.change().fallbacks = Fallback::all(specs);
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
     pub fn set_api_key(&self, key: Option<&str>) {
-        let mut state = self.state();
+        let mut state = self.change();
         state.api_key = key.map(str::to_owned);
         state.keys_are_given();
     }
@@ -192,7 +192,7 @@ impl Agent {
     /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `busy` for `messages` during a run.
     pub fn set_options(&self, options: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
         let named = settings::named(options, spelling, own)?;
-        let mut state = self.state();
+        let mut state = self.change();
         let mut new = state.settings.clone();
         let (mut model, mut base_url, mut api_key, mut messages, mut fallbacks) = (None, None, None, None, None);
         for (name, spelled, value) in named {

@@ -2,39 +2,39 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use agent_loop_proto::machine::{Config, Tools};
+use serde_json::{Map, Value, json};
 
 use super::Agent;
-use crate::error::{Error, ErrorKind};
+use crate::clock::Clock;
+use crate::error::Error;
 use crate::hook::Hooks;
 use crate::message::Message;
 use crate::model::custom::CustomModel;
-use crate::model::{self, Model, ProviderFn, ThinkingLevel, ToolDescription};
+use crate::model::{self, Model, ProviderFn, ThinkingLevel};
 use crate::partial::Partial;
 use crate::provider::ModelSpec;
-use crate::queues::{Queue, Queues};
+use crate::queues::Queues;
 use crate::run::RunShared;
+use crate::run::driver::{ResolvedModel, add_model};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
-use crate::tool::{Middleware, Tool, ToolSet};
+use crate::tool::{Middleware, ToolSet};
+use crate::transport::network::Network;
 
-/// What a turn is made with, as it stood when the turn began.
-pub(crate) struct Offered {
-    /// The model, or why it cannot be used.
-    pub(crate) model: Result<Arc<dyn Model>, Error>,
-    /// `provider/id`, also of a model that cannot be used.
-    pub(crate) model_name: String,
+/// The host's side of an agent's configuration: what a run executes its loop's actions with.
+pub(crate) struct HostSide {
+    /// Counts the agent's changes.
+    pub(crate) revision: u64,
     pub(crate) tools: ToolSet,
-    /// What the model is told of them.
-    pub(crate) descriptions: Arc<Vec<ToolDescription>>,
-    pub(crate) settings: Settings,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) middleware: Arc<Vec<Middleware>>,
     pub(crate) api_key: Option<String>,
     /// The provider that the key was given for.
     pub(crate) keys_for: String,
-    /// Whether the model is served where the agent's own is; else neither its key nor what looks like one goes there.
-    pub(crate) at_home: bool,
-    pub(crate) hooks: Arc<Hooks>,
-    pub(crate) middleware: Arc<Vec<Middleware>>,
+    pub(crate) headers: Map<String, Value>,
+    pub(crate) network: Arc<Network>,
+    pub(crate) connect_timeout_ms: u64,
 }
 
 pub(super) struct State {
@@ -52,13 +52,14 @@ pub(super) struct State {
     pub(super) fallbacks: Vec<Fallback>,
     pub(super) settings: Settings,
     pub(super) tools: ToolSet,
-    /// What models are told of `tools`, made when first needed after they changed.
-    pub(super) descriptions: Option<Arc<Vec<ToolDescription>>>,
+    /// The specs of `tools`, made when first needed after they changed.
+    pub(super) specs: Option<Tools>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) messages: Arc<Vec<Arc<Message>>>,
-    pub(super) inbox: Queues,
-    /// Of a run without an agent, once its queues' rest was given back.
+    /// The queues while no run is active; a run has them itself.
+    pub(super) queues: Queues,
+    /// Of a stateless run, once its queues' rest was given back.
     pub(super) closed: bool,
     pub(super) active: Option<Arc<RunShared>>,
     pub(super) streaming_message: Option<Partial>,
@@ -180,119 +181,73 @@ impl Agent {
 }
 
 impl Agent {
-    /// What a turn that begins now is made with.
-    pub(crate) fn offered(&self) -> Offered {
-        let mut state = self.state();
-        let model = state.resolve();
-        if let Ok(model) = &model {
-            state.resolved = Some(Arc::clone(model));
-        }
-        let State { tools, descriptions, .. } = &mut *state;
-        let descriptions = Arc::clone(descriptions.get_or_insert_with(|| describe(tools)));
-        Offered {
-            model,
-            model_name: state.model_name(),
-            tools: state.tools.clone(),
-            descriptions,
-            settings: state.settings.clone(),
-            api_key: state.api_key.clone(),
-            keys_for: state.keys_for.clone(),
-            at_home: state.keys_are_for_model(),
-            hooks: Arc::clone(&state.hooks),
-            middleware: Arc::clone(&state.middleware),
-        }
-    }
-
-    pub(crate) fn max_turns_now(&self) -> u32 {
-        self.state().settings.max_turns
-    }
-
-    /// The hooks as they stand.
-    pub(crate) fn hooks(&self) -> Arc<Hooks> {
-        Arc::clone(&self.state().hooks)
+    /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
+    pub(crate) fn configuration(&self, clock: &Clock, models: &mut Vec<ResolvedModel>) -> (Config, HostSide) {
+        self.state().configuration(self.revision(), self.0.is_loop, clock, models)
     }
 
     /// Another model, for a while.
-    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<Other, Error> {
+    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<ResolvedModel, Error> {
         let state = self.state();
         let base_url = state.address_for(spec);
-        Ok(Other { model: state.resolve_spec(spec, base_url)?, at_home: state.is_at_home(spec) })
-    }
-
-    /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
-    pub(crate) fn fallback(&self, number: usize) -> Option<(String, Result<Other, Error>)> {
-        let mut state = self.state();
-        let Fallback { spec, resolved } = state.fallbacks.get(number)?;
-        let (name, at_home) = (spec.name(), state.is_at_home(spec));
-        let model = match resolved {
-            Some(model) => Ok(Arc::clone(model)),
-            None => state.resolve_spec(spec, state.address_for(spec)),
-        };
-        if let (Ok(model), Some(fallback)) = (&model, state.fallbacks.get_mut(number)) {
-            fallback.resolved = Some(Arc::clone(model));
-        }
-        Some((name, model.map(|model| Other { model, at_home })))
-    }
-}
-
-/// A model that is not the agent's own.
-pub(crate) struct Other {
-    pub(crate) model: Arc<dyn Model>,
-    /// Whether it is served where the agent's own is, so that the agent's key is for it, too.
-    pub(crate) at_home: bool,
-}
-
-/// What models are told of these tools.
-fn describe(tools: &ToolSet) -> Arc<Vec<ToolDescription>> {
-    let describe = |tool: &Arc<dyn Tool>| {
-        let spec = tool.spec();
-        let (name, description) = (spec.name.clone(), spec.description.clone());
-        ToolDescription { name, description, parameters: spec.parameters.clone() }
-    };
-    Arc::new(tools.iter().map(describe).collect())
-}
-
-impl Offered {
-    /// Takes another model.
-    pub(crate) fn take_model(&mut self, other: &Other) {
-        self.model = Ok(Arc::clone(&other.model));
-        self.at_home = other.at_home;
-    }
-
-    /// Keeps the tools of these names only.
-    pub(crate) fn keep_tools(&mut self, names: &[String]) {
-        self.tools.keep(names);
-        self.descriptions = describe(&self.tools);
+        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_home(spec) })
     }
 }
 
 impl State {
-    /// What a `resume` begins with, or why it cannot.
-    pub(super) fn resumed(&mut self, is_loop: bool) -> Result<Vec<(u64, Arc<Message>)>, Error> {
-        let looked_through = |message: &&Arc<Message>| match &***message {
-            Message::Assistant(message) => message.stop_reason.is_some_and(|reason| reason.is_failure()),
-            Message::Custom(_) => true,
-            Message::User(_) | Message::ToolResult(_) => false,
-        };
-        let invalid = |text: &str| Err(Error::new(ErrorKind::InvalidState, text));
-        match self.messages.iter().rev().find(|message| !looked_through(message)).map(|message| message.as_assistant()) {
-            None => invalid("there is nothing to resume: the transcript is empty; use prompt"),
-            Some(None) => Ok(Vec::new()),
-            Some(Some(_)) if is_loop => {
-                invalid("there is nothing to resume: the last message is the model's answer; run with a prompt")
-            }
-            Some(Some(_)) => {
-                let found = self.inbox.mark(Queue::Steering, self.settings.steering_mode)
-                    || self.inbox.mark(Queue::FollowUp, self.settings.follow_up_mode);
-                if !found {
-                    return invalid(
-                        "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, \
-                         or queue one with steer or follow_up",
-                    );
-                }
-                Ok(self.inbox.fix())
-            }
+    pub(super) fn configuration(
+        &mut self,
+        revision: u64,
+        is_stateless: bool,
+        clock: &Clock,
+        models: &mut Vec<ResolvedModel>,
+    ) -> (Config, HostSide) {
+        let model = self.resolve();
+        if let Ok(model) = &model {
+            self.resolved = Some(Arc::clone(model));
         }
+        let takes_keys = self.keys_are_for_model();
+        let model = model.map(|model| add_model(models, ResolvedModel { model, takes_keys }));
+        let fallbacks = (0..self.fallbacks.len()).filter_map(|number| self.fallback(number)).collect::<Vec<_>>();
+        let fallbacks = fallbacks.into_iter().map(|(name, model)| (name, model.map(|model| add_model(models, model))));
+        let State { tools, specs, .. } = self;
+        let tools = specs.get_or_insert_with(|| tools.specs().into()).clone();
+        let config = Config {
+            settings: self.settings.engine.clone(),
+            model_name: self.model_name(),
+            model,
+            fallbacks: fallbacks.collect(),
+            tools,
+            hooks: self.hooks.kinds(),
+            is_stateless,
+            has_jitter: !clock.is_simulated(),
+        };
+        let host = HostSide {
+            revision,
+            tools: self.tools.clone(),
+            hooks: Arc::clone(&self.hooks),
+            middleware: Arc::clone(&self.middleware),
+            api_key: self.api_key.clone(),
+            keys_for: self.keys_for.clone(),
+            headers: self.settings.headers.clone(),
+            network: Arc::clone(&self.settings.network),
+            connect_timeout_ms: self.settings.limits.connect_timeout_ms,
+        };
+        (config, host)
+    }
+
+    /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
+    fn fallback(&mut self, number: usize) -> Option<(String, Result<ResolvedModel, Error>)> {
+        let Fallback { spec, resolved } = self.fallbacks.get(number)?;
+        let (name, takes_keys) = (spec.name(), self.is_at_home(spec));
+        let model = match resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => self.resolve_spec(spec, self.address_for(spec)),
+        };
+        if let (Ok(model), Some(fallback)) = (&model, self.fallbacks.get_mut(number)) {
+            fallback.resolved = Some(Arc::clone(model));
+        }
+        Some((name, model.map(|model| ResolvedModel { model, takes_keys })))
     }
 
     /// The model has to be made anew for another address; one that plays a script has none, and goes on with its script.
@@ -406,11 +361,11 @@ impl State {
             fallbacks: Vec::new(),
             settings: Settings::default(),
             tools: ToolSet::default(),
-            descriptions: None,
+            specs: None,
             hooks: Arc::default(),
             middleware: Arc::default(),
             messages: Arc::default(),
-            inbox: Queues::default(),
+            queues: Queues::default(),
             closed: false,
             active: None,
             streaming_message: None,

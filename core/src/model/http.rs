@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::answer_reader::AnswerReader;
 use agent_loop_proto::hosting::Hosting;
-use agent_loop_proto::protocol::{Target, ignored};
-use agent_loop_proto::provider::Served;
+use agent_loop_proto::protocol::Target;
 use agent_loop_proto::sse::{Frame, Splitter};
 use agent_loop_proto::transcript::Constraints;
 use agent_loop_proto::{provider_error, retry_after, surrogate};
@@ -14,11 +13,11 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{BoxFuture, Delta, DeltaSink, IgnoredOption, Model, ModelInfo, ModelRequest, Request};
+use super::{BoxFuture, Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::provider::credential::{GoogleToken, Tokens};
-use crate::provider::{ModelSpec, is_credential};
+use crate::provider::is_credential;
 use crate::transport::client::{Client, Response, place};
 
 /// The most of an error answer that is read, in bytes.
@@ -26,8 +25,7 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// A model at an address.
 pub(crate) struct HttpModel {
-    pub(crate) spec: ModelSpec,
-    pub(crate) served: Served,
+    pub(crate) encoder: Arc<Encoder>,
     pub(crate) url: Url,
     pub(crate) connections: Arc<Connections>,
 }
@@ -54,7 +52,7 @@ struct Credential {
 impl HttpModel {
     /// The environment variables of the provider's key.
     fn key_variables(&self) -> &'static [&'static str] {
-        self.served.known.map_or(&[], |known| known.key_variables)
+        self.encoder.served.known.map_or(&[], |known| known.key_variables)
     }
 
     /// The configured key, else one of the provider's environment variables.
@@ -68,10 +66,10 @@ impl HttpModel {
         let configured = call.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
         let found = configured.or_else(|| self.key_variables().iter().find_map(of_variable));
         let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
-        let needed = self.is_of_vendor() && !by_header && self.served.known.is_some_and(|known| !known.key_optional);
+        let needed = self.is_of_vendor() && !by_header && self.encoder.served.known.is_some_and(|known| !known.key_optional);
         match found {
             None if needed && !self.key_variables().is_empty() => {
-                let provider = &self.spec.provider;
+                let provider = &self.encoder.spec.provider;
                 let text = format!("no API key for {provider}: {}", self.key_advice(call));
                 Err(Error::new(ErrorKind::Authentication, text).with_provider(provider))
             }
@@ -102,7 +100,7 @@ impl HttpModel {
 
     /// Who answers, for errors: the provider, and where it is when that is not the provider's own place.
     fn server(&self) -> String {
-        let provider = &self.spec.provider;
+        let provider = &self.encoder.spec.provider;
         match (self.is_of_vendor(), self.url.host_str(), self.url.port()) {
             (false, Some(host), Some(port)) => format!("{provider} at {host}:{port}"),
             (false, Some(host), None) => format!("{provider} at {host}"),
@@ -113,7 +111,7 @@ impl HttpModel {
     /// Whether it is the vendor that answers. Azure's addresses are its customers' own, and Vertex has one for each region.
     fn is_of_vendor(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
-        self.served.own_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
+        self.encoder.served.own_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
     }
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
@@ -121,7 +119,7 @@ impl HttpModel {
         let credential = self.key(call)?;
         let own = ["authorization", "x-goog-api-key"];
         let by_header = self.given_headers(call).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
-        if credential.key.is_some() || by_header || self.served.hosting != Hosting::Vertex {
+        if credential.key.is_some() || by_header || self.encoder.served.hosting != Hosting::Vertex {
             return Ok(credential);
         }
         let Connections { client, tokens } = &*self.connections;
@@ -132,15 +130,15 @@ impl HttpModel {
             }
             // A gateway may have credentials of its own.
             Err(_) if !self.is_of_vendor() => Ok(Credential::default()),
-            Err(error) => Err(error.with_provider(&self.spec.provider)),
+            Err(error) => Err(error.with_provider(&self.encoder.spec.provider)),
         }
     }
 
     /// What authenticates: the header of the key, as the provider wants it.
     fn key_header(&self, key: &str) -> (&'static str, String) {
         let bearer = || ("authorization", format!("Bearer {key}"));
-        match self.served.hosting {
-            Hosting::Plain => self.served.protocol.key_header(key),
+        match self.encoder.served.hosting {
+            Hosting::Plain => self.encoder.served.protocol.key_header(key),
             // A token of Entra ID is a JWT, a key is not.
             Hosting::Azure if key.starts_with("eyJ") => bearer(),
             Hosting::Azure => ("api-key", key.to_owned()),
@@ -155,12 +153,12 @@ impl HttpModel {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
         let given = self.given_headers(call).map(|(name, value)| (name.as_str(), text(value)));
-        let session = self.served.quirks.session_header.zip(call.request.options.session_id.clone());
+        let session = self.encoder.served.quirks.session_header.zip(call.request.options.session_id.clone());
         let session = session.map(|(header, id)| (header.name(), id));
-        let own = self.served.protocol.headers(&call.request, self.target());
+        let own = self.encoder.served.protocol.headers(&call.request, self.target());
         let key = credential.key.as_deref().map(|key| self.key_header(key));
         if key.as_ref().is_some_and(|(_, value)| HeaderValue::from_str(value).is_err()) {
-            let (provider, source) = (&self.spec.provider, &credential.source);
+            let (provider, source) = (&self.encoder.spec.provider, &credential.source);
             return Err(Error::invalid_argument(format!(
                 "the API key for {provider}, from {source}, has a line break or another character that HTTP does not allow"
             )));
@@ -180,7 +178,7 @@ impl HttpModel {
 
     /// The headers of the model and of the request; the later ones win.
     fn given_headers<'a>(&'a self, call: &'a ModelRequest) -> impl Iterator<Item = (&'a String, &'a Value)> {
-        self.spec.headers.iter().chain(&call.headers)
+        self.encoder.spec.headers.iter().chain(&call.headers)
     }
 
     /// A text of the server's without what authenticates. Servers echo keys, whole or in parts of their texts: none of them goes
@@ -211,11 +209,7 @@ impl HttpModel {
     }
 
     fn target(&self) -> Target<'_> {
-        self.served.target(&self.spec)
-    }
-
-    fn encode(&self, request: &Request) -> Map<String, Value> {
-        self.served.protocol.encode(request, self.target())
+        self.encoder.served.target(&self.encoder.spec)
     }
 
     async fn run(&self, call: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
@@ -244,12 +238,12 @@ impl HttpModel {
         let body = match &call.payload {
             Some(payload) => Bytes::from_owner(Arc::clone(payload)),
             // Asked outside of a run.
-            None => Value::Object(self.encode(&call.request)).to_string().into(),
+            None => Value::Object(self.encoder.encode(&call.request)).to_string().into(),
         };
         let headers = self.headers(credential, call)?;
         let client = &self.connections.client;
         let sent = client.post(&self.url, headers, body, call.connect_timeout_ms, &call.network).await;
-        sent.map_err(|error| error.with_provider(&self.spec.provider))
+        sent.map_err(|error| error.with_provider(&self.encoder.spec.provider))
     }
 
     async fn read(
@@ -259,7 +253,7 @@ impl HttpModel {
         credential: &Credential,
         sink: &DeltaSink,
     ) -> Result<(), Error> {
-        let provider = self.spec.provider.as_str();
+        let provider = self.encoder.spec.provider.as_str();
         let redacted = |text: &str| self.redacted(text, credential, call);
         sink.alive();
         if call.wants_response {
@@ -275,7 +269,7 @@ impl HttpModel {
             });
         }
         let mut splitter = Splitter::default();
-        let mut reader = AnswerReader::new(self.served.protocol.decoder(self.target()), provider, call.raw_events);
+        let mut reader = AnswerReader::new(self.encoder.served.protocol.decoder(self.target()), provider, call.raw_events);
         loop {
             let chunk = match response.chunk().await {
                 Ok(chunk) => chunk,
@@ -320,7 +314,7 @@ impl HttpModel {
         if stray.is_empty() {
             return truncated;
         }
-        let provider = &self.spec.provider;
+        let provider = &self.encoder.spec.provider;
         let start: String = stray.chars().take(200).collect();
         let value = surrogate::read(stray, |text| serde_json::from_str::<Value>(text)).ok();
         if let Some(value) = value.as_ref().filter(|value| provider_error::is_error(value)) {
@@ -351,11 +345,11 @@ impl HttpModel {
             let to = location.unwrap_or_else(|| "another address".to_owned());
             let from = place(&self.url);
             let text = format!("{from} answered {status}, a redirect to {to}; redirects are not followed, set base_url");
-            Error::new(ErrorKind::Protocol, text).with_provider(&self.spec.provider).with_http_status(status)
+            Error::new(ErrorKind::Protocol, text).with_provider(&self.encoder.spec.provider).with_http_status(status)
         } else {
             // Redacted here too: a key must not lose its end where a long body is shortened.
             let body = redacted(&response.text(MAX_ERROR_BODY).await);
-            provider_error::from_http(&self.spec.provider, &self.server(), status, &body)
+            provider_error::from_http(&self.encoder.spec.provider, &self.server(), status, &body)
         };
         if let Some(id) = request_id {
             error = error.with_request_id(&id);
@@ -379,23 +373,19 @@ fn listed(headers: &HeaderMap) -> Map<String, Value> {
 impl Model for HttpModel {
     fn info(&self) -> ModelInfo<'_> {
         ModelInfo {
-            provider: &self.spec.provider,
-            protocol: self.served.protocol.name(),
-            id: &self.spec.id,
-            prices: self.spec.cost,
+            provider: &self.encoder.spec.provider,
+            protocol: self.encoder.served.protocol.name(),
+            id: &self.encoder.spec.id,
+            prices: self.encoder.spec.cost,
         }
     }
 
     fn constraints(&self) -> Constraints {
-        self.served.constraints(&self.spec)
+        self.encoder.served.constraints(&self.encoder.spec)
     }
 
-    fn payload(&self, call: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
-        Ok(Some(self.encode(&call.request)))
-    }
-
-    fn ignored(&self, call: &ModelRequest) -> Vec<IgnoredOption> {
-        ignored(self.served.protocol, &call.request, self.target())
+    fn encoder(&self) -> Option<Arc<Encoder>> {
+        Some(Arc::clone(&self.encoder))
     }
 
     fn stream<'a>(&'a self, call: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

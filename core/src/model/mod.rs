@@ -19,8 +19,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub(crate) use agent_loop_proto::delta::MessageBuilder;
 pub use agent_loop_proto::delta::{BlockStart, Delta};
+pub use agent_loop_proto::machine::Encoder;
 pub use agent_loop_proto::request::{
     CacheRetention, IgnoredOption, ModelOptions, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
@@ -46,20 +46,9 @@ pub trait Model: Send + Sync + 'static {
     /// Whatever kept the answer from being complete.
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// The request's body as it will be sent; `None` where there is no such thing.
-    ///
-    /// # Errors
-    /// What keeps the request from being written.
-    fn payload(&self, request: &ModelRequest) -> Result<Option<Map<String, Value>>, Error> {
-        let _ = request;
-        Ok(None)
-    }
-
-    /// The options of a request that do not reach the model, because it or its wire format does not take them; a run tells each
-    /// once.
-    fn ignored(&self, request: &ModelRequest) -> Vec<IgnoredOption> {
-        let _ = request;
-        Vec::new()
+    /// How its requests are encoded; `None` for a model that gets the messages.
+    fn encoder(&self) -> Option<Arc<Encoder>> {
+        None
     }
 
     /// What the model takes of a transcript.
@@ -92,7 +81,7 @@ pub struct ModelInfo<'a> {
 #[derive(Clone, Default)]
 pub struct ModelRequest {
     /// The request itself, as far as it is data: what an encoder reads.
-    pub request: Request,
+    pub request: Arc<Request>,
     /// Headers for the HTTP request; they win over the model's and the protocol's own.
     pub headers: Map<String, Value>,
     /// The configured key.
@@ -107,7 +96,7 @@ pub struct ModelRequest {
     pub connect_timeout_ms: u64,
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
-    /// The request's body in JSON, as [`Model::payload`] or a hook made it: sent unchanged with each try.
+    /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each try.
     pub payload: Option<Arc<[u8]>>,
 }
 
@@ -160,7 +149,7 @@ impl Serialize for Options<'_> {
 
 impl Serialize for ModelRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = &self.request;
+        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = &*self.request;
         // There when a hook has replaced the request of a model that encodes none itself.
         let payload = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok());
         let mut fields = serializer.serialize_struct("ModelRequest", 6 + usize::from(payload.is_some()))?;
@@ -180,7 +169,7 @@ impl Serialize for ModelRequest {
 impl std::fmt::Debug for ModelRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the key, and not the headers, which may have one.
-        let Request { model, messages, .. } = &self.request;
+        let Request { model, messages, .. } = &*self.request;
         f.debug_struct("ModelRequest").field("model", model).field("messages", &messages.len()).finish_non_exhaustive()
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Model;
 use super::http::{Connections, HttpModel};
 use super::scripted::ScriptedModel;
+use super::{Encoder, Model};
 use crate::error::Error;
 use crate::provider::{self, ModelSpec};
 
@@ -22,5 +22,6 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Ar
     }
     let (spec, served) = provider::served(spec, base_url)?;
     let url = provider::address(&spec, &served)?;
-    Ok(Arc::new(HttpModel { spec, served, url, connections: Arc::clone(connections) }))
+    let encoder = Arc::new(Encoder { spec, served });
+    Ok(Arc::new(HttpModel { encoder, url, connections: Arc::clone(connections) }))
 }

@@ -1,397 +1,521 @@
-//! Drives one run: does what the machine says. Asking the model is in `answer`, running tools in `batch`, asking hooks and queues
-//! in `hooks`, telling what happens in `telling`.
+//! Drives one run: executes the actions of its [`Loop`] (HTTP, timers, host functions) and reports what comes of them. It
+//! decides nothing.
 
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use serde_json::json;
+use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
+use agent_loop_proto::machine::{Action, Input, ModelEntry, Timer};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::hooks::Unanswered;
-use super::machine::{Fact, Machine, Step};
-use super::{Interruption, RunShared};
-use crate::agent::{Agent, Offered, Other};
+use super::RunShared;
+use super::model_call::Streaming;
+use crate::agent::{Agent, HostSide};
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind, SHUT_DOWN, panic_message};
+use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
-use crate::hook::{HookKind, RunTask, TurnSummary};
-use crate::message::Message;
-use crate::model::{BoxFuture, ThinkingLevel};
-use crate::queues::{Queue, Queues};
+use crate::hook::HookContext;
+use crate::host::HostWork;
+use crate::listener::ListenerKind;
+use crate::model::{BoxFuture, Model};
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::tool::{Replies, Reply, catch_panic};
-use crate::transcript::Repair;
-use crate::usage::{Outcome, StopReason};
+use crate::tool::{Replies, Reply, ToolContext, call, catch_panic, middleware};
+use crate::usage::Outcome;
 
-/// What a run begins with.
-pub(crate) struct Beginning {
-    /// Of `prompt`; of `resume` none.
-    pub(crate) prompts: Vec<Message>,
-    /// Of a `resume` that takes up queued messages, those, by their numbers in the queue.
-    pub(crate) queued: Vec<(u64, Arc<Message>)>,
+/// The error of a run that ended with its runtime.
+const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
+
+/// How many events are gathered before they go to the queue.
+pub(super) const BATCH: usize = 256;
+
+/// A hook that is asked.
+struct HookCall {
+    hook: u32,
+    kind: Option<HookKind>,
+    work: HostWork,
+    #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
+    answer: BoxFuture<'static, Result<Result<HookOutput, String>, Box<dyn std::any::Any + Send>>>,
 }
 
-/// What the first turn begins with.
-struct Input {
-    prompts: Vec<Arc<Message>>,
-    /// `None` once that turn has begun.
-    queued: Option<Vec<(u64, Arc<Message>)>>,
-}
-
-/// What `prepare_next_turn` has changed for the rest of the run.
-#[derive(Default)]
-pub(super) struct Changes {
-    pub(super) system_prompt: Option<String>,
-    /// The messages the model sees; those that the run adds are appended.
-    pub(super) messages: Option<Vec<Arc<Message>>>,
-    pub(super) tools: Option<Vec<String>>,
-    pub(super) model: Option<Other>,
-    pub(super) thinking_level: Option<ThinkingLevel>,
-}
-
-/// One run at work.
+/// One run.
 pub(crate) struct Driver {
     pub(super) agent: Agent,
     pub(super) run: Arc<RunShared>,
     pub(super) clock: Clock,
     pub(super) scope: Scope,
-    pub(super) replies: (Replies, mpsc::UnboundedReceiver<(usize, Reply)>),
-    /// The tools, settings and hooks of this turn: what the model was offered is what it can call.
-    pub(super) offered: Offered,
-    pub(super) changes: Changes,
-    /// The calls the run has launched, by the numbers of their replies: id and tool.
-    pub(super) calls: Vec<(Arc<str>, Arc<str>)>,
-    pub(super) turn: u32,
-    pub(super) seq: u64,
+    /// Whether the engine and the tools were made to notice an abort.
+    has_seen_abort: bool,
+    aborted: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// The host's side of the agent's configuration: of this turn, and of the next.
+    turn: Arc<HostSide>,
+    next: Arc<HostSide>,
+    /// The models that the loop knows by their keys.
+    models: Vec<ResolvedModel>,
+    /// What `get_api_key` has answered for the next model call.
+    key: Option<String>,
+    replies: (Replies, mpsc::UnboundedReceiver<(u32, Reply)>),
+    tools: BTreeMap<u32, ToolContext>,
+    hook: Option<HookCall>,
+    model: Option<Streaming>,
+    timer: Option<(Timer, BoxFuture<'static, ()>)>,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
-    /// The messages this run added.
-    pub(super) added: Vec<Arc<Message>>,
-    /// A failure before the model was asked, which becomes its message's.
-    pub(super) before_call: Option<Error>,
-    /// A failure that ends the run after the turn.
-    pub(super) failure: Option<Error>,
-    /// Whether a poll among the turn's tool calls found steering.
-    pub(super) steered: bool,
-    /// What was repaired for the model, as far as it was told.
-    pub(super) repaired: Vec<Repair>,
-    /// The options that were told to be ignored: model and option.
-    pub(super) ignored: Vec<(String, &'static str)>,
-    ended: bool,
+    has_ended: bool,
+}
+
+/// A model that a run may ask.
+#[derive(Clone)]
+pub(crate) struct ResolvedModel {
+    pub(crate) model: Arc<dyn Model>,
+    /// Whether the agent's key and headers are for it: it is served where the agent's own model is.
+    pub(crate) takes_keys: bool,
 }
 
 impl Driver {
     /// Boxed: the task that runs it would hold it more than once.
-    pub(crate) fn new(agent: Agent, run: Arc<RunShared>, clock: Clock) -> Box<Driver> {
-        let scope = agent.scope();
-        let offered = agent.offered();
+    pub(crate) fn new(
+        agent: Agent,
+        run: Arc<RunShared>,
+        clock: Clock,
+        host: HostSide,
+        models: Vec<ResolvedModel>,
+    ) -> Box<Driver> {
+        let (scope, host) = (agent.scope(), Arc::new(host));
+        let aborted = Box::pin(run.abort.clone().cancelled_owned());
         Box::new(Driver {
             agent,
             run,
             clock,
             scope,
+            has_seen_abort: false,
+            aborted,
+            turn: Arc::clone(&host),
+            next: host,
+            models,
+            key: None,
             replies: mpsc::unbounded_channel(),
-            offered,
-            changes: Changes::default(),
-            calls: Vec::new(),
-            turn: 0,
-            seq: 0,
+            tools: BTreeMap::new(),
+            hook: None,
+            model: None,
+            timer: None,
             outbox: Vec::new(),
-            added: Vec::new(),
-            before_call: None,
-            failure: None,
-            steered: false,
-            repaired: Vec::new(),
-            ignored: Vec::new(),
-            ended: false,
+            has_ended: false,
         })
     }
 
-    /// The run from `agent_start` to `agent_end`. A panic in here is a bug of ours; the run still ends.
-    pub(crate) async fn drive(mut self: Box<Self>, beginning: Beginning) {
+    /// The run from `agent_start` to its result. A panic in here is a bug of ours; the run still ends.
+    pub(crate) async fn drive(mut self: Box<Self>) {
         let clock = self.clock.clone();
-        let (run, limit_ms) = (Arc::clone(&self.run), self.offered.settings.limits.run_timeout_ms);
         // Boxed, as what wraps it holds it more than once.
-        let mut course: BoxFuture<'_, _> = Box::pin(self.course(beginning));
-        if limit_ms > 0 {
-            course = Box::pin(limited(run, clock.clone(), limit_ms, course));
-        }
-        let course = catch_panic(clock.working(course)).await;
-        let (outcome, error, turns) = match course {
-            Ok(end) => end,
-            Err(payload) => {
-                let text = format!("the engine panicked: {}; please report this", panic_message(&*payload));
-                (Outcome::Error, Some(Error::new(ErrorKind::Panic, text)), self.turn)
-            }
+        let course: BoxFuture<'_, RunResult> = Box::pin(self.execute());
+        let result = match catch_panic(clock.working(course)).await {
+            Ok(result) => result,
+            Err(payload) => self.end_after_panic(&panic_message(&*payload)).await,
         };
-        let mut result = RunResult::new(outcome, std::mem::take(&mut self.added), turns, error);
-        let clock = self.clock.clone();
-        let end = Box::pin(async {
-            self.tell(agent_end(&result), None).await;
-            result.undelivered = self.agent.undelivered();
-            // A hook may look at the events a reader has seen, but it holds up the end of the stream.
-            self.tell_end(&result).await;
-        });
-        if catch_panic(clock.working(end)).await.is_err() {
-            tracing::error!("a panic while telling the end of a run");
-        }
         self.finish(result);
+    }
+
+    async fn end_after_panic(&mut self, why: &str) -> RunResult {
+        let error = Error::new(ErrorKind::Panic, format!("the engine panicked: {why}; please report this"));
+        let (event, result) = self.run.core().cut(Outcome::Error, error);
+        let clock = self.clock.clone();
+        if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
+            tracing::error!("a panic while the end of a run was emitted");
+        }
+        result
     }
 
     /// Idle before the reader sees the end, so that its next prompt finds the agent free.
     fn finish(&mut self, result: RunResult) {
-        self.ended = true;
+        self.has_ended = true;
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
-    pub(super) fn is_aborted(&self) -> bool {
-        self.run.abort.is_cancelled()
-    }
-
-    /// How the run ends if it was aborted, or something failed that is not the model's message.
-    fn broken(&self) -> Option<Fact> {
-        match (self.run.interruption(), &self.failure) {
-            (Some(Interruption { outcome, .. }), _) => Some(Fact::Broken(outcome)),
-            (None, Some(_)) => Some(Fact::Broken(Outcome::Error)),
-            (None, None) => None,
-        }
-    }
-
-    async fn course(&mut self, beginning: Beginning) -> (Outcome, Option<Error>, u32) {
-        let Beginning { prompts, queued } = beginning;
-        let mut machine = Machine::new(queued.is_empty());
-        let mut input = Input { prompts: prompts.into_iter().map(Arc::new).collect(), queued: Some(queued) };
-        Box::pin(self.begin(&input.prompts)).await;
-        // The turn's message, and then its results.
-        let mut summary: Option<TurnSummary> = None;
+    async fn execute(&mut self) -> RunResult {
         loop {
-            // Boxed, but for what lives as long as an answer comes in: a run should be no larger than that.
-            let fact = match machine.next() {
-                Step::BeginTurn => Box::pin(self.begin_turn(&mut input, machine.has_work())).await,
-                Step::PollFirst => Box::pin(self.poll_first()).await,
-                Step::CallModel => {
-                    let message = self.call_model().await;
-                    let assistant = message.as_assistant();
-                    let stop_reason = assistant.and_then(|m| m.stop_reason).unwrap_or(StopReason::Stop);
-                    let calls = assistant.map_or(0, |m| m.tool_calls().count());
-                    summary = Some(TurnSummary { turn: self.turn, message, tool_results: Vec::new() });
-                    Fact::Answered { stop_reason, calls }
+            self.update();
+            match self.poll() {
+                Some(Action::Emit(event)) => self.emit(event).await,
+                Some(Action::SetTimer(timer)) => self.timer = timer.map(|timer| self.sleep_until(timer)),
+                Some(Action::Done(result)) => return *result,
+                Some(action) => {
+                    // A reader is to have seen what led here.
+                    self.flush().await;
+                    self.act(action);
                 }
-                Step::CallTools { execute } => {
-                    let mut terminate = false;
-                    if let Some(summary) = &mut summary {
-                        (summary.tool_results, terminate) = self.call_tools(&summary.message, execute).await;
+                None => {
+                    if self.outbox.is_empty() {
+                        self.wait().await;
+                    } else {
+                        self.flush().await;
                     }
-                    Fact::ToolsAnswered { terminate, steered: self.steered }
                 }
-                Step::EndTurn => Box::pin(self.end_turn(summary.clone())).await,
-                step @ (Step::PrepareNextTurn | Step::AskStop | Step::PollSteering | Step::PollFollowUp | Step::LookAtQueues) => {
-                    Box::pin(self.between_turns(step, summary.clone())).await
-                }
-                Step::Finish(outcome) => {
-                    let (outcome, error) = Box::pin(self.conclude(outcome, summary)).await;
-                    return (outcome, error, machine.turns());
-                }
-            };
-            // A turn that has begun is ended first.
-            let in_turn = matches!(machine.next(), Step::PollFirst | Step::CallModel | Step::CallTools { .. });
-            let broken = self.broken().filter(|_| !in_turn && fact != Fact::TurnBegun);
-            machine.tell(broken.unwrap_or(fact));
-        }
-    }
-
-    async fn begin(&mut self, prompts: &[Arc<Message>]) {
-        if let Some(hook) = self.offered.hooks.before_run.clone() {
-            let task = RunTask { prompts: prompts.to_vec() };
-            if let Err(Unanswered::Failed(error)) = self.ask(HookKind::BeforeRun, &hook, task).await {
-                self.before_call = Some(error);
             }
         }
-        self.emit(EventData::AgentStart).await;
     }
 
-    async fn begin_turn(&mut self, input: &mut Input, has_work: bool) -> Fact {
-        let queued = match input.queued.take() {
-            Some(queued) => queued,
-            None => {
-                let queued = self.agent.inbox(Queues::fix);
-                if queued.is_empty() && !has_work {
-                    return Fact::NothingToBegin;
+    fn sleep_until(&self, timer: Timer) -> (Timer, BoxFuture<'static, ()>) {
+        let ms = timer.at_ms.saturating_sub(self.clock.now_ms());
+        let sleep = match timer.is_limit {
+            true => Box::pin(self.clock.limit(ms)) as BoxFuture<'static, ()>,
+            false => Box::pin(self.clock.sleep(ms)),
+        };
+        (timer, sleep)
+    }
+
+    /// Brings the loop up to date: the agent's configuration, aborts from outside, replies of tools.
+    fn update(&mut self) {
+        if self.next.revision != self.agent.revision() {
+            let (config, host) = self.agent.configuration(&self.clock, &mut self.models);
+            self.next = Arc::new(host);
+            self.run.core().handle(Input::Configure(Arc::new(config)));
+        }
+        if !self.has_seen_abort && self.run.abort.is_cancelled() {
+            self.see_abort();
+        }
+        if !self.tools.is_empty() || !self.replies.1.is_empty() {
+            while let Ok((call, reply)) = self.replies.1.try_recv() {
+                self.take_reply(call, reply);
+            }
+        }
+    }
+
+    fn see_abort(&mut self) {
+        self.has_seen_abort = true;
+        // Before time can go on: a sleeping hook is to be woken by the abort, not passed by the grace time.
+        if let Some(hook) = &self.hook {
+            hook.work.rouse();
+        }
+        self.run.core().handle(Input::Abort);
+    }
+
+    fn take_reply(&mut self, call: u32, reply: Reply) {
+        let input = match reply {
+            Reply::Update(value) => Input::ToolUpdate { call, value },
+            Reply::Done(result) => {
+                if let Some(context) = self.tools.remove(&call) {
+                    context.close();
                 }
-                queued
+                Input::ToolDone { call, result }
             }
         };
-        self.offered = self.offer();
-        self.steered = false;
-        self.turn += 1;
-        self.emit(EventData::TurnStart).await;
-        for message in input.prompts.drain(..) {
-            self.show_message(message).await;
-        }
-        self.show_queued(queued).await;
-        Fact::TurnBegun
+        self.run.core().handle(input);
     }
 
-    async fn poll_first(&mut self) -> Fact {
-        if self.before_call.is_none() && !self.is_aborted() {
-            match self.poll(Queue::Steering).await {
-                // What an abort overtook stays in its queue.
-                Ok(_) if self.is_aborted() => {}
-                Ok(_) => {
-                    let queued = self.agent.inbox(Queues::fix);
-                    self.show_queued(queued).await;
+    /// The next action. Events that no listener waits for are gathered here: no lock and no await per delta.
+    fn poll(&mut self) -> Option<Action> {
+        let now_ms = self.clock.now_ms();
+        let mut core = self.run.core();
+        let is_plain = self.agent.listeners().kind() == ListenerKind::None;
+        let action = loop {
+            match core.poll(now_ms) {
+                Some(Action::Emit(event))
+                    if is_plain && self.outbox.len() < BATCH && matches!(event.data, EventData::MessageUpdate(_)) =>
+                {
+                    if self.run.queue.is_some() {
+                        self.outbox.push(event);
+                    }
                 }
-                Err(Unanswered::Failed(error)) => self.before_call = Some(error),
-                Err(Unanswered::Aborted) => {}
+                action => break action,
+            }
+        };
+        let is_interrupted = core.is_interrupted();
+        drop(core);
+        if is_interrupted && !self.run.abort.is_cancelled() {
+            // The run's time limit has passed.
+            self.run.abort();
+        }
+        action
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::AskHook { hook, question } => self.ask_hook(hook, question),
+            Action::CancelHook { hook } => {
+                if let Some(cancelled) = self.hook.take_if(|asked| asked.hook == hook) {
+                    cancelled.work.finish();
+                }
+            }
+            Action::CallModel(call) => {
+                let resolved = self.models.get(call.model as usize).cloned();
+                let key = self.key.take();
+                match resolved {
+                    Some(resolved) => self.model = Some(Streaming::new(&call, resolved, &self.turn, key, self)),
+                    None => {
+                        let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
+                        self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
+                    }
+                }
+            }
+            Action::CancelModel { .. } => self.model = None,
+            Action::CallTool { call, id, name, arguments } => self.call_tool(call, (id, name), arguments),
+            Action::CancelTool { call, abandoned } => {
+                if let Some(context) = self.tools.get(&call) {
+                    context.cancel();
+                    context.rouse();
+                }
+                if abandoned && let Some(context) = self.tools.remove(&call) {
+                    context.close();
+                }
+            }
+            // Handled where they come.
+            Action::Emit(_) | Action::SetTimer(_) | Action::Done(_) => {}
+        }
+    }
+
+    fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>), arguments: Map<String, Value>) {
+        let Some(tool) = self.turn.tools.get(&names.1).cloned() else {
+            let why = format!("the tool {} is gone", names.1);
+            return self.run.core().handle(Input::ToolDone { call, result: Err(why) });
+        };
+        let cancel = self.run.abort.child_token();
+        let context = ToolContext::new(call, names, cancel, self.replies.0.clone(), self.clock.clone());
+        self.tools.insert(call, context.clone());
+        let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
+        if links.is_empty() {
+            call::start(tool, context, arguments, scope);
+        } else {
+            middleware::start(links, tool, context, arguments, scope);
+        }
+    }
+
+    fn ask_hook(&mut self, hook: u32, question: Question) {
+        let kind = question.kind();
+        // A hook that is awaited without limit is not cancelled either.
+        let cancel = match kind {
+            Some(HookKind::AfterRun) => CancellationToken::new(),
+            _ => self.run.abort.child_token(),
+        };
+        let work = HostWork::new(cancel, self.clock.clone());
+        let context = HookContext(work.clone());
+        let Some(answer) = self.hook_answer(question, context) else {
+            work.finish();
+            return self.run.core().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
+        };
+        let answer = Box::pin(self.scope.clone().enter(catch_panic(answer)));
+        self.hook = Some(HookCall { hook, kind, work, answer });
+    }
+
+    /// The answer to come; `None` when there is nobody to ask.
+    fn hook_answer(
+        &self,
+        mut question: Question,
+        context: HookContext,
+    ) -> Option<BoxFuture<'static, Result<HookOutput, String>>> {
+        let host = match question.kind() {
+            None => return self.prepared_arguments(question, &context),
+            Some(HookKind::PrepareNextTurn | HookKind::ShouldStopAfterTurn | HookKind::AfterRun) => &self.next,
+            Some(_) => &self.turn,
+        };
+        let hook = host.hooks.get(question.kind()?)?.clone();
+        if let Question::OnPayload(payload) = &mut question {
+            self.add_headers(&mut payload.payload);
+        }
+        Some(Box::pin(async move { hook(question, context).await }))
+    }
+
+    /// A custom model gets the headers with its options; they are not the loop's.
+    fn add_headers(&self, payload: &mut Map<String, Value>) {
+        if !self.turn.headers.is_empty()
+            && let Some(options) = payload.get_mut("options").and_then(Value::as_object_mut)
+        {
+            options.insert("headers".to_owned(), json!(self.turn.headers));
+        }
+    }
+
+    fn prepared_arguments(
+        &self,
+        question: Question,
+        context: &HookContext,
+    ) -> Option<BoxFuture<'static, Result<HookOutput, String>>> {
+        let Question::PrepareArguments { tool, arguments } = question else {
+            return None;
+        };
+        let tool = self.turn.tools.get(&tool)?;
+        let begun = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            self.scope.run(|| tool.prepare_arguments(&arguments, context))
+        }));
+        match begun {
+            Ok(prepared) => {
+                let prepared = prepared?;
+                Some(Box::pin(async move { prepared.await.map(HookOutput::Arguments) }))
+            }
+            Err(payload) => {
+                let why = format!("it panicked: {}", panic_message(&*payload));
+                Some(Box::pin(std::future::ready(Err(why))))
             }
         }
-        Fact::Polled { found: false }
     }
 
-    async fn end_turn(&mut self, summary: Option<TurnSummary>) -> Fact {
-        self.late_replies().await;
-        if let Some(TurnSummary { message, tool_results, .. }) = summary {
-            self.emit(EventData::TurnEnd { message, tool_results }).await;
-        }
-        Fact::TurnEnded { max_turns: self.agent.max_turns_now() }
-    }
-
-    async fn between_turns(&mut self, step: Step, summary: Option<TurnSummary>) -> Fact {
-        match (step, summary) {
-            (Step::PrepareNextTurn, Some(summary)) => {
-                let prepared = self.prepare_next_turn(summary).await;
-                self.note_failure(prepared);
-                Fact::Prepared
+    /// A hook's answer as the loop takes it.
+    fn hook_answered(&mut self, kind: Option<HookKind>, output: HookOutput) -> Result<HookAnswer, String> {
+        Ok(match output {
+            HookOutput::Nothing | HookOutput::Messages(None) | HookOutput::Payload(None) => HookAnswer::Nothing,
+            HookOutput::Messages(Some(messages)) => HookAnswer::Messages(messages),
+            HookOutput::Payload(Some(payload)) => HookAnswer::Payload(payload),
+            HookOutput::Arguments(arguments) => HookAnswer::Arguments(arguments),
+            HookOutput::Decision(decision) => HookAnswer::Decision(decision),
+            HookOutput::Override(changed) => HookAnswer::Override(changed),
+            HookOutput::Stop(stop) => HookAnswer::Stop(stop),
+            HookOutput::Queued(messages) => HookAnswer::Queued(messages),
+            HookOutput::Key(key) => {
+                debug_assert_eq!(kind, Some(HookKind::GetApiKey));
+                self.key = key;
+                HookAnswer::Nothing
             }
-            (Step::AskStop, Some(summary)) => {
-                let stop = self.should_stop(summary).await;
-                Fact::Asked { stop: self.note_failure(stop).unwrap_or(false) }
+            HookOutput::Change(change) => {
+                let model = match &change.model {
+                    None => None,
+                    Some(spec) => {
+                        let resolved = self.agent.resolve_other(spec).map_err(|error| error.message().to_owned())?;
+                        Some(Box::new(add_model(&mut self.models, resolved)))
+                    }
+                };
+                HookAnswer::Change { change, model }
             }
-            (Step::PollSteering | Step::PollFollowUp, _) => {
-                let which = if step == Step::PollSteering { Queue::Steering } else { Queue::FollowUp };
-                let found = self.poll(which).await;
-                Fact::Polled { found: self.note_failure(found).unwrap_or(false) }
+        })
+    }
+
+    /// Waits for something that the loop is to know.
+    async fn wait(&mut self) {
+        std::future::poll_fn(|cx| self.poll_inputs(cx)).await;
+    }
+
+    fn poll_inputs(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.has_seen_abort && self.aborted.as_mut().poll(cx).is_ready() {
+            self.see_abort();
+            return Poll::Ready(());
+        }
+        // The channel itself never closes: we hold a sender.
+        if let Poll::Ready(Some((call, reply))) = self.replies.1.poll_recv(cx) {
+            self.take_reply(call, reply);
+            return Poll::Ready(());
+        }
+        if let Some(asked) = &mut self.hook
+            && let Poll::Ready(answer) = asked.answer.as_mut().poll(cx)
+        {
+            let (hook, kind) = (asked.hook, asked.kind);
+            asked.work.finish();
+            self.hook = None;
+            let answer = match answer {
+                Ok(Ok(output)) => self.hook_answered(kind, output),
+                Ok(Err(why)) => Err(why),
+                Err(payload) => Err(format!("it panicked: {}", panic_message(&*payload))),
+            };
+            if let (Some(HookKind::AfterRun), Err(why)) = (kind, &answer) {
+                tracing::warn!(error = %why, "the hook after_run failed");
             }
-            // Nothing else is asked between turns, and each turn has its message.
-            _ => Fact::Looked { waiting: self.agent.has_queued_messages() },
+            self.run.core().handle(Input::HookAnswer { hook, answer });
+            return Poll::Ready(());
         }
-    }
-
-    /// The outcome with its error. An abort may still come while the hook is told of a failure.
-    async fn conclude(&mut self, outcome: Outcome, summary: Option<TurnSummary>) -> (Outcome, Option<Error>) {
-        if let (Outcome::Error, Some(error)) = (outcome, self.failure.clone()) {
-            self.tell_error(&error, 0, false).await;
-        }
-        if let Some(Interruption { outcome, error, .. }) = self.run.interruption() {
-            return (outcome, Some(error));
-        }
-        match outcome {
-            Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns => (outcome, None),
-            Outcome::Aborted | Outcome::Error => {
-                let of_message = || summary.and_then(|s| s.message.as_assistant().and_then(|message| message.error.clone()));
-                (outcome, self.failure.clone().or_else(of_message))
+        if let Some(model) = &mut self.model
+            && let Poll::Ready(has_ended) = model.poll(cx, &self.run)
+        {
+            if has_ended {
+                self.model = None;
             }
+            return Poll::Ready(());
         }
+        self.poll_timer(cx)
     }
 
-    /// What this turn is made with: as the agent stands, but for what a hook has changed.
-    fn offer(&self) -> Offered {
-        let mut offered = self.agent.offered();
-        let Changes { system_prompt, tools, model, thinking_level, .. } = &self.changes;
-        if let Some(text) = system_prompt {
-            offered.settings.system_prompt.clone_from(text);
-        }
-        if let Some(names) = tools {
-            offered.keep_tools(names);
-        }
-        if let Some(other) = model {
-            offered.take_model(other);
-        }
-        if let Some(level) = thinking_level {
-            offered.settings.thinking_level = *level;
-        }
-        offered
-    }
-
-    fn note_failure<T>(&mut self, answer: Result<T, Unanswered>) -> Option<T> {
-        match answer {
-            Ok(answer) => Some(answer),
-            Err(Unanswered::Failed(error)) => {
-                self.failure = Some(error);
-                None
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some((timer, sleep)) = &mut self.timer {
+            if sleep.as_mut().poll(cx).is_pending() {
+                break;
             }
-            Err(Unanswered::Aborted) => None,
+            let timer = *timer;
+            self.timer = None;
+            if self.clock.now_ms() >= timer.at_ms {
+                return Poll::Ready(());
+            }
+            // The system's timers are not those of its clock.
+            self.timer = Some(self.sleep_until(timer));
+        }
+        Poll::Pending
+    }
+
+    /// While the run is held up by a reader or a listener: its time limit still holds.
+    pub(super) fn poll_limits(&mut self, cx: &mut Context<'_>) {
+        if self.poll_timer(cx).is_ready() && self.run.core().check_limits(self.clock.now_ms()) {
+            self.run.abort();
         }
     }
 
-    /// Shows messages of the queues; each leaves its queue when it is shown.
-    async fn show_queued(&mut self, queued: Vec<(u64, Arc<Message>)>) {
-        for (number, message) in queued {
-            let message = message.dated(self.clock.now_ms());
-            self.emit(EventData::MessageStart { message: Arc::clone(&message) }).await;
-            self.agent.inbox(|inbox| inbox.appended(number));
-            self.emit(EventData::MessageEnd { message }).await;
+    /// Hands the gathered events to the reader and waits for room, during which a virtual clock stands still. From an abort on
+    /// there is room.
+    pub(super) async fn flush(&mut self) {
+        if self.outbox.is_empty() || self.run.queue.is_none() {
+            return;
         }
+        let mut busy = None;
+        let run = Arc::clone(&self.run);
+        std::future::poll_fn(|cx| {
+            let Some(queue) = &run.queue else {
+                return Poll::Ready(());
+            };
+            let mut room = queue.poll_push(&mut self.outbox, cx);
+            if room.is_pending() {
+                self.poll_limits(cx);
+                if run.abort.is_cancelled() || self.aborted.as_mut().poll(cx).is_ready() {
+                    queue.unbound();
+                    room = queue.poll_push(&mut self.outbox, cx);
+                }
+            }
+            if room.is_pending() && busy.is_none() {
+                busy = Some(self.clock.busy());
+            }
+            room
+        })
+        .await;
     }
 
-    /// Shows a message that is whole from the start, and appends it.
-    pub(super) async fn show_message(&mut self, message: Arc<Message>) {
-        self.emit(EventData::MessageStart { message: Arc::clone(&message) }).await;
-        self.emit(EventData::MessageEnd { message }).await;
+    /// From this turn on the host's side is the latest.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = Arc::clone(&self.next);
     }
+}
 
-    /// What tools said after their end is dropped, with a word.
-    async fn late_replies(&mut self) {
-        while let Ok((number, reply)) = self.replies.1.try_recv() {
-            self.late_reply(number, &reply).await;
-        }
+/// The loop's entry for a model, with its key in the table.
+pub(crate) fn add_model(models: &mut Vec<ResolvedModel>, resolved: ResolvedModel) -> ModelEntry {
+    let is_same = |known: &ResolvedModel| {
+        std::ptr::addr_eq(Arc::as_ptr(&known.model), Arc::as_ptr(&resolved.model)) && known.takes_keys == resolved.takes_keys
+    };
+    let key = models.iter().position(is_same).unwrap_or(models.len());
+    let info = resolved.model.info();
+    let entry = ModelEntry {
+        key: u32::try_from(key).unwrap_or(u32::MAX),
+        provider: info.provider.to_owned(),
+        protocol: info.protocol.to_owned(),
+        id: info.id.to_owned(),
+        prices: info.prices,
+        constraints: resolved.model.constraints(),
+        encoder: resolved.model.encoder(),
+    };
+    if key == models.len() {
+        models.push(resolved);
     }
-
-    pub(super) async fn late_reply(&mut self, number: usize, reply: &Reply) {
-        if let Reply::Update(_) = reply {
-            let (id, name) = self.calls.get(number).cloned().unwrap_or_default();
-            let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");
-            let data = Box::new(json!({ "tool_call_id": &*id, "tool_name": &*name }));
-            self.emit(EventData::Diagnostic { code: "late_update".into(), message, data }).await;
-        }
-    }
+    entry
 }
 
 impl Drop for Driver {
-    /// The runtime went away under an unfinished run: it ends all the same, so that nobody waits for it for ever.
+    /// The runtime went away under an unfinished run: it ends all the same, so that no caller waits for it for ever.
     fn drop(&mut self) {
-        if self.ended {
+        if self.has_ended {
             return;
         }
-        let error = Error::new(ErrorKind::Aborted, SHUT_DOWN);
-        let mut result = RunResult::new(Outcome::Aborted, std::mem::take(&mut self.added), self.turn, Some(error));
+        let (end, result) = self.run.core().cut(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
+        self.agent.note(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
-        let end = self.next_event(agent_end(&result), None);
         if self.run.queue.is_some() {
             self.outbox.push(end);
         }
-        result.undelivered = self.agent.undelivered();
         self.finish(result);
-    }
-}
-
-/// The run's course, interrupted when its time limit passes.
-async fn limited<T>(run: Arc<RunShared>, clock: Clock, limit_ms: u64, mut course: BoxFuture<'_, T>) -> T {
-    let mut limit = std::pin::pin!(clock.limit(limit_ms));
-    tokio::select! {
-        biased;
-        end = &mut course => return end,
-        () = &mut limit => run.time_out(limit_ms),
-    }
-    course.await
-}
-
-fn agent_end(result: &RunResult) -> EventData {
-    EventData::AgentEnd {
-        messages: result.messages.clone(),
-        outcome: result.outcome,
-        error: result.error.clone(),
-        turns: result.turns,
-        usage: Box::new(result.usage.clone()),
     }
 }

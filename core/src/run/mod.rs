@@ -1,32 +1,25 @@
-//! One run: its handle for the host, its decisions ([`machine`]), its driver (with `request` and `answer`,
-//! `taking_up` and `batch`, `hooks` and `telling`), its queue of events, and the queues of messages for it (`inbox`).
+//! One run: its handle for the host, its driver, its queue of events. What a run does is decided by
+//! [`Loop`](agent_loop_proto::machine::Loop).
 
-mod answer;
-mod batch;
 pub(crate) mod driver;
-mod hooks;
-mod machine;
+mod emit;
+mod model_call;
 pub(crate) mod queue;
-mod request;
-mod taking_up;
-mod telling;
-mod watch;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use agent_loop_proto::machine::{Input, Loop};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use self::queue::{EventQueue, Observer};
 use crate::agent::Agent;
-use crate::clock::Busy;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::event::Event;
 use crate::message::Prompt;
 use crate::result::RunResult;
-use crate::usage::{Outcome, StopReason};
-use queue::{EventQueue, Observer};
 
 /// What the handle, the agent and the driver share of a run.
 #[derive(Debug)]
@@ -34,49 +27,28 @@ pub(crate) struct RunShared {
     pub(crate) id: Arc<str>,
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancellationToken,
-    /// The time limit that ended the run, if it was that and not an abort.
-    timed_out: OnceLock<u64>,
+    core: Mutex<Loop>,
     result: OnceLock<RunResult>,
     finished: Notify,
 }
 
 impl RunShared {
-    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken) -> RunShared {
+    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken, core: Loop) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
-        RunShared { id, queue, abort, timed_out: OnceLock::new(), result: OnceLock::new(), finished: Notify::new() }
+        RunShared { id, queue, abort, core: Mutex::new(core), result: OnceLock::new(), finished: Notify::new() }
+    }
+
+    /// The run's decisions. Never held while a function of the host is called.
+    pub(crate) fn core(&self) -> MutexGuard<'_, Loop> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn abort(&self) {
+        self.core().handle(Input::Abort);
         self.abort.cancel();
         if let Some(queue) = &self.queue {
             queue.unbound();
         }
-    }
-
-    /// The run has taken this many milliseconds, which is too long.
-    fn time_out(&self, limit_ms: u64) {
-        if !self.abort.is_cancelled() {
-            let _ = self.timed_out.set(limit_ms);
-            self.abort();
-        }
-    }
-
-    /// How the run ends if it was aborted or timed out.
-    fn interruption(&self) -> Option<Interruption> {
-        if !self.abort.is_cancelled() {
-            return None;
-        }
-        Some(match self.timed_out.get() {
-            Some(limit_ms) => {
-                let text = format!("the run took longer than run_timeout_ms ({limit_ms}) and was ended");
-                let error = Error::new(ErrorKind::Timeout, text).with_retryable(false);
-                Interruption { stop_reason: StopReason::Error, outcome: Outcome::Error, error }
-            }
-            None => {
-                let error = Error::new(ErrorKind::Aborted, "the run was aborted");
-                Interruption { stop_reason: StopReason::Aborted, outcome: Outcome::Aborted, error }
-            }
-        })
     }
 
     /// The last act of a run: its result can be had, and its reader gets the last events and the end.
@@ -100,15 +72,6 @@ impl RunShared {
             finished.await;
         }
     }
-}
-
-/// How a run ends that did not end by itself.
-#[derive(Debug)]
-struct Interruption {
-    /// Of a message that was under way.
-    stop_reason: StopReason,
-    outcome: Outcome,
-    error: Error,
 }
 
 /// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
@@ -261,27 +224,4 @@ impl AbortHandle {
     pub fn abort(&self) {
         self.0.abort();
     }
-}
-
-/// Pushes what waits in the outbox, and waits for room, during which a virtual clock stands still. From an abort on, whoever
-/// asked for it (a shutdown of the runtime too), there is room.
-pub(crate) async fn flush(run: &RunShared, queue: &EventQueue, outbox: &mut Vec<Event>, busy: impl FnOnce() -> Busy) {
-    let mut busy = Some(busy);
-    let mut held = None;
-    let mut abort = std::pin::pin!(run.abort.cancelled());
-    std::future::poll_fn(|cx| {
-        let mut room = queue.poll_push(outbox, cx);
-        if room.is_pending() && abort.as_mut().poll(cx).is_ready() {
-            queue.unbound();
-            room = queue.poll_push(outbox, cx);
-        }
-        if room.is_pending()
-            && let Some(busy) = busy.take()
-        {
-            held = Some(busy());
-        }
-        room
-    })
-    .await;
-    drop(held);
 }

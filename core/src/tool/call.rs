@@ -22,11 +22,11 @@ pub(crate) enum Reply {
 }
 
 /// Replies of a batch, each with the number of its call.
-pub(crate) type Replies = mpsc::UnboundedSender<(usize, Reply)>;
+pub(crate) type Replies = mpsc::UnboundedSender<(u32, Reply)>;
 
 #[derive(Debug)]
 struct Inner {
-    number: usize,
+    number: u32,
     id: Arc<str>,
     name: Arc<str>,
     work: HostWork,
@@ -42,7 +42,7 @@ pub struct ToolContext(Arc<Inner>);
 impl ToolContext {
     /// A call that begins to run now. `number` is its place among the run's calls.
     pub(crate) fn new(
-        number: usize,
+        number: u32,
         (id, name): (Arc<str>, Arc<str>),
         cancel: CancellationToken,
         replies: Replies,

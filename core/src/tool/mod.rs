@@ -171,9 +171,9 @@ impl ToolSet {
         Some(self.0.remove(at))
     }
 
-    /// Keeps the tools of these names only.
-    pub(crate) fn keep(&mut self, names: &[String]) {
-        self.0.retain(|tool| names.contains(&tool.spec().name));
+    /// Their descriptions.
+    pub(crate) fn specs(&self) -> Vec<Arc<ToolSpec>> {
+        self.0.iter().map(|tool| Arc::new(tool.spec().clone())).collect()
     }
 
     /// The tool of that name.
@@ -189,12 +189,6 @@ impl ToolSet {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Their names, for a message to the model.
-    pub(crate) fn names(&self) -> String {
-        let names: Vec<&str> = self.0.iter().map(|tool| tool.spec().name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 }
 

@@ -1,66 +1,95 @@
-//! Hooks of hosts of other languages: what they get, to JSON, and what they answer, from JSON.
+//! What hooks are asked, to JSON, and what they answer, from JSON: for hosts of other languages.
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{
-    AfterToolCall, BeforeToolCall, Failure, Hook, HookInput, JsonHook, Payload, ResponseHead, RunTask, ToolDecision,
-    ToolOverride, TurnChange, TurnSummary,
-};
+use super::{HookKind, HookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use crate::did_you_mean::{Spelling, check_names};
 use crate::message::{ContentBlock, Message, Prompt};
-use crate::model::ThinkingLevel;
-use crate::provider::ModelSpec;
-use crate::result::RunResult;
+use crate::model_spec::ModelSpec;
+use crate::request::ThinkingLevel;
 
-/// The hook behind a function of JSON.
-pub(super) fn through_json<I: Into<HookInput> + 'static, O: FromJson + 'static>(hook: JsonHook) -> Hook<I, O> {
-    Arc::new(move |input, context| {
-        let answer = hook(input.into(), context);
-        Box::pin(async move { O::from_json(answer.await?).map_err(|why| format!("its answer cannot be used: {why}")) })
-    })
-}
+/// The input of any hook, for hosts of other languages. It serializes as [`HookKind`] documents for each hook.
+#[derive(Debug, Clone)]
+pub struct HookInput(pub Question);
 
-macro_rules! inputs {
-    ($($variant:ident: $input:ty),+) => { $(impl From<$input> for HookInput {
-        fn from(input: $input) -> HookInput {
-            HookInput::$variant(input)
+impl Serialize for HookInput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Fields of structs, not keys of maps: a binding may spell them in its own way.
+        match &self.0 {
+            Question::TransformContext(messages) | Question::ConvertToLlm(messages) => {
+                Messages { messages }.serialize(serializer)
+            }
+            Question::GetApiKey(provider) => Provider { provider }.serialize(serializer),
+            Question::BeforeToolCall(input) => input.serialize(serializer),
+            Question::AfterToolCall(input) => input.serialize(serializer),
+            Question::PrepareNextTurn(input) | Question::ShouldStopAfterTurn(input) => input.serialize(serializer),
+            Question::GetSteeringMessages(()) | Question::GetFollowUpMessages(()) => Nothing {}.serialize(serializer),
+            Question::OnPayload(input) => input.serialize(serializer),
+            Question::OnResponse(input) => input.serialize(serializer),
+            Question::OnError(input) => input.serialize(serializer),
+            Question::BeforeRun(input) => input.serialize(serializer),
+            Question::AfterRun(input) => input.serialize(serializer),
+            Question::PrepareArguments { tool, arguments } => ToolArguments { tool_name: tool, arguments }.serialize(serializer),
         }
-    })+ };
-}
-
-inputs!(
-    BeforeToolCall: BeforeToolCall,
-    AfterToolCall: AfterToolCall,
-    Turn: TurnSummary,
-    Payload: Payload,
-    Response: ResponseHead,
-    Failure: Failure,
-    Task: RunTask,
-    Result: RunResult
-);
-
-impl From<()> for HookInput {
-    fn from((): ()) -> HookInput {
-        HookInput::Nothing {}
     }
 }
 
-impl From<Vec<Arc<Message>>> for HookInput {
-    fn from(messages: Vec<Arc<Message>>) -> HookInput {
-        HookInput::Messages { messages }
+#[derive(Serialize)]
+struct Messages<'a> {
+    messages: &'a [Arc<Message>],
+}
+
+#[derive(Serialize)]
+struct Provider<'a> {
+    provider: &'a str,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Serialize)]
+struct ToolArguments<'a> {
+    tool_name: &'a str,
+    arguments: &'a Map<String, Value>,
+}
+
+impl HookInput {
+    /// The input in canonical JSON.
+    pub fn to_json(&self) -> String {
+        // Nothing in an input can fail to serialize: all map keys are strings.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The input as a JSON value.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-impl From<String> for HookInput {
-    fn from(provider: String) -> HookInput {
-        HookInput::Provider { provider }
+impl HookOutput {
+    /// Reads a hook's answer in canonical JSON.
+    ///
+    /// # Errors
+    /// A text that says what is wrong with it.
+    pub fn from_json(kind: HookKind, value: Value) -> Result<HookOutput, String> {
+        Ok(match kind {
+            HookKind::TransformContext | HookKind::ConvertToLlm => HookOutput::Messages(FromJson::from_json(value)?),
+            HookKind::GetApiKey => HookOutput::Key(FromJson::from_json(value)?),
+            HookKind::BeforeToolCall => HookOutput::Decision(FromJson::from_json(value)?),
+            HookKind::AfterToolCall => HookOutput::Override(FromJson::from_json(value)?),
+            HookKind::PrepareNextTurn => HookOutput::Change(Box::new(FromJson::from_json(value)?)),
+            HookKind::ShouldStopAfterTurn => HookOutput::Stop(FromJson::from_json(value)?),
+            HookKind::GetSteeringMessages | HookKind::GetFollowUpMessages => HookOutput::Queued(FromJson::from_json(value)?),
+            HookKind::OnPayload => HookOutput::Payload(FromJson::from_json(value)?),
+            HookKind::OnResponse | HookKind::OnError | HookKind::BeforeRun | HookKind::AfterRun => HookOutput::Nothing,
+        })
     }
 }
 
-pub(super) trait FromJson: Sized {
+trait FromJson: Sized {
     fn from_json(value: Value) -> Result<Self, String>;
 }
 
@@ -80,12 +109,6 @@ fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, w
     match map.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
-    }
-}
-
-impl FromJson for () {
-    fn from_json(_: Value) -> Result<(), String> {
-        Ok(())
     }
 }
 

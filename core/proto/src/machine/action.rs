@@ -1,0 +1,154 @@
+//! What goes into a [`Loop`](super::Loop) and what comes out.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::config::Config;
+use crate::delta::Delta;
+use crate::error::Error;
+use crate::event::Event;
+use crate::hook::{HookAnswer, Question};
+use crate::message::Message;
+use crate::request::Request;
+use crate::result::RunResult;
+
+/// Something that happened outside of the loop. `hook` and `call` are the numbers of the actions that started them; an input
+/// for one that is over is ignored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Input {
+    /// Settings, model, tools and hooks from the next turn on.
+    Configure(Arc<Config>),
+    /// Messages for the steering queue.
+    Steer(Vec<Message>),
+    /// Messages for the follow-up queue.
+    FollowUp(Vec<Message>),
+    /// Empties the steering queue, except for messages of a turn that has begun.
+    ClearSteering,
+    /// Empties the follow-up queue, except for messages of a turn that has begun.
+    ClearFollowUp,
+    /// The run is to end now.
+    Abort,
+    /// A hook's answer, or the text of its failure.
+    HookAnswer {
+        /// The number of [`Action::AskHook`].
+        hook: u32,
+        /// The answer.
+        answer: Result<HookAnswer, String>,
+    },
+    /// Parts of the model's answer.
+    ModelDeltas {
+        /// The number of [`Action::CallModel`].
+        call: u32,
+        /// The parts, in order.
+        deltas: Vec<Delta>,
+    },
+    /// Bytes came from the model's server: the limits of silence start anew.
+    ModelAlive {
+        /// The number of [`Action::CallModel`].
+        call: u32,
+    },
+    /// The model's answer is over, or the call failed.
+    ModelEnd {
+        /// The number of [`Action::CallModel`].
+        call: u32,
+        /// How it ended.
+        result: Result<(), Error>,
+    },
+    /// A running tool's progress.
+    ToolUpdate {
+        /// The number of [`Action::CallTool`].
+        call: u32,
+        /// Read like a result.
+        value: Value,
+    },
+    /// A tool's answer, or the text of its failure.
+    ToolDone {
+        /// The number of [`Action::CallTool`].
+        call: u32,
+        /// The answer.
+        result: Result<Value, String>,
+    },
+    /// Listeners failed on the event that was emitted last.
+    ListenersFailed {
+        /// The event's type.
+        event: String,
+        /// What each of them failed with.
+        errors: Vec<String>,
+    },
+}
+
+/// What the host is to do. The loop does not block on it: an answer comes back as an [`Input`].
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Hand this event to listeners and readers.
+    Emit(Event),
+    /// Send a request and report the answer with [`Input::ModelDeltas`] and [`Input::ModelEnd`].
+    CallModel(ModelCall),
+    /// The answer of this model call is no longer wanted.
+    CancelModel {
+        /// The number of the call.
+        call: u32,
+    },
+    /// Run a tool and report with [`Input::ToolUpdate`] and [`Input::ToolDone`].
+    CallTool {
+        /// The number of the call, unique in the run.
+        call: u32,
+        /// The call's id.
+        id: Arc<str>,
+        /// The tool's name.
+        name: Arc<str>,
+        /// The arguments, validated.
+        arguments: Map<String, Value>,
+    },
+    /// Cancel a running tool. A value that it returns within the grace time of an abort still counts, unless it is `abandoned`.
+    CancelTool {
+        /// The number of the call.
+        call: u32,
+        /// Whether the call has its result: what the tool still does is ignored.
+        abandoned: bool,
+    },
+    /// Ask a hook and answer with [`Input::HookAnswer`].
+    AskHook {
+        /// The number of the question.
+        hook: u32,
+        /// The hook and its input.
+        question: Question,
+    },
+    /// The answer of this hook is no longer wanted.
+    CancelHook {
+        /// The number of the question.
+        hook: u32,
+    },
+    /// Poll again at this time at the latest; replaces the timer before it. `None`: no timer is needed.
+    SetTimer(Option<Timer>),
+    /// The run is over.
+    Done(Box<RunResult>),
+}
+
+/// A model call: the repaired and encoded request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ModelCall {
+    /// The number of the call, unique in the run.
+    pub call: u32,
+    /// The host's key of the model, from its [`ModelEntry`](super::ModelEntry).
+    pub model: u32,
+    /// What is asked; shared by the retries of a call.
+    pub request: Arc<Request>,
+    /// The body in JSON as it goes over the wire; `None` for a custom model. Each try sends the same bytes.
+    pub body: Option<Arc<[u8]>>,
+    /// Whether each frame is wanted ([`Delta::Raw`]).
+    pub raw_events: bool,
+    /// Whether the head of an HTTP answer is wanted ([`Delta::Response`]).
+    pub wants_response: bool,
+}
+
+/// When the loop wants to be polled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    /// In the time that `poll` is given, in milliseconds.
+    pub at_ms: u64,
+    /// A time limit; else the backoff before a retry.
+    pub is_limit: bool,
+}

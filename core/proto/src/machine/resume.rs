@@ -1,0 +1,45 @@
+//! What a `resume` begins with.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::message::Message;
+use crate::queues::{Queue, Queues};
+use crate::settings::Settings;
+
+/// The queued messages that a `resume` begins with, marked in their queue; none when the transcript itself asks for an answer.
+/// Failed and custom-role messages are ignored when finding the last message.
+///
+/// # Errors
+/// `invalid_state` when there is nothing to answer.
+pub fn resumable(
+    transcript: &[Arc<Message>],
+    queues: &mut Queues,
+    settings: &Settings,
+    is_stateless: bool,
+) -> Result<Vec<(u64, Arc<Message>)>, Error> {
+    let ignored = |message: &&Arc<Message>| match &***message {
+        Message::Assistant(message) => message.stop_reason.is_some_and(|reason| reason.is_failure()),
+        Message::Custom(_) => true,
+        Message::User(_) | Message::ToolResult(_) => false,
+    };
+    let invalid = |text: &str| Err(Error::new(ErrorKind::InvalidState, text));
+    match transcript.iter().rev().find(|message| !ignored(message)).map(|message| message.as_assistant()) {
+        None => invalid("there is nothing to resume: the transcript is empty; use prompt"),
+        Some(None) => Ok(Vec::new()),
+        Some(Some(_)) if is_stateless => {
+            invalid("there is nothing to resume: the last message is the model's answer; run with a prompt")
+        }
+        Some(Some(_)) => {
+            let found =
+                queues.mark(Queue::Steering, settings.steering_mode) || queues.mark(Queue::FollowUp, settings.follow_up_mode);
+            if !found {
+                return invalid(
+                    "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, \
+                     or queue one with steer or follow_up",
+                );
+            }
+            Ok(queues.fix())
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Emits an event: the agent's state first, then the listeners in order, then the queue.
+
+use agent_loop_proto::machine::Input;
+use std::future::Future;
+
+use super::driver::{BATCH, Driver};
+use crate::error::panic_message;
+use crate::event::{Event, EventData};
+use crate::listener::{Listener, ListenerKind};
+use crate::tool::catch_panic;
+
+impl Driver {
+    pub(super) async fn emit(&mut self, event: Event) {
+        if matches!(event.data, EventData::TurnStart) {
+            self.begin_turn();
+        }
+        if !matches!(event.data, EventData::MessageUpdate(_)) {
+            self.agent.note(&event);
+        }
+        let failed = match self.agent.listeners().kind() {
+            ListenerKind::None => Vec::new(),
+            ListenerKind::Quick => self.call_listeners(&event),
+            ListenerKind::Blocking => may_block(|| self.call_listeners(&event)),
+            // Boxed: it would make each run larger by kilobytes.
+            ListenerKind::Future => Box::pin(self.await_listeners(&event)).await,
+        };
+        self.count_failures(&event, failed);
+        if self.run.queue.is_some() {
+            self.outbox.push(event);
+            if self.outbox.len() >= BATCH {
+                self.flush().await;
+            }
+        }
+    }
+
+    fn call_listeners(&self, event: &Event) -> Vec<String> {
+        let mut failed = Vec::new();
+        for listener in self.agent.listeners().snapshot().iter() {
+            if listener.is_subscribed()
+                && let Listener::Function { function, .. } = &listener.listener
+            {
+                failed.extend(self.scope.run(|| call_function(&**function, event)).err());
+            }
+        }
+        failed
+    }
+
+    async fn await_listeners(&mut self, event: &Event) -> Vec<String> {
+        let mut failed = Vec::new();
+        for listener in self.agent.listeners().snapshot().iter() {
+            if !listener.is_subscribed() {
+                continue;
+            }
+            let _busy = self.clock.busy();
+            let heard = match &listener.listener {
+                Listener::Function { function, blocking: false } => self.scope.run(|| call_function(&**function, event)),
+                Listener::Function { function, blocking: true } => {
+                    may_block(|| self.scope.run(|| call_function(&**function, event)))
+                }
+                Listener::Future(function) => {
+                    let mut call = std::pin::pin!(self.scope.clone().enter(call_future(&**function, event.clone())));
+                    std::future::poll_fn(|cx| {
+                        let answer = call.as_mut().poll(cx);
+                        if answer.is_pending() {
+                            self.poll_limits(cx);
+                        }
+                        answer
+                    })
+                    .await
+                }
+            };
+            failed.extend(heard.err());
+        }
+        failed
+    }
+
+    /// Failed listeners are counted and reported; not those on a report itself, nor on the last event.
+    fn count_failures(&self, event: &Event, failed: Vec<String>) {
+        if failed.is_empty() {
+            return;
+        }
+        let kind = event.kind();
+        for why in &failed {
+            tracing::warn!(event = kind, error = %why, "a listener failed");
+            self.agent.listeners().count_error();
+        }
+        if !matches!(event.data, EventData::Diagnostic { .. } | EventData::AgentEnd { .. }) {
+            self.run.core().handle(Input::ListenersFailed { event: kind.to_owned(), errors: failed });
+        }
+    }
+}
+
+/// Calls what may block this thread; where the runtime has others, they take over its tasks meanwhile.
+fn may_block<T>(call: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(call),
+        _ => call(),
+    }
+}
+
+fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync), event: &Event) -> Result<(), String> {
+    let heard = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| function(event)));
+    heard.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
+}
+
+async fn call_future(
+    function: &(dyn Fn(Event) -> crate::model::BoxFuture<'static, Result<(), String>> + Send + Sync),
+    event: Event,
+) -> Result<(), String> {
+    let heard = catch_panic(async { function(event).await }).await;
+    heard.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
+}

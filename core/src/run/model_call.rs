@@ -1,0 +1,121 @@
+//! A model call that is running: its deltas on their way to the loop.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agent_loop_proto::machine::{Input, ModelCall};
+
+use super::RunShared;
+use super::driver::{BATCH, Driver, ResolvedModel};
+use crate::agent::HostSide;
+use crate::clock::Busy;
+use crate::error::{Error, ErrorKind, panic_message};
+use crate::model::{BoxFuture, Delta, DeltaSink, ModelRequest};
+use crate::provider::is_credential;
+use crate::tool::catch_panic;
+
+/// How many times in a row the model may have nothing new before its deltas are handed on. HTTP chunks come through hyper one
+/// at a time, each on a wakeup of its own: looking once or twice more gathers what is there already, and costs no time when
+/// nothing is.
+const PATIENCE: u32 = 2;
+
+/// A call and what has come of it.
+pub(super) struct Streaming {
+    call: u32,
+    sink: DeltaSink,
+    signs: u64,
+    held: Vec<Delta>,
+    patience: u32,
+    #[allow(clippy::type_complexity)] // a caught panic, a failure
+    future: BoxFuture<'static, Result<Result<(), Error>, Box<dyn std::any::Any + Send>>>,
+    /// A model of real time that joins a run in virtual time holds that up, as a callback does.
+    _busy: Option<Busy>,
+}
+
+impl Streaming {
+    pub(super) fn new(
+        call: &ModelCall,
+        ResolvedModel { model, takes_keys }: ResolvedModel,
+        host: &HostSide,
+        key: Option<String>,
+        driver: &Driver,
+    ) -> Streaming {
+        let provider = model.info().provider.to_owned();
+        // The agent's key, and headers that may hold one, are for the server of its own model.
+        let own_key = host.api_key.clone();
+        let withheld_key = own_key.as_ref().filter(|_| !takes_keys).map(|_| match host.keys_for == provider {
+            true => format!("{provider} at another address"),
+            false => host.keys_for.clone(),
+        });
+        let api_key = key.or_else(|| own_key.filter(|_| takes_keys));
+        let mut headers = host.headers.clone();
+        headers.retain(|name, _| takes_keys || !is_credential(name));
+        let request = ModelRequest {
+            request: Arc::clone(&call.request),
+            headers,
+            // A key that was read from a file ends with a line break.
+            api_key: api_key.map(|key| key.trim().to_owned()),
+            withheld_key,
+            raw_events: call.raw_events,
+            wants_response: call.wants_response,
+            connect_timeout_ms: host.connect_timeout_ms,
+            network: Arc::clone(&host.network),
+            payload: call.body.clone(),
+        };
+        let sink = DeltaSink::default();
+        let busy = (driver.clock.is_simulated() && !model.clock().is_simulated()).then(|| driver.clock.busy());
+        let future = {
+            let sink = sink.clone();
+            // A custom model is one more callback of the host.
+            driver.scope.clone().enter(catch_panic(async move { model.stream(&request, &sink).await }))
+        };
+        let (signs, held, patience) = (0, Vec::new(), PATIENCE);
+        Streaming { call: call.call, sink, signs, held, patience, future: Box::pin(future), _busy: busy }
+    }
+
+    /// Ready when the loop has got something; whether the call is over.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, run: &RunShared) -> Poll<bool> {
+        let ended = match self.future.as_mut().poll(cx) {
+            Poll::Ready(ended) => Some(ended),
+            Poll::Pending => None,
+        };
+        let before = self.held.len();
+        self.held.append(&mut *self.sink.lock());
+        let has_new = self.held.len() > before;
+        self.patience = if has_new { PATIENCE } else { self.patience.saturating_sub(1) };
+        if ended.is_none() && self.held.len() < BATCH {
+            if self.held.is_empty() {
+                return self.report_sign(run);
+            }
+            if self.patience > 0 {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
+        self.patience = PATIENCE;
+        self.signs = self.sink.signs();
+        let mut core = run.core();
+        if !self.held.is_empty() {
+            core.handle(Input::ModelDeltas { call: self.call, deltas: std::mem::take(&mut self.held) });
+        }
+        let Some(ended) = ended else {
+            return Poll::Ready(false);
+        };
+        let result = ended.unwrap_or_else(|payload| {
+            Err(Error::new(ErrorKind::Provider, format!("the model panicked: {}", panic_message(&*payload))))
+        });
+        core.handle(Input::ModelEnd { call: self.call, result });
+        Poll::Ready(true)
+    }
+
+    /// Bytes came that are no delta (yet).
+    fn report_sign(&mut self, run: &RunShared) -> Poll<bool> {
+        let signs = self.sink.signs();
+        if signs == self.signs {
+            return Poll::Pending;
+        }
+        self.signs = signs;
+        run.core().handle(Input::ModelAlive { call: self.call });
+        Poll::Ready(false)
+    }
+}
