@@ -396,6 +396,7 @@ impl Loop {
     /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
     fn end_try(&mut self, cancel: bool, result: Result<(), Error>) -> Progress {
         let is_interrupted = self.is_interrupted();
+        self.is_timer_stale = true;
         let Some(answer) = &mut self.answer else {
             return self.go(Phase::EndTurn);
         };

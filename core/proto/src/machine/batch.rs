@@ -269,6 +269,7 @@ impl Loop {
                 batch.next = 0;
             }
             batch.stage = Stage::Result;
+            self.is_timer_stale = true;
             return Made;
         }
         if !self.out.is_empty() {

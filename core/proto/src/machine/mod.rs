@@ -137,6 +137,8 @@ pub struct Loop {
     /// `run_timeout_ms` as it was at the start, and when it passes.
     run_limit: Option<(u64, u64)>,
     timer: Option<Timer>,
+    /// Whether what the timer was set for may be over.
+    is_timer_stale: bool,
     asked: Option<Asked>,
     next_hook: u32,
     next_call: u32,
@@ -231,6 +233,7 @@ impl Loop {
             interruption: None,
             run_limit: None,
             timer: None,
+            is_timer_stale: false,
             asked: None,
             next_hook: 0,
             next_call: 0,
@@ -287,6 +290,11 @@ impl Loop {
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
         self.now_ms = now_ms;
         loop {
+            if std::mem::take(&mut self.is_timer_stale)
+                && let Some(action) = self.set_timer()
+            {
+                return Some(action);
+            }
             while let Some(out) = self.out.pop_front() {
                 if let Some(action) = self.act(out) {
                     return Some(action);

@@ -108,6 +108,7 @@ impl Loop {
 
     pub(super) fn go(&mut self, phase: Phase) -> Progress {
         self.phase = phase;
+        self.is_timer_stale = true;
         Made
     }
 
@@ -285,6 +286,11 @@ impl Loop {
         self.go_unless_broken(phase)
     }
 
+    /// Whether a hook between turns is asked. One that is asked already may have removed itself.
+    fn asks_latest(&self, kind: HookKind) -> bool {
+        self.asked.is_some() || self.latest.hooks.has(kind)
+    }
+
     /// A hook's answer, or its failure as the run's.
     fn note_failure(&mut self, kind: HookKind, answer: Result<HookAnswer, Unanswered>) -> HookAnswer {
         answer.unwrap_or_else(|unanswered| {
@@ -294,7 +300,7 @@ impl Loop {
     }
 
     fn prepare_next_turn(&mut self) -> Progress {
-        if let Some(summary) = self.summary.clone().filter(|_| self.latest.hooks.has(HookKind::PrepareNextTurn)) {
+        if let Some(summary) = self.summary.clone().filter(|_| self.asks_latest(HookKind::PrepareNextTurn)) {
             let Some(answer) = self.ask(Patience::None, |_| Question::PrepareNextTurn(summary)) else {
                 return Blocked;
             };
@@ -325,7 +331,7 @@ impl Loop {
 
     fn should_stop(&mut self) -> Progress {
         let mut stop = false;
-        if let Some(summary) = self.summary.clone().filter(|_| self.latest.hooks.has(HookKind::ShouldStopAfterTurn)) {
+        if let Some(summary) = self.summary.clone().filter(|_| self.asks_latest(HookKind::ShouldStopAfterTurn)) {
             let Some(answer) = self.ask(Patience::None, |_| Question::ShouldStopAfterTurn(summary)) else {
                 return Blocked;
             };
@@ -378,6 +384,7 @@ impl Loop {
                 (outcome, self.failure.clone().or_else(of_message))
             }
         };
+        self.run_limit = None;
         let result = RunResult::new(outcome, self.added(), self.turn, error.clone());
         self.emit(agent_end(&result));
         self.go(Phase::End(outcome, error))
@@ -389,7 +396,7 @@ impl Loop {
         }
         let mut result = RunResult::new(outcome, self.added(), self.turn, error);
         result.undelivered.clone_from(&self.undelivered);
-        if self.latest.hooks.has(HookKind::AfterRun) {
+        if self.asks_latest(HookKind::AfterRun) {
             let input = result.clone();
             if self.ask(Patience::Unlimited, |_| Question::AfterRun(input)).is_none() {
                 return Blocked;
