@@ -243,9 +243,9 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments.
+    /// The arguments; shared, not copied, by the message and the events of the call.
     #[serde(default)]
-    pub arguments: Map<String, Value>,
+    pub arguments: Arc<Map<String, Value>>,
     /// The exact text, when no JSON object could be made of it; `arguments` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<String>,

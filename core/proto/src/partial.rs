@@ -24,7 +24,12 @@ struct Growing {
     kind: BlockKind,
     text: String,
     signature: Option<String>,
+    /// Of a tool call that has ended: its arguments, parsed once.
+    arguments: Option<Arguments>,
 }
+
+/// The arguments of a call, and their exact text when they are no JSON object.
+type Arguments = (Arc<Map<String, Value>>, Option<String>);
 
 /// What one delta did, in the order of the deltas.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -65,7 +70,7 @@ impl MessageLog {
     /// Starts a block; gives its content index.
     pub(crate) fn start(&self, kind: BlockKind) -> u32 {
         let mut buffers = self.lock();
-        buffers.blocks.push(Growing { kind, text: String::new(), signature: None });
+        buffers.blocks.push(Growing { kind, text: String::new(), signature: None, arguments: None });
         buffers.marks.push(Mark::Start);
         u32::try_from(buffers.blocks.len() - 1).unwrap_or(u32::MAX)
     }
@@ -91,7 +96,11 @@ impl MessageLog {
     /// Ends a block and gives it whole.
     pub(crate) fn end(&self, block: u32) -> Option<ContentBlock> {
         let mut buffers = self.lock();
-        let whole = buffers.blocks.get(block as usize).map(|growing| growing.whole(growing.text.len()))?;
+        let growing = buffers.blocks.get_mut(block as usize)?;
+        if matches!(growing.kind, BlockKind::ToolCall { .. }) {
+            growing.arguments = Some(parse_arguments(&growing.text));
+        }
+        let whole = growing.whole(growing.text.len());
         buffers.marks.push(Mark::End);
         Some(whole)
     }
@@ -118,7 +127,8 @@ impl Growing {
                 ContentBlock::Thinking { thinking: text.to_owned(), signature, redacted: *redacted }
             }
             BlockKind::ToolCall { id, name } => {
-                let (arguments, raw_arguments) = parse_arguments(text);
+                let whole = self.arguments.clone().filter(|_| length == self.text.len());
+                let (arguments, raw_arguments) = whole.unwrap_or_else(|| parse_arguments(text));
                 ContentBlock::ToolCall(ToolCall { id: id.clone(), name: name.clone(), arguments, raw_arguments, signature })
             }
             BlockKind::Opaque { protocol, data } => ContentBlock::Opaque { protocol: protocol.clone(), data: data.clone() },
@@ -179,14 +189,14 @@ impl Partial {
 
 /// A call's arguments from their text. Repair is limited to what changes no meaning: control characters and bad escapes
 /// inside strings are escaped. The second value is the exact text when no object could be made of it.
-pub(crate) fn parse_arguments(text: &str) -> (Map<String, Value>, Option<String>) {
+fn parse_arguments(text: &str) -> Arguments {
     if text.trim().is_empty() {
-        return (Map::new(), None);
+        return (Arc::default(), None);
     }
     let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&escaped(text)));
     match parsed {
-        Ok(Value::Object(arguments)) => (arguments, None),
-        _ => (Map::new(), Some(text.to_owned())),
+        Ok(Value::Object(arguments)) => (Arc::new(arguments), None),
+        _ => (Arc::default(), Some(text.to_owned())),
     }
 }
 

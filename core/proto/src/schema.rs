@@ -41,13 +41,19 @@ impl Schema {
             return Ok(arguments.clone());
         }
         let original = Value::Object(arguments.clone());
-        if self.0.is_valid(&original) {
-            return Ok(arguments.clone());
+        let is_valid = self.0.is_valid(&original);
+        match original {
+            Value::Object(valid) if is_valid => Ok(valid),
+            invalid => self.coerced(&invalid, how),
         }
-        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(&original).collect();
+    }
+
+    /// Invalid arguments with strings converted, or a line for each violation.
+    fn coerced(&self, original: &Value, how: Validation) -> Result<Map<String, Value>, String> {
+        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(original).collect();
         if how == Validation::Coerce {
             let mut coerced = original.clone();
-            errors.iter().for_each(|error| coerce(error, "", &original, &mut coerced));
+            errors.iter().for_each(|error| coerce(error, "", original, &mut coerced));
             if self.0.is_valid(&coerced)
                 && let Value::Object(coerced) = coerced
             {

@@ -169,6 +169,11 @@ impl PendingCall {
         &self.arguments
     }
 
+    /// The arguments, moved out: nothing reads them here any more.
+    pub(super) fn take_arguments(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.arguments)
+    }
+
     /// Id, cancel token, `update` and `sleep`, to be handed around.
     pub fn context(&self) -> &ToolContext {
         &self.context

@@ -116,9 +116,9 @@ where
         Some(Box::pin(std::future::ready(prepared)))
     }
 
-    fn start(&self, call: PendingCall) {
+    fn start(&self, mut call: PendingCall) {
         let function = Arc::clone(&self.function);
-        let arguments = Value::Object(call.arguments().clone());
+        let arguments = Value::Object(call.take_arguments());
         let context = call.context().clone();
         let scope = call.scope();
         // A task of its own: tools of a batch run beside one another, and one that ignores its cancel token can be left behind.

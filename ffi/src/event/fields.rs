@@ -89,7 +89,7 @@ pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
 pub(super) fn arguments_of(data: &EventData) -> Option<&Map<String, Value>> {
     match data {
         EventData::ToolExecutionStart { arguments, .. } | EventData::ToolExecutionUpdate { arguments, .. } => Some(arguments),
-        _ => call_of(data).map(|call| &call.arguments),
+        _ => call_of(data).map(|call| &*call.arguments),
     }
 }
 

@@ -138,7 +138,7 @@ impl Loop {
         let calls = made.into_iter().map(|call| Call {
             id: call.id.into(),
             name: call.name.into(),
-            arguments: Arc::new(call.arguments),
+            arguments: call.arguments,
             raw_arguments: call.raw_arguments,
             started_ms: 0,
             prepared: None,

@@ -139,7 +139,7 @@ fn is_base64(text: &str) -> bool {
 fn call_part(call: &ToolCall, target: Target<'_>) -> Map<String, Value> {
     let mut part = identified(&call.id, target);
     part.insert("name".into(), call.name.clone().into());
-    part.insert("args".into(), Value::Object(call.arguments.clone()));
+    part.insert("args".into(), Value::Object(Map::clone(&call.arguments)));
     part
 }
 

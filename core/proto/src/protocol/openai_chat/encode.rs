@@ -215,7 +215,7 @@ fn assistant_message(message: &AssistantMessage, thinks: bool, quirks: &Quirks) 
     let calls: Vec<Value> = message
         .tool_calls()
         .map(|call| {
-            let function = json!({ "name": call.name, "arguments": Value::Object(call.arguments.clone()).to_string() });
+            let function = json!({ "name": call.name, "arguments": Value::Object(Map::clone(&call.arguments)).to_string() });
             let mut out = json!({ "id": call.id, "type": "function", "function": function });
             if let (Some(extra), Some(out)) = (reasoning::extra_content(call), out.as_object_mut()) {
                 out.insert(reasoning::EXTRA_CONTENT.into(), extra);

@@ -242,7 +242,7 @@ fn message_item(text: &str, signature: Option<&str>, sent: &mut Sent<'_>) -> Val
 
 /// A call has two ids: the one that its result names, and the item's own, which is its signature.
 fn call_item(call: &ToolCall, named: bool, sent: &mut Sent<'_>) -> Value {
-    let arguments = Value::Object(call.arguments.clone()).to_string();
+    let arguments = Value::Object(Map::clone(&call.arguments)).to_string();
     let mut item = json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments });
     let id = call.signature.as_deref().filter(|id| named && is_item_id(id, "fc_") && sent.ids.insert((*id).to_owned()));
     set(&mut item, "id", id);
