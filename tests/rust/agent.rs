@@ -131,15 +131,15 @@ async fn a_listener_that_fails_never_breaks_the_run() {
     check(&agent, &events);
     assert_eq!(result.text, "a");
     assert_eq!(agent.listener_errors(), 2);
-    let told: Vec<String> = events
+    let messages: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.data {
             EventData::Diagnostic { code, message, .. } => Some(format!("{code}: {message}")),
             _ => None,
         })
         .collect();
-    assert!(told[0].starts_with("listener_error: a listener failed on turn_start: it panicked: "), "{told:?}");
-    assert_eq!(told[1], "listener_error: a listener failed on turn_end: nor their ends");
+    assert!(messages[0].starts_with("listener_error: a listener failed on turn_start: it panicked: "), "{messages:?}");
+    assert_eq!(messages[1], "listener_error: a listener failed on turn_end: nor their ends");
     assert_eq!(events[2].kind(), "diagnostic", "right after the event it failed on");
 }
 

@@ -1,4 +1,4 @@
-//! Model calls: tried again, limited in time, seen by hooks, answered by a provider of one's own.
+//! Model calls: retries, time limits, hooks, custom providers.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -27,11 +27,11 @@ async fn the_same_bytes_are_sent_again_and_the_servers_pause_is_kept() {
     let busy = || Answer::json(json!({ "error": { "message": "busy" } })).status(503).header("retry-after-ms", "20");
     let mock = Mock::start(Script::new().answer(busy().times(2)).answer(chat("done")));
     let heads: Arc<Mutex<Vec<ResponseHead>>> = Arc::default();
-    let (told, payloads) = (Arc::clone(&heads), Arc::new(Mutex::new(0)));
+    let (seen, payloads) = (Arc::clone(&heads), Arc::new(Mutex::new(0)));
     let counted = Arc::clone(&payloads);
     let agent = agent(&mock, json!({}))
         .on_response(move |head, _| {
-            told.lock().unwrap().push(head);
+            seen.lock().unwrap().push(head);
             async { Ok::<_, String>(()) }
         })
         .on_payload(move |payload, _| {
@@ -99,7 +99,7 @@ async fn a_conversation_that_leaves_no_room_for_an_answer_is_an_overflow() {
     assert_eq!((error.kind(), error.message(), error.retryable()), (ErrorKind::ContextOverflow, text, false));
     assert_eq!(mock.requests().len(), 1);
     agent.reset().unwrap();
-    assert_eq!(agent.prompt("go").await.unwrap().outcome, Outcome::Completed, "thinking that is not shown may take all");
+    assert_eq!(agent.prompt("go").await.unwrap().outcome, Outcome::Completed, "thinking that is not emitted may take all");
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn a_host_that_cannot_be_reached_in_time() {
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     let error = agent.prompt("go").await.unwrap_err();
     if error.kind() == ErrorKind::Connection {
-        println!("skipped: this network refuses the address at once");
+        println!("skipped: this network refuses the address immediately");
         return;
     }
     assert_eq!(error.message(), "http://192.0.2.1:81/v1/chat/completions: no connection within connect_timeout_ms (50)");
@@ -290,7 +290,7 @@ async fn a_fast_provider_waits_for_a_slow_reader() {
         }
         before = now;
     }
-    assert!(before < 3000, "{before} pieces were taken though nobody read");
+    assert!(before < 3000, "{before} pieces were taken though no one read");
     while run.next().await.is_some() {}
     assert_eq!(run.outcome().await.unwrap().text.len(), 20_000);
 }
@@ -342,7 +342,7 @@ async fn a_tool_added_in_the_middle_of_a_turn_is_offered_in_the_next() {
     let agent = scripted(json!([[call("c", "t", json!({})), end("tool_use")], [{ "delta": "done" }, end("stop")]]));
     let agent = agent.tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
     let offered: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let told = Arc::clone(&offered);
+    let seen = Arc::clone(&offered);
     let adding = agent.clone();
     let agent = agent
         .transform_context(move |_, _| {
@@ -351,7 +351,7 @@ async fn a_tool_added_in_the_middle_of_a_turn_is_offered_in_the_next() {
             async { Ok::<_, String>(None) }
         })
         .on_payload(move |payload, _| {
-            told.lock().unwrap().push(payload.payload["tools"].as_array().unwrap().len());
+            seen.lock().unwrap().push(payload.payload["tools"].as_array().unwrap().len());
             async { Ok::<_, String>(None) }
         });
     agent.prompt("go").await.unwrap();

@@ -93,7 +93,7 @@ async fn a_model_that_cannot_be_used_is_refused_before_the_first_request() {
     assert!(mock.requests().is_empty());
 
     agent.set_fallbacks(vec![spec("opnai", "gpt-5", Some(&mock.url()))]);
-    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.", "at an address of one's own any name is good");
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.", "at a custom address any name is good");
 }
 
 #[tokio::test]

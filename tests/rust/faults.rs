@@ -1,4 +1,4 @@
-//! Streams that fail, at fifty points of a turn with thinking, text and two calls, in each wire format: what was shown stays,
+//! Streams that fail, at fifty points of a turn with thinking, text and two calls, in each wire format: what was emitted stays,
 //! nothing is executed that did not come whole, and the conversation goes on, on a server as strict as the real ones.
 
 mod wire;
@@ -54,7 +54,7 @@ impl Course {
     }
 
     fn ran(&self) -> Vec<String> {
-        // Calls run side by side.
+        // Calls run concurrently.
         let mut ran = self.cities.lock().unwrap().clone();
         ran.sort_by_key(|city| CITIES.iter().position(|known| known == city));
         ran
@@ -77,8 +77,8 @@ fn retries(events: &[Event]) -> Vec<ErrorKind> {
     retries.collect()
 }
 
-/// What was shown of the first answer: each block's text in the order the blocks began; calls are not among them.
-fn shown(events: &[Event]) -> Vec<String> {
+/// What was emitted of the first answer: the text of each block in the order the blocks began, without calls.
+fn emitted(events: &[Event]) -> Vec<String> {
     let mut blocks: Vec<(u32, String)> = Vec::new();
     for event in events {
         match &event.data {
@@ -121,10 +121,10 @@ async fn ends_as_it_must(course: &Course, format: Format, got: Reached, kind: Er
             whole(course, &result, what);
         }
         Reached::Content => {
-            assert_eq!(retries(&events), [], "{what}: what was shown is not taken back");
+            assert_eq!(retries(&events), [], "{what}: what was emitted is not taken back");
             failed(&result, kind, what);
-            assert_eq!(texts(first), shown(&events), "{what}");
-            // Chat and Responses tell the usage at the end only.
+            assert_eq!(texts(first), emitted(&events), "{what}");
+            // Chat and Responses send the usage at the end only.
             let early = matches!(format, Format::Anthropic | Format::Gemini);
             assert!(first.usage.input == 25 || !early && first.usage.input == 0, "{what}: {:?}", first.usage);
         }
@@ -290,7 +290,7 @@ async fn an_abort_at_some_event() {
             assert_eq!(result.error.as_ref().map(Error::kind), Some(ErrorKind::Aborted), "{what}");
             let first = result.messages.iter().find_map(|message| message.as_assistant()).unwrap();
             if first.error.is_some() {
-                assert_eq!((texts(first), course.ran()), (shown(&events), vec![]), "{what}");
+                assert_eq!((texts(first), course.ran()), (emitted(&events), vec![]), "{what}");
             }
             let ran = course.ran();
             course.goes_on().await;
@@ -369,7 +369,7 @@ async fn the_same_events_in_whatever_pieces_the_bytes_come() {
         ] {
             let course = course(first);
             let (again, _) = course.play().await;
-            // Calls run side by side, and end as they like.
+            // Calls run concurrently, and end in any order.
             let sorted = |events: &[Event]| {
                 let (mut calls, rest): (Vec<String>, Vec<String>) =
                     briefs(events).into_iter().partition(|event| event.starts_with("tool_execution"));
@@ -415,11 +415,11 @@ async fn a_broken_byte_in_a_text_is_shown_as_such_and_in_a_call_it_fails_the_ans
                 course.goes_on().await;
             } else {
                 assert_eq!(result.outcome, Outcome::Completed, "{what}: {:?}", result.error);
-                assert!(shown(&events).concat().contains('\u{fffd}'), "{what}: {:?}", shown(&events));
-                let told = events
+                assert!(emitted(&events).concat().contains('\u{fffd}'), "{what}: {:?}", emitted(&events));
+                let diagnostics = events
                     .iter()
                     .filter(|event| matches!(&event.data, EventData::Diagnostic { code, .. } if code == "invalid_utf8"));
-                assert_eq!(told.count(), 1, "{what}: told once");
+                assert_eq!(diagnostics.count(), 1, "{what}: reported once");
             }
             assert_eq!(course.ran(), CITIES, "{what}");
         }

@@ -57,7 +57,7 @@ fn spec(recording: &Recording, url: &str) -> Value {
         (_, "azure" | "copilot" | "avian" | "venice" | "vercel-gateway") => ("openai_chat", "openai-compatible"),
         (_, name) => ("openai_chat", name),
     };
-    // What nobody can know of a server that has no row.
+    // Quirks of servers without a row.
     let quirks = match recording.provider.as_str() {
         "avian" => json!({ "reasoning_field": "reasoning_content" }),
         "vercel-gateway" => json!({ "reasoning_field": "reasoning_details", "thinking": "nested_switch" }),
@@ -237,7 +237,7 @@ async fn play(recording: &Recording) -> (usize, Vec<String>) {
         found.push(format!("the final text is {:?}", answers.last().unwrap().text()));
     }
     let mut sum = buckets(&recording.api, &recording.whole["usage_total"]);
-    // Of a server whose cached tokens are more than its input, the sum cannot be told from the sums.
+    // Of a server whose cached tokens are more than its input, the sum cannot be computed from the sums.
     sum[0] = recording
         .turns
         .iter()
@@ -292,10 +292,10 @@ fn differences(ours: &Asked, theirs: &Asked) -> Vec<String> {
     }
     let longest = ours.said.len().max(theirs.said.len());
     if let Some(at) = (0..longest).find(|at| ours.said.get(*at) != theirs.said.get(*at)) {
-        let shown = |asked: &Asked| {
+        let text = |asked: &Asked| {
             asked.said.iter().skip(at).take(2).map(|said| short(&format!("{said:?}"))).collect::<Vec<_>>().join(", ")
         };
-        found.push(format!("what was said differs from {at}:\n    ours   {}\n    theirs {}", shown(ours), shown(theirs)));
+        found.push(format!("the messages differ from {at}:\n    ours   {}\n    theirs {}", text(ours), text(theirs)));
     }
     found
 }

@@ -1,4 +1,4 @@
-//! Models: naming them, options, scripts, and models of one's own.
+//! Models: naming them, options, scripts, and custom models.
 
 use agent_loop::{
     BlockStart, BoxFuture, Delta, DeltaSink, Error, ErrorKind, Model, ModelInfo, ModelRequest, Spelling, StopReason,
@@ -137,7 +137,7 @@ fn options_are_set_by_name_all_or_none() {
     assert_eq!(agent.current_system_prompt(), "x", "nothing of a set with an error is taken");
 }
 
-/// A model of one's own that streams a long text, a piece per poll or all at once.
+/// A custom model that streams a long text, a piece per poll or in one.
 struct Counts(u32);
 
 impl Model for Counts {

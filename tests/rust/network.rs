@@ -1,4 +1,4 @@
-//! Networks as companies have them: proxies, authorities of their own, certificates demanded, names that DNS does not know,
+//! Networks as companies have them: proxies, private authorities, certificates demanded, names that DNS does not know,
 //! compressed answers.
 
 mod proxy;
@@ -72,8 +72,8 @@ async fn wrong_credentials_for_the_proxy_are_told_without_them() {
         assert!(proxy.asked().last().unwrap().starts_with(asked));
     }
     assert_eq!(proxy.asked().len(), 2, "it is not tried again");
-    let shown = format!("{runtime:?}");
-    assert!(shown.contains(&proxy.address.to_string()) && !shown.contains("secret"), "{shown}");
+    let debug = format!("{runtime:?}");
+    assert!(debug.contains(&proxy.address.to_string()) && !debug.contains("secret"), "{debug}");
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_socks_proxy_is_asked_for_the_name() {
     assert_eq!(proxy.asked(), [format!("SOCKS model.test:{}", server.port)]);
 }
 
-/// Runs an ignored test with an address in a process of its own, since variables belong to a whole process.
+/// Runs an ignored test with an address in a separate process, since variables belong to a whole process.
 pub(super) async fn ask_in_a_child(test: &str, url: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     for kind in ["http", "https", "all", "no"] {
@@ -120,8 +120,8 @@ pub(super) async fn ask_in_a_child(test: &str, url: &str, variables: &[(&str, &s
     }
     child.args(["--exact", test, "--ignored"]).env("AGENT_LOOP_ASK", url).envs(variables.iter().copied());
     let output = tokio::task::spawn_blocking(move || child.output().unwrap()).await.unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
 #[tokio::test]

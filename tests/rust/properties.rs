@@ -244,7 +244,7 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
         }
     };
     let _subscription = agent.subscribe(meddle);
-    let mut shown_before = 0;
+    let mut emitted_before = 0;
     // One prompt, then whatever is left to do.
     for round in 0..3 {
         let started = if round == 0 { agent.stream("go") } else { agent.stream_resume() };
@@ -262,13 +262,13 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
         let result = run.outcome().await.unwrap();
         let written: Vec<Value> = events.iter().map(|event| json!(event)).collect();
         check_events(&written).map_err(|error: Error| {
-            let told: Vec<String> = written.iter().map(ToString::to_string).collect();
-            TestCaseError::fail(format!("{error}\n{}", told.join("\n")))
+            let lines: Vec<String> = written.iter().map(ToString::to_string).collect();
+            TestCaseError::fail(format!("{error}\n{}", lines.join("\n")))
         })?;
         prop_assert_eq!(events.iter().filter(|event| event.kind() == "agent_end").count(), 1);
         prop_assert_eq!(result.error.is_some(), matches!(result.outcome, Outcome::Aborted | Outcome::Error));
         // The transcript is what the events showed.
-        let shown: Vec<&Arc<Message>> = events
+        let emitted: Vec<&Arc<Message>> = events
             .iter()
             .filter_map(|event| match &event.data {
                 EventData::MessageEnd { message } => Some(message),
@@ -276,9 +276,9 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
             })
             .collect();
         let messages = agent.messages();
-        prop_assert_eq!(messages.len(), shown_before + shown.len());
-        prop_assert!(messages.iter().skip(shown_before).zip(&shown).all(|(a, b)| Arc::ptr_eq(a, b)));
-        shown_before = messages.len();
+        prop_assert_eq!(messages.len(), emitted_before + emitted.len());
+        prop_assert!(messages.iter().skip(emitted_before).zip(&emitted).all(|(a, b)| Arc::ptr_eq(a, b)));
+        emitted_before = messages.len();
     }
     let messages = agent.messages();
     each_call_has_one_result(&messages)?;
@@ -320,8 +320,8 @@ async fn nothing_is_lost(agent: &Agent, queued: &Mutex<Vec<String>>, cleared: &A
     let texts: Vec<String> = agent.messages().iter().map(|message| message.text()).collect();
     let cleared = cleared.load(Ordering::SeqCst) > 0;
     for text in queued.lock().unwrap().iter() {
-        let times = texts.iter().filter(|shown| *shown == text).count();
-        prop_assert!(times == 1 || (cleared && times == 0), "{} was shown {} times", text, times);
+        let times = texts.iter().filter(|emitted| *emitted == text).count();
+        prop_assert!(times == 1 || (cleared && times == 0), "{} was emitted {} times", text, times);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Each rule of the contract has a scenario that verifies it, or a test that is named here.
+//! Each statement of the loop's contract has a scenario, or a test that is named here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
 ];
 
+/// Statements of the contract that are not implemented yet.
+const PLANNED: &[&str] = &["2.6", "4.6", "4.7", "4.8", "5.5", "9.1", "10.1", "10.2", "10.3", "10.4"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -22,8 +25,8 @@ fn json(path: &Path) -> Value {
 }
 
 /// The scenarios of each rule.
-fn shown() -> BTreeMap<String, Vec<String>> {
-    let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn scenarios() -> BTreeMap<String, Vec<String>> {
+    let mut scenarios: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in std::fs::read_dir(root().join("tests/scenarios")).unwrap().map(Result::unwrap) {
         let path = entry.path().join("scenario.json");
         if path.exists() {
@@ -31,21 +34,21 @@ fn shown() -> BTreeMap<String, Vec<String>> {
             let rules = json(&path)["rules"].as_array().cloned().unwrap_or_default();
             assert!(!rules.is_empty(), "{name} names no rule");
             for rule in rules {
-                shown.entry(rule.as_str().unwrap().to_owned()).or_default().push(name.clone());
+                scenarios.entry(rule.as_str().unwrap().to_owned()).or_default().push(name.clone());
             }
         }
     }
-    shown
+    scenarios
 }
 
 #[test]
 fn each_rule_has_a_scenario() {
     let rules = json(&root().join("tests/scenarios/rules.json"));
     let rules: BTreeSet<&String> = rules.as_object().unwrap().keys().collect();
-    let shown = shown();
-    let scenarios: usize = shown.values().map(Vec::len).sum();
-    assert!(scenarios >= 80, "{scenarios}");
-    let unknown: Vec<&String> = shown.keys().filter(|rule| !rules.contains(rule)).collect();
+    let scenarios = scenarios();
+    let count: usize = scenarios.values().map(Vec::len).sum();
+    assert!(count >= 80, "{count}");
+    let unknown: Vec<&String> = scenarios.keys().filter(|rule| !rules.contains(rule)).collect();
     assert!(unknown.is_empty(), "scenarios name rules that are not in rules.json: {unknown:?}");
     for (rule, file, test) in ELSEWHERE {
         assert!(rules.contains(&(*rule).to_owned()), "{rule} is no rule");
@@ -53,7 +56,7 @@ fn each_rule_has_a_scenario() {
         assert!(text.contains(&format!("fn {test}(")), "{file} has no test {test}");
     }
     let is_elsewhere = |rule: &str| ELSEWHERE.iter().any(|(elsewhere, ..)| *elsewhere == rule);
-    let gaps: Vec<&&String> = rules.iter().filter(|rule| !shown.contains_key(**rule) && !is_elsewhere(rule)).collect();
+    let gaps: Vec<&&String> = rules.iter().filter(|rule| !scenarios.contains_key(**rule) && !is_elsewhere(rule)).collect();
     assert!(gaps.is_empty(), "rules without a scenario: {gaps:?}");
 }
 
@@ -62,7 +65,7 @@ fn each_rule_has_a_scenario() {
 fn each_statement_of_the_contract_has_a_rule() {
     let path = root().join("../shared/loop-contract.md");
     let Ok(contract) = std::fs::read_to_string(&path) else {
-        println!("skipped: there is no contract beside this repository");
+        println!("skipped: the contract is not beside this repository");
         return;
     };
     let rules = json(&root().join("tests/scenarios/rules.json"));
@@ -77,18 +80,20 @@ fn each_statement_of_the_contract_has_a_rule() {
         let bullets = section.lines().filter(|line| line.starts_with("- ")).count();
         let items =
             section.lines().skip(1).filter(|line| line.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok())).count();
-        // The first section and the last are prose; before the second's bullets stand its grammar and its table.
+        // Sections 1, 8 and 9 are prose; before the second's bullets stand its grammar and its table.
         let statements = match number {
-            1 | 8 => 1,
+            1 | 8 | 9 => 1,
             2 => bullets + 2,
             3 => items,
             _ => bullets,
         };
         assert!(statements > 0, "section {number} of the contract has no statements");
         for statement in 1..=statements {
-            assert!(numbers.contains(&format!("{number}.{statement}")), "the contract's {number}.{statement} has no rule");
+            let rule = format!("{number}.{statement}");
+            let planned = PLANNED.contains(&rule.as_str());
+            assert!(numbers.contains(&rule) != planned, "the contract's {rule}: has it a rule, or is it planned?");
         }
-        if !matches!(number, 1 | 8) {
+        if !matches!(number, 1 | 8 | 9) {
             let beyond = format!("{number}.{}", statements + 1);
             assert!(!numbers.contains(&beyond), "{beyond} is in rules.json and not in the contract");
         }

@@ -80,7 +80,7 @@ async fn what_is_not_set_is_not_sent() {
     let mock = Mock::start(Script::new().answer(chat_answer("x")));
     Agent::new("company/tiny").unwrap().base_url(&mock.url()).prompt("Hi").await.unwrap();
     let request = mock.requests().pop().unwrap();
-    assert!(!request.headers.contains_key("authorization"), "no key is needed at an address of one's own");
+    assert!(!request.headers.contains_key("authorization"), "no key is needed at a custom address");
     let names: Vec<&String> = request.body.as_object().unwrap().keys().collect();
     assert_eq!(names, ["model", "messages", "stream", "stream_options"]);
 }
@@ -97,7 +97,7 @@ async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
     let agent = agent.tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
     let (events, result) = all(agent.stream("go").unwrap()).await;
     assert_eq!((result.outcome, result.turns), (Outcome::Completed, 2));
-    let told: Vec<_> = events
+    let codes: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.data {
             EventData::Diagnostic { code, message, data } => Some((&code[..], &message[..], (**data).clone())),
@@ -108,7 +108,7 @@ async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
     let stops = "openai/gpt-5 does not get stop_sequences as it was given: the wire format openai_responses has no field for it; leave it out, or \
                    choose another format with the model's protocol";
     assert_eq!(
-        told,
+        codes,
         [
             ("option_ignored", temperature, json!({ "option": "temperature" })),
             ("option_ignored", stops, json!({ "option": "stop_sequences" })),
@@ -304,8 +304,8 @@ async fn a_key_in_the_address_is_shown_by_no_error() {
     let error = agent.prompt("go").await.unwrap_err();
     assert!(!error.message().contains("p4ss") && !error.message().contains("sk-query"), "{error}");
     let spec = ModelSpec::from_json(json!({ "provider": "company", "id": "tiny", "base_url": base_url })).unwrap();
-    let shown = format!("{spec:?}");
-    assert!(shown.contains("http://…@127.0.0.1") && !shown.contains("sk-query"), "{shown}");
+    let debug = format!("{spec:?}");
+    assert!(debug.contains("http://…@127.0.0.1") && !debug.contains("sk-query"), "{debug}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ pub(super) struct Asked {
     pub(super) model: String,
     pub(super) system: String,
     pub(super) said: Vec<Said>,
-    /// By name; where a server has a tool of its own, as it stands.
+    /// By name; a server's built-in tool unchanged.
     pub(super) tools: BTreeMap<String, Offer>,
     /// `temperature`, `max_tokens`, `tool_choice`, `thinking`: how much, or in which word; true where that is not said.
     pub(super) options: BTreeMap<&'static str, Value>,

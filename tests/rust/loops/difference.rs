@@ -17,7 +17,7 @@ pub(super) enum Difference {
     Ids,
     /// What the model said as text.
     Text,
-    /// What the vendor sent of its own.
+    /// Vendor-specific fields.
     Opaque,
     /// The text of results that hold images.
     BesideImages,

@@ -106,7 +106,7 @@ impl Body {
         Body::Refusal(text)
     }
 
-    /// The first frame may go at once.
+    /// The first frame may go immediately.
     pub(super) fn gated(coding: &'static str) -> (Body, Arc<Semaphore>) {
         let gate = Arc::new(Semaphore::new(1));
         (Body::Gated { coding, gate: Arc::clone(&gate) }, gate)

@@ -1,49 +1,39 @@
-//! Tests of the engine through its public API.
+//! Fixtures: agents with a scripted model, and events in a few words.
 
-mod abort;
-mod agent;
-mod calls;
-mod fallbacks;
-mod faults;
-mod loops;
-mod model;
-mod network;
-mod properties;
-mod rules;
-mod tokens;
-mod tools;
-mod turns;
-mod wire;
+// Both test programs use a part of it.
+#![allow(dead_code, unused_imports)]
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+pub(crate) use std::sync::Arc;
 
-use agent_loop::{Agent, Event, EventData, FnTool, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext};
-use serde_json::{Value, json};
+pub(crate) use agent_loop::{
+    Agent, Event, EventData, FnTool, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext,
+};
+pub(crate) use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
 /// An agent with a scripted model.
-fn scripted(script: Value) -> Agent {
+pub(crate) fn scripted(script: Value) -> Agent {
     Agent::with_spec(ModelSpec::from_json(json!({ "provider": "scripted", "id": "s", "script": script })).unwrap())
 }
 
 /// The step of a tool call.
-fn call(id: &str, name: &str, arguments: Value) -> Value {
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
     json!({ "delta": { "tool_call": { "id": id, "name": name, "arguments": arguments } } })
 }
 
 /// The end of an answer.
-fn end(stop_reason: &str) -> Value {
+pub(crate) fn end(stop_reason: &str) -> Value {
     json!({ "end": { "stop_reason": stop_reason } })
 }
 
 /// An answer of one text.
-fn says(text: &str) -> Value {
+pub(crate) fn says(text: &str) -> Value {
     json!([{ "delta": text }, end("stop")])
 }
 
 /// A tool that takes anything and is an async function.
-fn tool<F, Fut>(name: &str, function: F) -> impl Tool
+pub(crate) fn tool<F, Fut>(name: &str, function: F) -> impl Tool
 where
     F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Value, String>> + Send + 'static,
@@ -51,8 +41,8 @@ where
     FnTool::new(name, "A tool.", json!({ "type": "object" }), function).unwrap()
 }
 
-/// An address where nobody listens. It stays taken while the socket is kept, so that no test beside this one gets it.
-fn closed_port() -> (TcpSocket, SocketAddr) {
+/// An address on which no server listens, reserved as long as the socket is kept.
+pub(crate) fn closed_port() -> (TcpSocket, SocketAddr) {
     let taken = TcpSocket::new_v4().unwrap();
     taken.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = taken.local_addr().unwrap();
@@ -60,7 +50,7 @@ fn closed_port() -> (TcpSocket, SocketAddr) {
 }
 
 /// All events of a run, and its result.
-async fn all(mut run: Run) -> (Vec<Event>, RunResult) {
+pub(crate) async fn all(mut run: Run) -> (Vec<Event>, RunResult) {
     let mut events = Vec::new();
     while let Some(event) = run.next().await {
         events.push(event);
@@ -69,12 +59,12 @@ async fn all(mut run: Run) -> (Vec<Event>, RunResult) {
 }
 
 /// Plays one prompt.
-async fn play(agent: &Agent) -> (Vec<Event>, RunResult) {
+pub(crate) async fn play(agent: &Agent) -> (Vec<Event>, RunResult) {
     all(agent.stream("go").unwrap()).await
 }
 
-/// An event in a few words, for comparing courses.
-fn brief(event: &Event) -> String {
+/// An event in a few words.
+pub(crate) fn brief(event: &Event) -> String {
     let message = |message: &Message| match message {
         Message::ToolResult(result) => format!("result {}", result.tool_call_id),
         other => other.role().to_owned(),
@@ -104,7 +94,7 @@ fn brief(event: &Event) -> String {
     }
 }
 
-fn text(content: &[agent_loop::ContentBlock]) -> String {
+pub(crate) fn text(content: &[agent_loop::ContentBlock]) -> String {
     content
         .iter()
         .map(|block| match block {
@@ -114,17 +104,17 @@ fn text(content: &[agent_loop::ContentBlock]) -> String {
         .collect()
 }
 
-fn briefs(events: &[Event]) -> Vec<String> {
+pub(crate) fn briefs(events: &[Event]) -> Vec<String> {
     events.iter().map(brief).collect()
 }
 
 /// The events of these types, in a few words.
-fn only(events: &[Event], kinds: &[&str]) -> Vec<String> {
+pub(crate) fn only(events: &[Event], kinds: &[&str]) -> Vec<String> {
     events.iter().filter(|event| kinds.contains(&event.kind())).map(brief).collect()
 }
 
 /// The tool results a run added: text, and whether it is an error.
-fn results(result: &RunResult) -> Vec<(String, bool)> {
+pub(crate) fn results(result: &RunResult) -> Vec<(String, bool)> {
     let results = result.messages.iter().filter_map(|message| match &**message {
         Message::ToolResult(result) => Some((message.text(), result.is_error)),
         _ => None,
@@ -132,8 +122,8 @@ fn results(result: &RunResult) -> Vec<(String, bool)> {
     results.collect()
 }
 
-/// What every stream of events keeps to: numbers without gaps, one start, one end, and a transcript that is what was shown.
-fn check(agent: &Agent, events: &[Event]) {
+/// What holds for every stream of events: numbers without gaps, one start, one end, and a transcript of the messages emitted.
+pub(crate) fn check(agent: &Agent, events: &[Event]) {
     for (i, event) in events.iter().enumerate() {
         assert_eq!(event.seq, i as u64);
         assert_eq!(event.run_id, events[0].run_id);
@@ -143,7 +133,7 @@ fn check(agent: &Agent, events: &[Event]) {
     assert_eq!(events[0].kind(), "agent_start");
     assert_eq!(events.iter().filter(|event| event.kind() == "agent_end").count(), 1);
     assert_eq!(events.last().unwrap().kind(), "agent_end");
-    let shown: Vec<&Arc<Message>> = events
+    let emitted: Vec<&Arc<Message>> = events
         .iter()
         .filter_map(|event| match &event.data {
             EventData::MessageEnd { message } => Some(message),
@@ -151,6 +141,6 @@ fn check(agent: &Agent, events: &[Event]) {
         })
         .collect();
     let messages = agent.messages();
-    let added = &messages[messages.len() - shown.len()..];
-    assert!(added.iter().zip(shown).all(|(a, b)| Arc::ptr_eq(a, b)), "the transcript is what was shown");
+    let added = &messages[messages.len() - emitted.len()..];
+    assert!(added.iter().zip(emitted).all(|(a, b)| Arc::ptr_eq(a, b)), "the transcript has the messages that were emitted");
 }

@@ -1,0 +1,13 @@
+//! The engine through its public API, with a scripted model.
+
+mod agent;
+mod calls;
+mod fallbacks;
+mod model;
+mod properties;
+mod rules;
+mod run;
+mod support;
+mod tools;
+
+use support::*;

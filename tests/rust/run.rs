@@ -1,0 +1,78 @@
+//! Runs, as only the Rust API shows them: errors with the result, partial messages, dropped runs.
+
+use agent_loop::{ErrorKind, Outcome};
+use serde_json::{Value, json};
+
+use super::*;
+
+#[tokio::test]
+async fn prompt_raises_the_error_with_the_result_inside() {
+    let agent = scripted(json!([[{ "delta": "half" }, { "error": { "kind": "server", "message": "broke" } }], says("now")]));
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "server: broke");
+    assert_eq!(error.result().unwrap().text, "half");
+    assert_eq!(agent.prompt("again").await.unwrap().text, "now");
+    assert_eq!(agent.error(), None, "the next run clears it");
+}
+
+#[tokio::test]
+async fn partial_messages_are_there_on_demand() {
+    let agent = scripted(json!([
+        [{ "delta": { "thinking": "hm" } }, { "delta": "on" }, { "delta": "e" },
+         { "delta": { "type": "tool_call_start", "id": "c", "name": "t" } },
+         { "delta": { "type": "tool_call_delta", "delta": "{\"a\":" } }, { "delta": { "type": "tool_call_delta", "delta": "1}" } },
+         end("length")],
+    ]))
+    .max_turns(1);
+    let (events, _) = play(&agent).await;
+    let stream: Vec<&Event> = events.iter().filter(|event| event.partial().is_some()).collect();
+    let partial: Vec<(usize, String)> =
+        stream.iter().map(|event| event.partial().unwrap()).map(|m| (m.content.len(), m.text())).collect();
+    let start = (0, String::new());
+    assert_eq!(partial.first(), Some(&start), "message_start");
+    assert!(partial.contains(&(2, "on".into())) && partial.contains(&(2, "one".into())));
+    let in_call = stream.iter().find(|e| brief(e) == "tool_call_delta {\"a\":").unwrap().partial().unwrap();
+    assert_eq!(in_call.tool_calls().next().unwrap().raw_arguments.as_deref(), Some("{\"a\":"));
+    let whole = stream.last().unwrap().partial().unwrap();
+    assert_eq!(whole.tool_calls().next().unwrap().arguments["a"], 1);
+    // By one handle for the whole message, as bindings use it.
+    let handle = stream[0].partial_handle().unwrap();
+    let updates = stream.iter().filter(|event| matches!(event.data, EventData::MessageUpdate(_)));
+    for (step, event) in updates.enumerate() {
+        assert_eq!(handle.at(step + 1).message(), event.partial().unwrap(), "{}", brief(event));
+    }
+}
+
+#[tokio::test]
+async fn abort_from_another_thread_before_the_first_byte() {
+    let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(agent_mock::Answer::text("").stall()));
+    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url());
+    let other = agent.clone();
+    let mut run = agent.stream("go").unwrap();
+    while let Some(event) = run.next().await {
+        if event.kind() == "message_end" {
+            let agent = other.clone();
+            std::thread::spawn(move || agent.abort()).join().unwrap();
+        }
+    }
+    assert_eq!(run.result().await.unwrap().outcome, Outcome::Aborted);
+}
+
+#[tokio::test]
+async fn dropping_a_run_aborts_it_and_the_agent_is_free_again() {
+    let agent = scripted(json!([says("next")]));
+    drop(agent.stream("go").unwrap());
+    agent.wait_for_idle().await.unwrap();
+    assert_eq!(agent.error().unwrap().kind(), ErrorKind::Aborted);
+    assert_eq!(agent.prompt("again").await.unwrap().text, "next", "the aborted run never reached the model");
+}
+
+#[test]
+fn a_shutdown_does_not_block_on_a_full_queue() {
+    let runtime = agent_loop::Runtime::new().unwrap();
+    let many: Vec<Value> = (0..3000).map(|i| json!({ "delta": format!("{i} ") })).collect();
+    let agent = scripted(json!([many])).runtime(&runtime);
+    let run = agent.stream("go").unwrap();
+    assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the full queue did not keep the run");
+    assert_eq!(run.finished().unwrap().outcome, Outcome::Aborted);
+}

@@ -1,0 +1,10 @@
+//! The engine and model servers: HTTP, faults, recorded loops.
+
+mod faults;
+mod loops;
+mod network;
+mod support;
+mod tokens;
+mod wire;
+
+use support::*;
