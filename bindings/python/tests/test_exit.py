@@ -11,7 +11,7 @@ from mock import chat, mock
 
 TIMES = 20
 WHAT = ["async", "plain", "sleep", "listener", "stream"]
-PROGRAM = Path(__file__).with_name("endings.py")
+PROGRAM = Path(__file__).with_name("exit_program.py")
 
 
 def spoken(*arguments, interrupt=False):
@@ -31,7 +31,7 @@ def spoken(*arguments, interrupt=False):
 
 def often(many, **options):
     """How each of the programs ended."""
-    with ThreadPoolExecutor(4) as threads:
+    with ThreadPoolExecutor(10) as threads:
         return list(threads.map(lambda arguments: spoken(*arguments, **options), many))
 
 

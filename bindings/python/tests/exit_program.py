@@ -1,4 +1,4 @@
-"""A program that ends with a run in flight: `endings.py HOW WHAT [URL]`. For test_ending.py.
+"""A program that ends with a run in flight: `exit_program.py HOW WHAT [URL]`. For test_exit.py.
 
 WHAT is in flight: an async or a plain tool, a tool asleep in native code, a listener, or a stream. The last three have the model
 server at URL and real time; the others the scripted model.
