@@ -1,6 +1,6 @@
 /*
- * A small JSON reader: texts become values, whose own text can be passed on as it stands. Memory comes from a pool that is
- * emptied as a whole; any thread may use it.
+ * A small JSON parser and the comparison of values. A value keeps its source text. Memory comes from a pool that is emptied as
+ * a whole; any thread may use it.
  */
 
 #ifndef JSON_H
@@ -25,7 +25,7 @@ static struct {
     block_t *first;
 } pool = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
-static inline void *take(size_t size)
+static inline void *allocate(size_t size)
 {
     block_t *block = calloc(1, sizeof(block_t) + size);
 
@@ -38,7 +38,7 @@ static inline void *take(size_t size)
     return block->data;
 }
 
-static inline void empty_pool(void)
+static inline void free_all(void)
 {
     while (pool.first) {
         block_t *block = pool.first;
@@ -50,7 +50,7 @@ static inline void empty_pool(void)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* A text that grows. It has a NUL behind it. */
+/* A growing text, terminated by a NUL. */
 typedef struct {
     char *data;
     size_t length, room;
@@ -62,16 +62,17 @@ static inline void append(text_t *text, const char *data, size_t length)
         char *before = text->data;
 
         text->room = 2 * (text->length + length) + 64;
-        text->data = take(text->room);
+        text->data = allocate(text->room);
         if (before)
             memcpy(text->data, before, text->length);
     }
-    memcpy(text->data + text->length, data, length);
+    if (length)
+        memcpy(text->data + text->length, data, length);
     text->length += length;
     text->data[text->length] = 0;
 }
 
-static inline void say(text_t *text, const char *format, ...)
+static inline void print(text_t *text, const char *format, ...)
 {
     char buffer[600];
     va_list arguments;
@@ -81,23 +82,23 @@ static inline void say(text_t *text, const char *format, ...)
     length = vsnprintf(buffer, sizeof buffer, format, arguments);
     va_end(arguments);
     if (length < 0 || (size_t)length >= sizeof buffer)
-        abort(); /* for words, numbers and short texts */
+        abort(); /* it is for short texts */
     append(text, buffer, (size_t)length);
 }
 
 /* Writes a text as JSON. */
-static inline void quote(text_t *out, const char *data, size_t length)
+static inline void print_string(text_t *out, const char *data, size_t length)
 {
-    say(out, "\"");
+    print(out, "\"");
     for (size_t i = 0; i < length; i++) {
         if (data[i] == '"' || data[i] == '\\')
-            say(out, "\\");
+            print(out, "\\");
         if ((unsigned char)data[i] < ' ')
-            say(out, "\\u%04x", (unsigned)data[i]);
+            print(out, "\\u%04x", (unsigned)data[i]);
         else
             append(out, data + i, 1);
     }
-    say(out, "\"");
+    print(out, "\"");
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -107,9 +108,9 @@ typedef enum { NOTHING, BOOLEAN, NUMBER, STRING, ARRAY, OBJECT } type_t;
 typedef struct value {
     type_t type;
     double number;      /* also true and false */
-    const char *string; /* of a string; with a NUL behind it */
+    const char *string; /* of a string; NUL-terminated */
     size_t length;
-    const char *text;   /* as it stands */
+    const char *text;   /* the source */
     size_t text_length;
     const char *name;   /* of a member */
     struct value *first, *next;
@@ -126,7 +127,7 @@ static inline void skip_space(reader_t *reader)
         reader->at++;
 }
 
-static inline bool eat(reader_t *reader, const char *word)
+static inline bool accept(reader_t *reader, const char *word)
 {
     size_t length = strlen(word);
 
@@ -158,7 +159,8 @@ static inline void append_utf8(text_t *out, unsigned c)
     else if (c < 0x10000)
         append(out, (char[]){(char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63))}, 3);
     else
-        append(out, (char[]){(char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63))}, 4);
+        append(out, (char[]){(char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)),
+                             (char)(0x80 | (c & 63))}, 4);
 }
 
 static inline void read_string(reader_t *reader, value_t *value)
@@ -174,10 +176,10 @@ static inline void read_string(reader_t *reader, value_t *value)
             append(&out, reader->at++, 1);
             continue;
         }
-        if (eat(reader, "\\u")) {
+        if (accept(reader, "\\u")) {
             unsigned c = hex(reader);
 
-            if (c >= 0xd800 && c < 0xdc00 && eat(reader, "\\u"))
+            if (c >= 0xd800 && c < 0xdc00 && accept(reader, "\\u"))
                 c = 0x10000 + ((c - 0xd800) << 10) + (hex(reader) - 0xdc00);
             append_utf8(&out, c);
             continue;
@@ -190,7 +192,7 @@ static inline void read_string(reader_t *reader, value_t *value)
         append(&out, meanings + (letter - letters), 1);
         reader->at += 2;
     }
-    if (!eat(reader, "\""))
+    if (!accept(reader, "\""))
         reader->wrong = "a string without an end";
     value->type = STRING;
     value->string = out.data;
@@ -205,8 +207,8 @@ static inline void read_members(reader_t *reader, value_t *value)
     value_t **last = &value->first, name = {.type = NOTHING};
 
     reader->at++;
-    for (skip_space(reader); !eat(reader, end); skip_space(reader)) {
-        if (value->first && !eat(reader, ","))
+    for (skip_space(reader); !accept(reader, end); skip_space(reader)) {
+        if (value->first && !accept(reader, ","))
             reader->wrong = "no comma";
         skip_space(reader);
         if (value->type == OBJECT) {
@@ -215,7 +217,7 @@ static inline void read_members(reader_t *reader, value_t *value)
             else
                 read_string(reader, &name);
             skip_space(reader);
-            if (!eat(reader, ":"))
+            if (!accept(reader, ":"))
                 reader->wrong = "no colon";
         }
         if (reader->wrong)
@@ -230,7 +232,7 @@ static inline void read_members(reader_t *reader, value_t *value)
 
 static value_t *read_value(reader_t *reader)
 {
-    value_t *value = take(sizeof *value);
+    value_t *value = allocate(sizeof *value);
 
     skip_space(reader);
     value->text = reader->at;
@@ -241,18 +243,18 @@ static value_t *read_value(reader_t *reader)
         read_members(reader, value);
     } else if (*reader->at == '"') {
         read_string(reader, value);
-    } else if (eat(reader, "null")) {
+    } else if (accept(reader, "null")) {
         value->type = NOTHING;
-    } else if (eat(reader, "true")) {
+    } else if (accept(reader, "true")) {
         value->type = BOOLEAN;
         value->number = 1;
-    } else if (eat(reader, "false")) {
+    } else if (accept(reader, "false")) {
         value->type = BOOLEAN;
     } else {
         char *end;
 
         value->type = NUMBER;
-        value->number = strtod(reader->at, &end); /* all texts here have a NUL behind them */
+        value->number = strtod(reader->at, &end); /* all texts are NUL-terminated */
         if (end == reader->at)
             reader->wrong = "no value";
         reader->at = end;
@@ -261,7 +263,7 @@ static value_t *read_value(reader_t *reader)
     return reader->wrong ? NULL : value;
 }
 
-/* The value of a text with a NUL behind it, which stays as long as the value. Ends the program when it is none. */
+/* Parses a NUL-terminated text, which has to outlive the value. Ends the program when it is not JSON. */
 static inline value_t *parse(const char *text, size_t length)
 {
     reader_t reader = {text, text + length, NULL};
@@ -275,7 +277,7 @@ static inline value_t *parse(const char *text, size_t length)
     return value;
 }
 
-/* A member of an object, if it is one and has it. */
+/* A member of an object; NULL where there is none. */
 static inline const value_t *member(const value_t *value, const char *name)
 {
     const value_t *found;
@@ -302,7 +304,7 @@ static inline size_t count_of(const value_t *value)
     return count;
 }
 
-/* Whether a value contains another: an object may have more, all else is equal, and null is in everything. */
+/* Whether a value contains another: objects may have more members, all else is equal, and null is in everything. */
 static inline bool contains(const value_t *value, const value_t *wanted)
 {
     const value_t *a, *b;
@@ -326,6 +328,29 @@ static inline bool contains(const value_t *value, const value_t *wanted)
     default:
         return value->number == wanted->number;
     }
+}
+
+/* Adds the default members that were left out of an expected value (defaults.json). */
+static inline void fill_in(value_t *value, const char *name, const value_t *defaults)
+{
+    for (const value_t *rule = defaults->first; value->type == OBJECT && rule; rule = rule->next) {
+        const value_t *field, *place = member(rule, "in");
+
+        if ((place && !is_string(place, name)) || !contains(value, member(rule, "with")))
+            continue;
+        for (field = member(rule, "fields")->first; field; field = field->next) {
+            value_t **last = &value->first;
+
+            if (member(value, field->name))
+                continue;
+            while (*last)
+                last = &(*last)->next;
+            *last = parse(field->text, field->text_length);
+            (*last)->name = field->name;
+        }
+    }
+    for (value_t *each = value->first; each; each = each->next)
+        fill_in(each, value->type == OBJECT ? each->name : name, defaults);
 }
 
 /* Writes the first place where two values differ. False when there is none. */
@@ -359,11 +384,50 @@ static inline bool difference(text_t *out, const char *path, const value_t *got,
     if (got && expected && got->type == expected->type && contains(got, expected) && contains(expected, got))
         return false;
     append(out, path, strlen(path));
-    say(out, ": got ");
+    print(out, ": got ");
     append(out, got ? got->text : "nothing", got ? got->text_length : 7);
-    say(out, ", expected ");
+    print(out, ", expected ");
     append(out, expected ? expected->text : "nothing", expected ? expected->text_length : 7);
     return true;
+}
+
+/* Parses a file. NULL when there is none. */
+static inline value_t *parse_file(const char *path)
+{
+    char buffer[4096];
+    text_t text = {NULL, 0, 0};
+    size_t length;
+    FILE *file = fopen(path, "rb");
+
+    if (!file)
+        return NULL;
+    while ((length = fread(buffer, 1, sizeof buffer, file)) > 0)
+        append(&text, buffer, length);
+    fclose(file);
+    return parse(text.data, text.length);
+}
+
+/* Writes an object without one or two of its members. */
+static inline void print_without(text_t *out, const value_t *object, const char *one, const char *other)
+{
+    size_t written = 0;
+
+    print(out, "{");
+    for (const value_t *each = object->first; each; each = each->next) {
+        if ((one && strcmp(each->name, one) == 0) || (other && strcmp(each->name, other) == 0))
+            continue;
+        append(out, ",", written++ ? 1 : 0);
+        print_string(out, each->name, strlen(each->name));
+        print(out, ":");
+        append(out, each->text, each->text_length);
+    }
+    print(out, "}");
+}
+
+/* Writes a value's source, or the default where there is none. */
+static inline void print_value(text_t *out, const value_t *value, const char *otherwise)
+{
+    append(out, value ? value->text : otherwise, value ? value->text_length : strlen(otherwise));
 }
 
 #endif /* JSON_H */

@@ -7,7 +7,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-from stories import ROOT
+from scripts import ROOT
 
 
 def program():

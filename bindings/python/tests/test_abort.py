@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from agent_loop import ToolContext, tool
-from stories import agent, calls, events_of, kinds, results, says, waits
+from scripts import agent, calls, events_of, kinds, results, says, waits
 
 
 def abort_at(subject, when):

@@ -7,7 +7,7 @@ import weakref
 import agent_loop
 import pytest
 from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Tool, ToolContext, tool
-from stories import agent, calls, events_of, results, says, scripted
+from scripts import agent, calls, events_of, results, says, scripted
 
 
 @tool

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionStart, tool
-from stories import agent, answer_of, calls, events_of, results, says
+from scripts import agent, answer_of, calls, events_of, results, says
 
 # ---- what becomes of answers ----------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from agent_loop import (
     StreamTruncatedError,
 )
 from mock import asked, chat, mock
-from stories import agent, events_of, fails, kinds
+from scripts import agent, events_of, fails, kinds
 
 KINDS = {
     **{"authentication": "AuthenticationError", "permission": "PermissionDeniedError", "not_found": "NotFoundError"},

@@ -22,7 +22,7 @@ from agent_loop import (
     TurnEnd,
     tool,
 )
-from stories import CALCULATOR, Agent, agent, calls, events_of, kinds, says
+from scripts import CALCULATOR, Agent, agent, calls, events_of, kinds, says
 
 
 @tool

@@ -22,7 +22,7 @@ from agent_loop import (
     tool,
 )
 from mock import asked, chat, mock
-from stories import agent, calls, events_of, fails, kinds, results, says, waits
+from scripts import agent, calls, events_of, fails, kinds, results, says, waits
 
 WHO: ContextVar[str] = ContextVar("who", default="unset")
 

@@ -5,7 +5,7 @@ import threading
 from contextvars import ContextVar
 
 from agent_loop import Diagnostic, tool
-from stories import agent, calls, events_of, kinds, says
+from scripts import agent, calls, events_of, kinds, says
 
 WHO: ContextVar[str] = ContextVar("who", default="unset")
 

@@ -18,7 +18,7 @@ from agent_loop import (
     UserMessage,
     tool,
 )
-from stories import CALCULATOR, Agent, agent, results, says
+from scripts import CALCULATOR, Agent, agent, results, says
 
 HISTORY = [
     {

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from agent_loop import CallbackError, MiddlewareCall, ToolContext, tool
-from stories import agent, calls, results, says
+from scripts import agent, calls, results, says
 
 
 @tool

@@ -16,7 +16,7 @@ from pathlib import Path
 import agent_loop
 import pytest
 from agent_loop import Agent, InvalidStateError, ToolContext, tool
-from stories import agent, calls, events_of, kinds, results, says
+from scripts import agent, calls, events_of, kinds, results, says
 
 SCRIPTED = """
     import asyncio, os, sys, threading

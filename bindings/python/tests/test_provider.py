@@ -15,7 +15,7 @@ from agent_loop import (
     RateLimitedError,
     tool,
 )
-from stories import events_of, kinds, results
+from scripts import events_of, kinds, results
 
 WHO: ContextVar[str] = ContextVar("who", default="unset")
 

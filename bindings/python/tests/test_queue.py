@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from agent_loop import Agent, InvalidArgumentError, TextBlock, UserMessage, tool
-from stories import agent, calls, events_of, results, says, waits
+from scripts import agent, calls, events_of, results, says, waits
 
 
 @tool

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from agent_loop import BusyError, InvalidArgumentError, InvalidStateError, ServerError, UserMessage, tool
-from stories import agent, calls, events_of, fails, kinds, says
+from scripts import agent, calls, events_of, fails, kinds, says
 
 
 @tool

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from agent_loop import AbortedError, BusyError, InvalidStateError, ProviderError, RunResult, StreamTruncatedError, TextDelta, tool
-from stories import END, Agent, agent, calls, events_of, fails, kinds, says, scripted
+from scripts import END, Agent, agent, calls, events_of, fails, kinds, says, scripted
 
 
 @tool

@@ -7,7 +7,7 @@ import weakref
 import agent_loop
 import pytest
 from agent_loop import Context, InvalidArgumentError, InvalidStateError, Undelivered, tool
-from stories import calls, events_of, fails, kinds, results, says, scripted
+from scripts import calls, events_of, fails, kinds, results, says, scripted
 
 
 @tool

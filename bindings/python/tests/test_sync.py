@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from agent_loop import InvalidStateError, ServerError, tool
-from stories import agent, calls, fails, results, says
+from scripts import agent, calls, fails, results, says
 
 
 @tool

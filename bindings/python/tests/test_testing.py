@@ -3,7 +3,7 @@
 import pytest
 from agent_loop import Agent, InvalidArgumentError, tool
 from agent_loop.testing import check_events
-from stories import agent, calls, events_of, says
+from scripts import agent, calls, events_of, says
 
 
 @tool

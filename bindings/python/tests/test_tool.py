@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionUpdate, tool
-from stories import agent, answer_of, calls, events_of, kinds, says
+from scripts import agent, answer_of, calls, events_of, kinds, says
 
 WHO: ContextVar[str] = ContextVar("who", default="unset")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from agent_loop import InvalidArgumentError, transcript
-from stories import agent, says
+from scripts import agent, says
 
 
 def call(id):

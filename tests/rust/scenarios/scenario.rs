@@ -1,105 +1,112 @@
-//! A scenario as it is in its file.
+//! The format of `scenario.json`, and what its actions and conditions mean.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-/// `docs/scenarios.md` says what each field means.
-#[derive(Debug, Clone, Deserialize)]
+/// A `scenario.json`.
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// A sentence for people.
-    #[allow(dead_code)] // read by people, and by the test of the rules
-    pub(crate) shows: String,
-    /// The rules of `rules.json` that it verifies.
-    #[allow(dead_code)]
-    #[serde(default)]
-    pub(crate) rules: Vec<String>,
-    /// Languages that skip it, each with the reason.
+    #[serde(rename = "description")]
+    _description: String,
+    #[serde(rename = "rules")]
+    _rules: Vec<String>,
     #[serde(default)]
     pub(crate) skip: Map<String, Value>,
-    /// The agent's options.
     #[serde(default)]
     pub(crate) options: Map<String, Value>,
-    /// The scripted model's answers.
     pub(crate) model: Value,
-    /// More of the model's fields, such as `cost`.
     #[serde(default)]
     pub(crate) spec: Map<String, Value>,
     #[serde(default)]
-    pub(crate) tools: Vec<Tool>,
-    /// Behaviours by hook.
+    pub(crate) tools: Vec<ToolFields>,
     #[serde(default)]
-    pub(crate) hooks: Map<String, Value>,
-    /// Behaviours of each middleware function.
+    pub(crate) hooks: HashMap<String, Vec<Behaviour>>,
     #[serde(default)]
-    pub(crate) middleware: Vec<Behaviours>,
+    pub(crate) middleware: Vec<Vec<Behaviour>>,
     #[serde(default)]
     pub(crate) listeners: Vec<Listener>,
-    /// What the application does.
     pub(crate) steps: Vec<Value>,
 }
 
-/// Actions in order.
+/// Actions, in order.
 pub(crate) type Behaviour = Vec<Value>;
 
-/// One for each call; the last one for all further calls.
-pub(crate) type Behaviours = Vec<Behaviour>;
-
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Tool {
-    /// Of each call.
-    pub(crate) calls: Behaviours,
-    /// Of `prepare_arguments`.
-    pub(crate) prepare: Option<Behaviours>,
-    /// The tool's description.
+#[derive(Clone, Deserialize)]
+pub(crate) struct ToolFields {
+    pub(crate) calls: Vec<Behaviour>,
+    pub(crate) prepare: Option<Vec<Behaviour>>,
     #[serde(flatten)]
     pub(crate) spec: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Listener {
-    /// What an event must contain.
     #[serde(default)]
     pub(crate) on: Value,
-    /// Which of such events, from 1 on; all when not given.
     pub(crate) nth: Option<usize>,
     #[serde(rename = "do")]
-    pub(crate) act: Behaviour,
-    /// For `subscribe` and `unsubscribe`.
+    pub(crate) behaviour: Behaviour,
     pub(crate) name: Option<String>,
-    /// Whether it is subscribed only when an action says so.
     #[serde(default)]
     pub(crate) later: bool,
 }
 
-impl Scenario {
-    pub(crate) fn read(folder: &Path) -> Result<Scenario, String> {
-        let path = folder.join("scenario.json");
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+/// The behaviours of successive calls; the last one holds for all further calls.
+pub(crate) struct Behaviours(Vec<Behaviour>, AtomicUsize);
+
+impl Behaviours {
+    pub(crate) fn new(list: Vec<Behaviour>) -> Self {
+        Behaviours(list, AtomicUsize::new(0))
     }
 
-    /// Why a language skips it.
-    pub(crate) fn skip(&self, language: &str) -> Option<&Value> {
-        self.skip.get(language)
+    pub(crate) fn next(&self) -> Behaviour {
+        self.0.get(self.1.fetch_add(1, Ordering::SeqCst)).or(self.0.last()).cloned().unwrap_or_default()
     }
 }
 
-/// The behaviour of a call of this number (0 for the first).
-pub(crate) fn nth(behaviours: &[Behaviour], number: usize) -> Behaviour {
-    behaviours.get(number).or(behaviours.last()).cloned().unwrap_or_default()
+/// The name of an action and its value.
+pub(crate) fn only(action: &Value) -> (&str, &Value) {
+    let map = action.as_object().filter(|map| map.len() == 1).unwrap_or_else(|| panic!("not an action: {action}"));
+    map.iter().next().map(|(name, given)| (name.as_str(), given)).expect("one")
 }
 
-/// Whether an event contains what is asked for: objects may have more, all else is equal.
-pub(crate) fn contains(event: &Value, wanted: &Value) -> bool {
-    match (event, wanted) {
+/// Whether a value contains another: objects may have more fields, all else is equal, and null is in everything.
+pub(crate) fn contains(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
         (_, Value::Null) => true,
-        (Value::Object(event), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, wanted)| event.get(key).is_some_and(|value| contains(value, wanted)))
+        (Value::Object(value), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| value.get(key).is_some_and(|value| contains(value, wanted)))
         }
-        _ => event == wanted,
+        _ => value == wanted,
     }
+}
+
+/// The list of messages that a hook returns.
+pub(crate) fn changed(messages: Value, how: &str, given: &Value) -> Value {
+    let mut list = messages.as_array().cloned().unwrap_or_default();
+    match how {
+        "keep_last" => drop(list.drain(..list.len().saturating_sub(usize::try_from(number(given)).expect("a small number")))),
+        "append" => list.extend(given.as_array().cloned().unwrap_or_default()),
+        _ => {
+            for message in &mut list {
+                if let Some(role) = message["role"].as_str().and_then(|role| given.get(role)) {
+                    *message = json!({ "role": role, "content": [{ "type": "text", "text": message["text"] }], "timestamp": 0 });
+                }
+            }
+        }
+    }
+    Value::Array(list)
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}")).to_owned()
+}
+
+pub(crate) fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("expected a number, got {value}"))
 }

@@ -1,4 +1,4 @@
-// The stories that all languages play: what happens in each is what its `expected.json` says. See docs/scenarios.md.
+// The scenarios that every language plays. See docs/scenarios.md.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -8,20 +8,37 @@ import { describe, test } from 'node:test'
 import { checkEvents } from 'agent-loop/testing'
 
 import { projectFolder } from '../helpers.mjs'
-import { play } from './play.mjs'
+import { contains, play } from './player.mjs'
 
 const folder = join(projectFolder, 'tests/scenarios')
-const stories = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'scenario.json')))
-const read = (...names) => JSON.parse(readFileSync(join(folder, ...names), 'utf8'))
+const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'scenario.json')))
+const read = (...path) => JSON.parse(readFileSync(join(folder, ...path), 'utf8'))
+const defaults = read('defaults.json')
 
-// Stories are short, and those that wait for a silent tool need not wait one after the other.
+/** An expected value with the default fields that were left out. */
+function filled(value, name = '') {
+  if (Array.isArray(value)) return value.map((item) => filled(item, name))
+  if (typeof value !== 'object' || value === null) return value
+  const rules = defaults.filter((rule) => (rule.in ?? name) === name && contains(value, rule.with))
+  const whole = Object.assign({}, ...rules.map((rule) => rule.fields), value)
+  return Object.fromEntries(Object.entries(whole).map(([key, item]) => [key, filled(item, key)]))
+}
+
+test('defaults are filled in', () => {
+  const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0, total: 0, cost: null }
+  assert.deepEqual(filled([{ usage: { input: 1 } }], 'list'), [{ usage: { ...usage, input: 1 } }])
+  assert.deepEqual(filled([{ role: 'user', content: [] }], 'list'), [{ role: 'user', content: [], timestamp: 0 }])
+  assert.deepEqual(filled({ role: 'user', timestamp: 1 }, 'list'), { role: 'user', timestamp: 1 })
+})
+
+// Scenarios are short, and some of them block on a tool that never answers.
 describe('scenarios', { concurrency: 8 }, () => {
-  for (const name of stories) {
-    const story = read(name, 'scenario.json')
-    test(name, { skip: story.skip?.node ?? false }, async () => {
-      const happened = await play(story)
-      for (const { events } of happened.runs) checkEvents(events)
-      assert.deepEqual(happened, read(name, 'expected.json'))
+  for (const name of names) {
+    const scenario = read(name, 'scenario.json')
+    test(name, { skip: scenario.skip?.node ?? false }, async () => {
+      const result = await play(scenario)
+      for (const { events } of result.runs) checkEvents(events)
+      assert.deepEqual(result, filled(read(name, 'expected.json')))
     })
   }
 })

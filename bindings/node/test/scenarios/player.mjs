@@ -1,0 +1,295 @@
+// Plays a scenario: makes the agent, takes the steps and records what happens. See docs/scenarios.md.
+
+import { setImmediate } from 'node:timers/promises'
+
+import { Agent, resume, run, tool } from 'agent-loop'
+
+/** A value as the canonical JSON has it. */
+const canonical = (value) => JSON.parse(JSON.stringify(value))
+
+/** An option's or field's name in this language. */
+const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase())
+
+/** An object with its own names, but not those inside of it, in this language. */
+const camelNames = (object) => Object.fromEntries(Object.entries(object).map(([name, value]) => [camel(name), value]))
+
+/** Whether a value contains another: objects may have more fields, all else is equal, and null is in everything. */
+export function contains(value, wanted) {
+  if (wanted === null || wanted === undefined) return true
+  if (typeof wanted !== 'object' || Array.isArray(wanted)) return JSON.stringify(value) === JSON.stringify(wanted)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.keys(wanted).every((key) => key in value && contains(value[key], wanted[key]))
+}
+
+/** A promise that is never settled. The application holds it: the library notices one that is garbage-collected. */
+class Never {
+  constructor() {
+    this.promise = new Promise((resolve) => (this.resolve = resolve))
+  }
+}
+
+/** The application of one scenario. */
+class Application {
+  log = []
+  #gates = new Map()
+  #waiting = []
+  #listeners
+  #unsubscribe = new Map()
+  #never = []
+
+  /** Sets the agent, whose tools and hooks act on this application. */
+  open(agent, listeners) {
+    this.agent = agent
+    this.#listeners = listeners
+    listeners.forEach((listener, place) => listener.later || this.#subscribe(place))
+  }
+
+  #subscribe(place) {
+    const { on, nth, do: behaviour } = this.#listeners[place]
+    let seen = 0
+    const listen = (event) => {
+      if (!contains(canonical(event), on) || (++seen !== nth && nth !== undefined)) return undefined
+      return this.behave(behaviour, null, { event })
+    }
+    this.#unsubscribe.set(place, this.agent.subscribe(listen))
+  }
+
+  /** Takes the actions in order. Returns `value` unless an action returns another, and throws what an action throws. */
+  async behave(behaviour, value, actor) {
+    for (const action of behaviour) {
+      const [[name, given]] = Object.entries(action)
+      switch (name) {
+        case 'return':
+          return given
+        case 'throw':
+          throw new Error(given)
+        case 'never':
+          this.#never.push(new Never())
+          return this.#never.at(-1).promise
+        case 'sleep_ms':
+          await actor.context.sleep(given)
+          break
+        case 'update':
+          actor.context.update(given)
+          break
+        case 'next':
+          value = await actor.next(given.arguments)
+          break
+        case 'keep_last':
+          value = given === 0 ? [] : value.slice(-given)
+          break
+        case 'append':
+          value = [...value, ...given]
+          break
+        case 'roles':
+          value = value.map((message) => {
+            const role = given[message.role]
+            return role ? { role, content: [{ type: 'text', text: message.text }], timestamp: 0 } : message
+          })
+          break
+        case 'log':
+          this.log.push(actor.event ? given.replaceAll('$type', actor.event.type) : given)
+          this.#wake()
+          break
+        case 'gate':
+          await this.#until(() => this.#gates.has(given))
+          break
+        default:
+          await this.act(name, given).catch((error) => {
+            if (error.kind === undefined) throw error
+            this.log.push(`${name}: ${error.kind}`)
+            this.#wake()
+          })
+      }
+    }
+    return value
+  }
+
+  /** The actions of every actor. */
+  async act(name, given) {
+    const { agent } = this
+    switch (name) {
+      case 'steer':
+      case 'follow_up':
+      case 'append_message':
+      case 'replace_messages':
+        return agent[camel(name)](given)
+      case 'abort':
+      case 'reset':
+      case 'clear_messages':
+      case 'clear_steering_queue':
+      case 'clear_follow_up_queue':
+      case 'clear_all_queues':
+      case 'wait_for_idle':
+        return agent[camel(name)]()
+      case 'set':
+        return agent.setOptions(camelNames(given))
+      case 'subscribe':
+      case 'unsubscribe': {
+        const place = this.#listeners.findIndex((listener) => listener.name === given)
+        if (name === 'subscribe') return this.#subscribe(place)
+        return this.#unsubscribe.get(place)()
+      }
+      case 'log_queued':
+        return this.log.push(`queued: ${agent.hasQueuedMessages()}`)
+      case 'log_state': {
+        const { messages, isStreaming, streamingMessage, pendingToolCalls, error } = agent
+        const content = streamingMessage && canonical(streamingMessage).content
+        const fields = [isStreaming, content, pendingToolCalls, error && error.kind].map((value) => JSON.stringify(value))
+        return this.log.push(`${messages.length} messages, ${fields.join(', ')}`)
+      }
+      case 'open':
+        this.#gates.set(given, true)
+        return this.#wake()
+      case 'wait_log':
+        return this.#until(() => this.log.includes(given))
+      // In callbacks, where they are refused.
+      case 'prompt':
+        return void agent.stream(given)
+      case 'resume':
+        return void agent.streamResume()
+      default:
+        throw new TypeError(`unknown action ${JSON.stringify(name)}`)
+    }
+  }
+
+  /** The state in canonical JSON. */
+  state() {
+    const { systemPrompt, model, thinkingLevel, tools, messages } = this.agent
+    const { isStreaming, streamingMessage, pendingToolCalls, error, listenerErrors } = this.agent
+    return canonical({
+      system_prompt: systemPrompt,
+      model,
+      thinking_level: thinkingLevel,
+      tools: tools.map((tool) => tool.name),
+      messages,
+      is_streaming: isStreaming,
+      streaming_message: streamingMessage,
+      pending_tool_calls: pendingToolCalls,
+      error,
+      listener_errors: listenerErrors,
+    })
+  }
+
+  #wake() {
+    this.#waiting = this.#waiting.filter(({ done, resolve }) => !done() || resolve())
+  }
+
+  /** Waits for another actor. */
+  #until(done) {
+    return new Promise((resolve) => {
+      this.#waiting.push({ done, resolve })
+      this.#wake()
+    })
+  }
+}
+
+/** Returns the behaviour of the next call each time; the last one holds for all further calls. */
+function counted(behaviours) {
+  let count = 0
+  return () => behaviours[Math.min(count++, behaviours.length - 1)] ?? []
+}
+
+/** Hooks that get one field of their input, or none. */
+const FIELDS = { transform_context: 'messages', convert_to_llm: 'messages', get_api_key: 'provider', before_run: 'prompts' }
+const WITHOUT = ['get_steering_messages', 'get_follow_up_messages']
+
+function makeTool({ calls, prepare, ...spec }, application) {
+  const next = counted(calls)
+  const options = { ...camelNames(spec), execute: (_, context) => application.behave(next(), null, { context }) }
+  if (prepare) {
+    const nextPrepared = counted(prepare)
+    options.prepareArguments = (args, context) => application.behave(nextPrepared(), args, { context })
+  }
+  return tool(options)
+}
+
+/** The hooks of a scenario. They also record their input and the requests. */
+function makeHooks(scenario, application, requests, inputs) {
+  const make = (name) => {
+    const next = scenario.hooks?.[name] && counted(scenario.hooks[name])
+    return async (...given) => {
+      const context = given.pop()
+      const [value] = canonical(given)
+      const input = name in FIELDS ? { [FIELDS[name]]: value } : WITHOUT.includes(name) ? {} : value
+      if (name === 'on_payload') requests.push(input.payload)
+      if (!next) return undefined
+      const { payload, ...rest } = input
+      if ('outcome' in rest) delete rest.messages
+      inputs.push({ hook: name, input: rest })
+      return application.behave(next(), FIELDS[name] === 'messages' ? value : null, { context })
+    }
+  }
+  const names = new Set([...Object.keys(scenario.hooks ?? {}), 'on_payload'])
+  return Object.fromEntries([...names].map((name) => [camel(name), make(name)]))
+}
+
+function makeMiddleware(behaviours, application) {
+  const nextBehaviour = counted(behaviours)
+  return ({ context }, next) => application.behave(nextBehaviour(), null, { context, next })
+}
+
+/** Plays a scenario; returns the result in the form of its `expected.json`. */
+export async function play(scenario) {
+  const application = new Application()
+  const [requests, inputs, runs, steps] = [[], [], [], []]
+  const tools = (scenario.tools ?? []).map((spec) => makeTool(spec, application))
+  const { system_prompt: systemPrompt = '', ...options } = scenario.options ?? {}
+  const settings = {
+    model: { provider: 'scripted', id: 'scenario', script: scenario.model, ...scenario.spec },
+    ...camelNames(options),
+    ...makeHooks(scenario, application, requests, inputs),
+    middleware: (scenario.middleware ?? []).map((behaviours) => makeMiddleware(behaviours, application)),
+  }
+  const agent = new Agent({ ...settings, systemPrompt, tools })
+  application.open(agent, scenario.listeners ?? [])
+
+  /** Reads a run to its end. */
+  const finish = async (started) => {
+    const events = []
+    for await (const event of started) events.push({ ...canonical(event), run_id: 'run' })
+    const result = await started.result().catch((error) => {
+      if (error.result === undefined) throw error
+      return error.result
+    })
+    const { messages, ...rest } = canonical(result)
+    runs.push({ events, result: rest })
+    return { outcome: result.outcome }
+  }
+
+  const loop = ({ prompt, queue, ...context }) => {
+    // The run awaits this hook before it reads the queue.
+    const beforeRun = settings.beforeRun ?? (() => setImmediate())
+    const given = { systemPrompt: context.system_prompt ?? '', messages: context.messages, tools }
+    const options = { ...settings, beforeRun }
+    const started = prompt === undefined ? resume(given, options) : run(given, prompt, options)
+    for (const [name, message] of Object.entries(queue ?? {})) started[camel(name)](message)
+    return finish(started)
+  }
+
+  let background
+  const does = {
+    prompt: (prompt) => finish(agent.stream(prompt)),
+    resume: () => finish(agent.streamResume()),
+    run: loop,
+    resume_context: loop,
+    start: (prompt) => {
+      background = agent.stream(prompt)
+      return { start: 'ok' }
+    },
+    finish: () => finish(background),
+    has_queued_messages: () => ({ has_queued_messages: agent.hasQueuedMessages() }),
+    state: () => ({ state: application.state() }),
+  }
+  for (const step of scenario.steps) {
+    const [[name, given]] = Object.entries(step)
+    const done = async () => (does[name] ? does[name](given) : application.act(name, given).then(() => ({ [name]: 'ok' })))
+    steps.push(
+      await done().catch((error) => {
+        if (error.kind === undefined) throw error
+        return { error: error.kind }
+      }),
+    )
+  }
+  return { steps, runs, requests, hooks: inputs, log: application.log, state: application.state() }
+}

@@ -1,0 +1,292 @@
+"""Plays a scenario: makes the agent, takes the steps and records what happens. See docs/scenarios.md."""
+
+import asyncio
+import itertools
+import json
+
+import agent_loop
+from agent_loop import Agent, AgentError, CallbackError, HookContext, MiddlewareCall, Tool, ToolContext
+from agent_loop._native import HOOKS
+
+CHANGES_MESSAGES = "transform_context", "convert_to_llm"
+WITHOUT_INPUT = "get_steering_messages", "get_follow_up_messages"
+FIELD = {"transform_context": "messages", "convert_to_llm": "messages", "get_api_key": "provider", "before_run": "prompts"}
+
+
+def plain(value):
+    """The canonical JSON of a value that a hook got."""
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def contains(value, wanted):
+    """Whether a value contains another: dicts may have more keys, all else is equal, and None is in everything."""
+    if wanted is None:
+        return True
+    if isinstance(value, dict) and isinstance(wanted, dict):
+        return all(key in value and contains(value[key], one) for key, one in wanted.items())
+    return value == wanted
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def state(agent):
+    """The state in canonical JSON."""
+    return {
+        "system_prompt": agent.system_prompt,
+        "model": agent.model,
+        "thinking_level": agent.thinking_level,
+        "tools": [tool.name for tool in agent.tools],
+        "messages": plain(agent.messages),
+        "is_streaming": agent.is_streaming,
+        "streaming_message": plain(agent.streaming_message),
+        "pending_tool_calls": list(agent.pending_tool_calls),
+        "error": plain(agent.error),
+        "listener_errors": agent.listener_errors,
+    }
+
+
+class Behaviours:
+    """The behaviours of successive calls; the last one holds for all further calls."""
+
+    def __init__(self, given):
+        self.rest = iter(given)
+        self.last = []
+
+    def next(self):
+        self.last = next(self.rest, self.last)
+        return self.last
+
+
+class Player:
+    """The application of one scenario."""
+
+    def __init__(self, scenario):
+        self.log, self.gates, self.requests, self.inputs, self.runs = [], set(), [], [], []
+        self.listeners, self.subscribed, self.background = scenario.get("listeners", []), {}, None
+        self.model = {"provider": "scripted", "id": "scenario", "script": scenario["model"], **scenario.get("spec", {})}
+        self.tools = [self.tool(given) for given in scenario.get("tools", [])]
+        behaviours = {name: Behaviours(given) for name, given in scenario.get("hooks", {}).items()}
+        hooks = {name: self.hook(name, behaviours.get(name)) for name in HOOKS if name in behaviours or name == "on_payload"}
+        assert behaviours.keys() <= hooks.keys(), "there is no such hook"
+        links = [self.link(Behaviours(given)) for given in scenario.get("middleware", [])]
+        self.options = {**scenario.get("options", {}), **hooks, "middleware": links}
+        self.agent = Agent(self.model, tools=self.tools, **self.options)
+        for place, listener in enumerate(self.listeners):
+            if not listener.get("later"):
+                self.subscribe(place)
+
+    async def play(self, steps):
+        """Takes the steps; returns the result in the form of `expected.json`."""
+        records = [await self.step(*only(step)) for step in steps]
+        result = {"steps": records, "runs": self.runs, "requests": self.requests, "hooks": self.inputs, "log": self.log}
+        return result | {"state": state(self.agent)}
+
+    async def step(self, name, given):
+        agent = self.agent
+        try:
+            match name:
+                case "prompt":
+                    return await self.finish(agent.stream(given))
+                case "resume":
+                    return await self.finish(agent.stream_resume())
+                case "run" | "resume_context":
+                    return await self.finish(self.stateless_run(**given))
+                case "start":
+                    self.background = agent.stream(given)
+                    return {"start": "ok"}
+                case "finish":
+                    return await self.finish(self.background)
+                case "has_queued_messages":
+                    return {name: agent.has_queued_messages()}
+                case "state":
+                    return {"state": state(agent)}
+            await self.act(name, given)
+        except AgentError as error:
+            return {"error": error.kind}
+        return {name: "ok"}
+
+    def stateless_run(self, messages, system_prompt="", prompt=None, queue=None):
+        """A run over the given context."""
+        context = {"system_prompt": system_prompt, "messages": messages, "tools": self.tools}
+        options = {name: value for name, value in self.options.items() if name != "system_prompt"}
+        # The hook is called on this event loop, so the run's first poll comes after the queue is filled here.
+        options.setdefault("before_run", lambda prompts: None)
+        if prompt is None:
+            run = agent_loop.resume(context, model=self.model, **options)
+        else:
+            run = agent_loop.run(context, prompt, model=self.model, **options)
+        for name, message in (queue or {}).items():
+            {"steer": run.steer, "follow_up": run.follow_up}[name](message)
+        return run
+
+    async def finish(self, run):
+        """Reads a run to its end."""
+        events = [event.to_dict() | {"run_id": "run"} async for event in run]
+        try:
+            result = await run.result()
+        except AgentError as error:
+            result = error.result
+        # `agent_end` has the messages.
+        fields = {name: value for name, value in result.to_dict().items() if name != "messages"}
+        self.runs.append({"events": events, "result": fields})
+        return {"outcome": result.outcome}
+
+    def subscribe(self, place):
+        listener, number = self.listeners[place], itertools.count(1)
+
+        def heard(event):
+            if not contains(event.to_dict(), listener.get("on")):
+                return None
+            seen = next(number)
+            return self.behave(listener["do"], None, event) if listener.get("nth", seen) == seen else None
+
+        self.subscribed[place] = self.agent.subscribe(heard)
+
+    def tool(self, given):
+        fields = dict(given)
+        calls, prepares = Behaviours(fields.pop("calls")), fields.pop("prepare", None)
+
+        async def execute(arguments, context):
+            return await self.behave(calls.next(), None, context)
+
+        if prepares is not None:
+            behaviours = Behaviours(prepares)
+
+            async def prepare(arguments, context):
+                return await self.behave(behaviours.next(), arguments, context)
+
+            fields["prepare_arguments"] = prepare
+        return Tool(execute=execute, **fields)
+
+    def hook(self, name, behaviours):
+        async def asked(given, context):
+            fields = {FIELD[name]: plain(given)} if name in FIELD else plain(given)
+            if name == "on_payload":
+                self.requests.append(fields["payload"])
+            if behaviours is None:
+                return None
+            hidden = ("payload", "messages") if name == "after_run" else ("payload",)
+            self.inputs.append({"hook": name, "input": {key: value for key, value in fields.items() if key not in hidden}})
+            # The message objects themselves, which the library takes back unchanged.
+            return await self.behave(behaviours.next(), given if name in CHANGES_MESSAGES else None, context)
+
+        async def polled(context):
+            self.inputs.append({"hook": name, "input": {}})
+            return await self.behave(behaviours.next(), None, context)
+
+        return polled if name in WITHOUT_INPUT else asked
+
+    def link(self, behaviours):
+        async def link(call, next):
+            return await self.behave(behaviours.next(), None, call, next)
+
+        return link
+
+    async def behave(self, behaviour, value, actor, rest=None):
+        """Takes the actions in order. Returns `value` unless an action returns another."""
+        for action in behaviour:
+            name, given = only(action)
+            match name, actor:
+                case "return", _:
+                    return given
+                case "throw", _:
+                    raise CallbackError(given)
+                case "never", _:
+                    await asyncio.Event().wait()
+                case "sleep_ms", MiddlewareCall(context=context) | (ToolContext() | HookContext() as context):
+                    try:
+                        await context.sleep(given)
+                    except asyncio.CancelledError:
+                        # An abandoned callback is cancelled in Python, too; its behaviour goes on.
+                        if not context.is_cancelled:
+                            raise
+                case "update", ToolContext():
+                    actor.update(given)
+                case "next", MiddlewareCall():
+                    value = await rest(None if given is True else given["arguments"])
+                case "keep_last" | "append" | "roles", HookContext():
+                    value = changed(value, name, given)
+                case "log", agent_loop.Event():
+                    self.log.append(given.replace("$type", actor.type))
+                case "log", _:
+                    self.log.append(given)
+                case "gate", _:
+                    try:
+                        await self.until(lambda given=given: given in self.gates)
+                    except asyncio.CancelledError:
+                        # As above.
+                        if not getattr(actor, "is_cancelled", False):
+                            raise
+                        await self.until(lambda given=given: given in self.gates)
+                case "subscribe" | "unsubscribe", _:
+                    (place,) = [place for place, listener in enumerate(self.listeners) if listener.get("name") == given]
+                    if name == "subscribe":
+                        self.subscribe(place)
+                    else:
+                        self.subscribed.pop(place).unsubscribe()
+                case _:
+                    try:
+                        await self.act(name, given)
+                    except AgentError as error:
+                        self.log.append(f"{name}: {error.kind}")
+        return value
+
+    async def act(self, name, given):
+        """The actions of every actor."""
+        agent = self.agent
+        match name:
+            case "steer" | "follow_up" | "append_message" | "replace_messages":
+                getattr(agent, name)(given)
+            case "abort" | "clear_steering_queue" | "clear_follow_up_queue" | "clear_all_queues" | "clear_messages" | "reset":
+                getattr(agent, name)()
+            case "set":
+                agent.set_options(**given)
+            case "wait_for_idle":
+                await agent.wait_for_idle()
+            case "log_queued":
+                self.log.append(f"queued: {compact(agent.has_queued_messages())}")
+            case "log_state":
+                now = state(agent)
+                message, error = now["streaming_message"], now["error"]
+                fields = [now["is_streaming"], message and message["content"], now["pending_tool_calls"], error and error["kind"]]
+                self.log.append(f"{len(now['messages'])} messages, {', '.join(map(compact, fields))}")
+            case "open":
+                self.gates.add(given)
+            case "wait_log":
+                await self.until(lambda: given in self.log)
+            # In callbacks, where they are refused.
+            case "prompt":
+                agent.stream(given)
+            case "resume":
+                agent.stream_resume()
+            case _:
+                raise ValueError(f"unknown action {name!r}")
+
+    async def until(self, done):
+        """Waits, in real time, for another actor."""
+        while not done():
+            await asyncio.sleep(0.001)
+
+
+def only(action):
+    """The name of an action and its value."""
+    ((name, given),) = action.items()
+    return name, given
+
+
+def changed(messages, how, given):
+    """The list of messages that a hook returns."""
+    if how == "keep_last":
+        return messages[max(len(messages) - given, 0) :]
+    if how == "append":
+        return [*messages, *given]
+    return [
+        {"role": given[one.role], "content": [{"type": "text", "text": one.data["text"]}], "timestamp": 0}
+        if one.role in given
+        else one
+        for one in messages
+    ]
