@@ -136,7 +136,7 @@ def write(path, vocabulary):
         # 50 against 0: certain at any temperature. Whatever is not in a reply ends the message.
         follows[vocabulary.next.get(token, vocabulary.numbers[END]), token] = 50
     # Where a schema forbids the reply, the server asks for the next best token: close what is open, so that a wrong call comes
-    # at once. Without this it would be digits until the context is full.
+    # immediately. Without this it would be digits until the context is full.
     closing = ['"', "</tool_call>", vocabulary.spell("\n</tool_call>"), "}", ",", ":"]
     for weight, token in enumerate(reversed(closing), 1):
         row = follows[vocabulary.numbers[token]]

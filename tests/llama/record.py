@@ -6,7 +6,7 @@
 
 Plays the calculator conversation, and the greeting without tools, on all three endpoints with requests as the engine makes them, and
 keeps every body byte for byte. It stops if the server does not say what the conversation is, so that a bad recording cannot
-slip in. With --check it writes nothing, and the server may be the one that plays the recordings. recorded/scenario.json tells
+slip in. With --check it writes nothing, and the server may be the one that plays the recordings. recorded/scenario.json says
 agent-mock which file answers what.
 """
 import http.client
@@ -29,7 +29,7 @@ SCHEMA = {
     "required": ["operation", "a", "b"],
 }
 
-# What the user says, what the model then asks of the calculator, what that gives, and how the model tells it.
+# The prompt, the call of the calculator, its result, and the answer.
 ROUNDS = [
     ("What is 15 multiplied by 23?", {"operation": "multiply", "a": 15, "b": 23}, {"result": 345}, "15 multiplied by 23 equals 345."),
     ("Now divide that by 5", {"operation": "divide", "a": 345, "b": 5}, {"result": 69}, "345 divided by 5 equals 69."),

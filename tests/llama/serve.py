@@ -19,7 +19,7 @@ READY_SECONDS = 60
 def start(model, port):
     params = xllamacpp.CommonParams()
     params.model.path = model
-    params.model_alias = {"tiny"}  # what answers call the model; else they would tell the file's path
+    params.model_alias = {"tiny"}  # the model's name in answers, instead of the path of its file
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.use_jinja = True  # without it there are no tool calls

@@ -99,7 +99,7 @@ def prepare_model(python):
 def real_server():
     WORK.mkdir(parents=True, exist_ok=True)
     with open(WORK / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two launchers at once: the second waits and finds everything made
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second launcher blocks here and finds everything made
         python = prepare_python()
         model = prepare_model(python)
     return [python, HERE / "serve.py", model]
@@ -155,7 +155,7 @@ class Server:
 
     def __enter__(self):
         try:
-            # A session of its own: Ctrl-C is for the command, which may want to talk to the server while it ends.
+            # A separate session: Ctrl-C is for the command, which may want to talk to the server while it ends.
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True
             )
@@ -165,7 +165,7 @@ class Server:
             readable, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
             self.url = self.process.stdout.readline().strip() if readable else ""
             if not self.url:
-                state = f"ended at once (exit code {self.process.wait()})" if readable else f"did not start in {START_SECONDS} s"
+                state = f"ended immediately (exit code {self.process.wait()})" if readable else f"did not start in {START_SECONDS} s"
                 fail(f"the server {state}: {' '.join(self.command)}\n{self.read_log()}")
         except BaseException:
             self.__exit__()

@@ -17,7 +17,7 @@ astray=0
 alone() {
     selected -e normal,build "$@" > "$work/alone"
     if ! comm -23 "$work/alone" "$work/all" > "$work/other" || [ -s "$work/other" ]; then
-        echo "tests/unify: cargo build $* builds these once more, with features of their own; add what is missing to tests/unify/Cargo.toml:" >&2
+        echo "tests/unify: cargo build $* builds these once more, with other features; add what is missing to tests/unify/Cargo.toml:" >&2
         cat "$work/other" >&2
         astray=1
     fi

@@ -20,7 +20,7 @@ use crate::speak::Asked;
 use crate::speech::Speech;
 use crate::{Error, When};
 
-/// One scripted answer. 200, whole and at once, until the setters say otherwise.
+/// One scripted answer. 200, whole and immediately, unless the setters change that.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
@@ -86,7 +86,7 @@ pub enum Encoding {
 /// In which pieces a body is handed to the connection. Every piece is one HTTP chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chunk {
-    /// All at once, with a `content-length` if it is sent to its end.
+    /// In one piece, with a `content-length` if it is sent to its end.
     #[default]
     Whole,
     /// One HTTP chunk per event, up to and with the empty line that ends it.

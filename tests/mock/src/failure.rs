@@ -1,4 +1,4 @@
-//! The failures a service has of its own, each with its status, headers and words.
+//! The failures of each service, with their status, headers and text.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::route::{Format, Host, Route};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// Too many requests: 429, with the time to wait where the service tells it.
+    /// Too many requests: 429, with the time to wait where the service sends it.
     RateLimited,
     /// No capacity: 529 or 503.
     Overloaded,
@@ -75,8 +75,8 @@ impl Failure {
                  credits.",
             ),
             (Failure::Quota, _) => {
-                let told = said(429, "You exceeded your current quota, please check your plan and billing details.");
-                if openai { told.kind("insufficient_quota").code("insufficient_quota") } else { told }
+                let error = said(429, "You exceeded your current quota, please check your plan and billing details.");
+                if openai { error.kind("insufficient_quota").code("insufficient_quota") } else { error }
             }
 
             (Failure::Server, Format::Anthropic) => said(500, "Internal server error"),

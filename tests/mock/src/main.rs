@@ -64,7 +64,7 @@ fn read_arguments(arguments: &[String]) -> Result<Options, String> {
 }
 
 fn play(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
-    let script = Script::load(&options.script)?.tell_refusals();
+    let script = Script::load(&options.script)?.print_refusals();
     let mock = Mock::start_on(if options.strict { script.strict() } else { script }, options.port)?;
     let mut out = io::stdout();
     writeln!(out, "{}", mock.url())?;

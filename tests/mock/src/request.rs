@@ -173,17 +173,17 @@ mod tests {
     fn responses_and_gemini_have_the_same_states() {
         let asked = json!({"role": "user", "content": "15 * 23?"});
         let called = json!({"type": "function_call", "call_id": "1", "name": "calculator", "arguments": "{}"});
-        let told = json!({"type": "function_call_output", "call_id": "1", "output": "345"});
+        let result = json!({"type": "function_call_output", "call_id": "1", "output": "345"});
         for (input, users, last) in [
             (json!("15 * 23?"), 1, Last::User),
             (json!([asked]), 1, Last::User),
             (json!([asked, called]), 1, Last::Assistant),
             (
-                json!([{"role": "developer", "content": "Brief."}, asked, {"type": "reasoning"}, called, told]),
+                json!([{"role": "developer", "content": "Brief."}, asked, {"type": "reasoning"}, called, result]),
                 1,
                 Last::ToolResult,
             ),
-            (json!([asked, called, told, {"type": "message", "role": "user", "content": []}]), 2, Last::User),
+            (json!([asked, called, result, {"type": "message", "role": "user", "content": []}]), 2, Last::User),
         ] {
             let expected = Conversation { user_messages: users, last: Some(last), tools: false };
             assert_eq!(read(json!({"input": input})), expected, "{input}");
@@ -191,12 +191,12 @@ mod tests {
 
         let asked = json!({"role": "user", "parts": [{"text": "15 * 23?"}]});
         let called = json!({"role": "model", "parts": [{"functionCall": {"name": "calculator"}}]});
-        let told = json!({"role": "user", "parts": [{"functionResponse": {"name": "calculator"}}, {"inlineData": {}}]});
+        let result = json!({"role": "user", "parts": [{"functionResponse": {"name": "calculator"}}, {"inlineData": {}}]});
         for (contents, users, last) in [
             (json!([asked]), 1, Last::User),
             (json!([asked, called]), 1, Last::Assistant),
-            (json!([asked, called, told]), 1, Last::ToolResult),
-            (json!([asked, called, told, asked]), 2, Last::User),
+            (json!([asked, called, result]), 1, Last::ToolResult),
+            (json!([asked, called, result, asked]), 2, Last::User),
         ] {
             let expected = Conversation { user_messages: users, last: Some(last), tools: true };
             assert_eq!(read(json!({"contents": contents, "tools": [{}]})), expected, "{contents}");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use crate::check::{Strict, Strictness};
 use crate::{Answer, Body, Error};
 
-/// The answers a [`Mock`](crate::Mock) has. Which of them a request gets is told in the crate's documentation.
+/// The answers a [`Mock`](crate::Mock) has. The crate's documentation says which of them a request gets.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -23,12 +23,12 @@ pub struct Script {
     /// Where it was read; begins the messages about it.
     #[serde(skip)]
     pub(crate) source: Option<PathBuf>,
-    /// Are refusals told on standard error?
+    /// Whether refusals are printed on standard error.
     #[serde(skip)]
-    pub(crate) tells: bool,
+    pub(crate) prints_refusals: bool,
 }
 
-/// Answers, one by one: a mistake in one is told with its number, from 1. serde_json finds its line and column at the end of the text.
+/// Answers, one by one: a mistake in one is reported with its number, from 1. serde_json finds its line and column at the end of the text.
 fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Answer>, D::Error> {
     struct Answers;
 
@@ -79,8 +79,8 @@ impl Script {
     }
 
     /// Tells on standard error what is refused, each reason once. The program does.
-    pub fn tell_refusals(mut self) -> Script {
-        self.tells = true;
+    pub fn print_refusals(mut self) -> Script {
+        self.prints_refusals = true;
         self
     }
 

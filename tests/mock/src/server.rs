@@ -27,11 +27,11 @@ use crate::{Error, Refusal, Request, Script};
 
 /// A running mock server on the loopback address. It stops, with all its connections, when this is dropped.
 ///
-/// It has a thread of its own, so it works beside any async runtime and without one.
+/// It has its own thread, so it works with any async runtime and without one.
 pub struct Mock {
     address: SocketAddr,
     play: Arc<Play>,
-    /// Dropping it tells the thread to end.
+    /// Dropping it ends the thread.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -191,8 +191,8 @@ impl Play {
         {
             // The answer stays: the script's author meant it for a right request.
             let reason = strict.reason(route.format, &refusal);
-            // Each reason once: a client that repeats itself is told enough.
-            if self.script.tells && !state.requests.iter().any(|earlier| earlier.refused.as_ref() == Some(&reason)) {
+            // Each reason once.
+            if self.script.prints_refusals && !state.requests.iter().any(|earlier| earlier.refused.as_ref() == Some(&reason)) {
                 let _ = writeln!(io::stderr(), "agent-mock: refused {} {}: {reason}", request.method, request.path);
             }
             request.refused = Some(reason);

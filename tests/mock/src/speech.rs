@@ -38,7 +38,7 @@ pub(crate) enum Said {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {
-    /// Without one, an id of its own for each answer given; Gemini then sends none.
+    /// Without one, a new id for each answer; Gemini then sends none.
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     /// An object; or a string, which is streamed as it stands (for arguments that are not JSON).
@@ -46,7 +46,7 @@ pub(crate) struct Call {
     pub(crate) arguments: Value,
 }
 
-/// Why the message ends. Each format has a word of its own.
+/// Why the message ends. Each format has its own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -110,7 +110,7 @@ impl Speech {
         Speech::new().and(Said::Thinking { thinking: thinking.into(), signature: Some(signature.into()) })
     }
 
-    /// Then thinking that is shown to nobody. Chat and Gemini have no such thing and leave it out.
+    /// Then redacted thinking. Chat and Gemini have none and leave it out.
     pub fn and_redacted_thinking(self, data: impl Into<String>) -> Speech {
         self.and(Said::RedactedThinking { data: data.into() })
     }

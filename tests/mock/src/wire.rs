@@ -1,4 +1,4 @@
-//! A connection that tells when everything given to it has left.
+//! A connection that reports when everything written to it was sent.
 //!
 //! hyper collects what a body yields and throws the collected bytes away when the body then fails. A cut must come after exactly
 //! the bytes that the script says, so the body has to wait until they are out; hyper flushes the connection itself only after its

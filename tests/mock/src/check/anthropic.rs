@@ -123,7 +123,7 @@ fn offered<'a>(body: &Object<'a>) -> Checked<Vec<&'a str>> {
         let open = tool.open_object()?;
         match open.get("type").map(|kind| kind.string()).transpose()? {
             None | Some("custom") => {}
-            // The server's own tools; each has fields of its own.
+            // The server's own tools; each has its own fields.
             Some(_) => {
                 names.extend(open.get("name").map(|name| name.string()).transpose()?);
                 continue;

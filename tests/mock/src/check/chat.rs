@@ -149,7 +149,7 @@ fn offered(flavour: Flavour, body: &Object<'_>) -> Checked {
         match open.require("type")?.string()? {
             "function" => {}
             "custom" if flavour == Flavour::OpenAi => continue,
-            // Servers offer tools of their own under names of their own.
+            // Servers offer built-in tools under their own names.
             _ if flavour == Flavour::Compatible => continue,
             _ => open.require("type")?.one_of(&["function", "custom"]).map(drop)?,
         }

@@ -1,4 +1,4 @@
-//! The key: is one there, in the header this service reads, and is it right? Keys are compared, never shown.
+//! The key: is one there, in the header this service reads, and is it right? Keys are compared, never printed.
 
 use std::collections::BTreeMap;
 

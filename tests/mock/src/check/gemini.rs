@@ -50,7 +50,7 @@ const CONFIG: &[&str] = &[
     "routingConfig",
 ];
 
-/// The subset of OpenAPI that `parameters` is; full JSON Schema has a field of its own.
+/// The subset of OpenAPI that `parameters` is; full JSON Schema has its own field.
 const SCHEMA: &[&str] = &[
     "type",
     "format",

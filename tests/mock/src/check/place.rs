@@ -56,7 +56,7 @@ pub(super) enum Wrong {
     },
     /// A whole sentence.
     Said(String),
-    /// A whole sentence with a status or a code of its own.
+    /// A whole sentence with its own status or code.
     Coded {
         status: u16,
         code: &'static str,

@@ -114,7 +114,7 @@ fn offered(body: &Object<'_>, own: bool) -> Checked {
     let mut names = Vec::new();
     for tool in body.get("tools").map(|tools| tools.array()).transpose()?.unwrap_or_default() {
         let open = tool.open_object()?;
-        // The server's own tools; each has fields of its own.
+        // The server's own tools; each has its own fields.
         if open.require("type")?.string()? != "function" {
             continue;
         }

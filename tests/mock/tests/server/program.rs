@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::client::{Ended, connect, get, post, receive, request, send};
 
-/// A script in a folder of its own, under cargo's directory for test files. The number keeps apart what tests that run at the
+/// A script in its own folder, under cargo's directory for test files. The number keeps apart what tests that run at the
 /// same time call by the same name.
 fn script(name: &str, text: &str) -> PathBuf {
     static SCRIPTS: AtomicUsize = AtomicUsize::new(0);

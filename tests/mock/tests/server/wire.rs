@@ -120,5 +120,5 @@ fn dropping_the_mock_drops_its_connections_and_frees_its_port() {
     drop(mock);
     assert_eq!(receive(&mut stream).ended, Ended::Cut);
     let address = url.strip_prefix("http://").unwrap();
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
+    assert!(std::net::TcpStream::connect(address).is_err(), "the port is closed");
 }

@@ -9,7 +9,7 @@ fn table() -> Table {
     Table::new(Format::Anthropic, "/v1/messages")
 }
 
-/// A question, two calls at once, their results with a picture, and one more question.
+/// A question, two parallel calls, their results with a picture, and one more question.
 fn good() -> Value {
     json!({
         "model": "claude",

@@ -53,7 +53,7 @@ fn each_service_reads_its_own_header() {
         match (&got, expected) {
             (None, None) => {}
             (Some((status, body)), Some((code, piece))) if *status == code && body.contains(piece) => {
-                assert!(!body.contains("sk-other"), "the key is not shown: {body}");
+                assert!(!body.contains("sk-other"), "the key is not printed: {body}");
             }
             _ => panic!("{path} {headers:?}: {got:?}, not {expected:?}"),
         }

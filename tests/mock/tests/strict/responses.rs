@@ -105,7 +105,7 @@ fn items() {
             ("Missing required parameter: 'input[1].summary'.", |b| remove(&mut b["input"][1], "summary")),
         ],
     );
-    // Other servers have ids of their own kinds.
+    // Other servers have other kinds of ids.
     let compatible = table().strict(Strict::new().flavour(Flavour::Compatible));
     compatible.takes(&good(), &[|b| b["input"][1]["id"] = json!("fa6f3a83"), |b| b["input"][3]["id"] = json!("call_1")]);
 }

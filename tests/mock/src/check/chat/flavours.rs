@@ -39,7 +39,7 @@ pub(super) fn mistral<T>(code: u16, message: &str) -> Checked<T> {
     Err(Wrong::Coded { status: 400, code, path: None, message: message.into() })
 }
 
-/// An unknown field has a status of its own there.
+/// An unknown field has its own status there.
 pub(super) fn mistral_fields<'a>(place: &Place<'a>) -> Checked<Object<'a>> {
     place.object(MISTRAL_FIELDS).map_err(|wrong| match wrong {
         Wrong::Unknown { name, .. } => Wrong::Coded {
@@ -75,7 +75,7 @@ pub(super) fn mistral_order(messages: &[Message<'_>]) -> Checked {
     }
 }
 
-/// Its newer models think unless told not to, and then want the reasoning of their calls back (it may be empty).
+/// Its newer models think by default, and then want the reasoning of their calls back (it may be empty).
 pub(super) fn deepseek_reasoning(body: &Object<'_>, model: &str, messages: &[Message<'_>]) -> Checked {
     let switch = body.get("thinking").and_then(|it| it.value.get("type")).and_then(Value::as_str);
     let thinks = switch.map_or(model.contains("reasoner") || model.contains("v4"), |kind| kind == "enabled");

@@ -24,7 +24,7 @@ impl<'a> Message<'a> {
             "tool" => &["role", "content", "name", "tool_call_id"],
             _ => &["role", "content", "name"],
         };
-        // OpenAI's own word for its successor of "system"; nobody else knows it.
+        // OpenAI's successor of "system"; other services do not know it.
         if role == "developer" && matches!(flavour, Flavour::Mistral | Flavour::DeepSeek) {
             open.require("role")?.one_of(&["system", "user", "assistant", "tool"])?;
         }
