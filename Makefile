@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | node | install
+# make demo | check | test | test-servers | lint | bench | node | install
 #
 # PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
 
@@ -14,22 +14,22 @@ export PROFILE
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify
 
-# All tests but the scenarios, which are a suite of their own.
-NOT_SCENARIOS = --lib --bins --examples --test stories --test server --test strict --test allocations --test layers
-
-RUST_TESTS = -p agent-loop -p agent-loop-proto -p agent-mock -p agent-loop-benches -p agent-loop-examples
+# The crates that have the rules of the loop: what `make check` lints and tests.
+CORE = -p agent-loop-proto -p agent-loop
 
 LANGUAGES = rust c zig python node
 ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo test lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
+.PHONY: demo check test test-servers lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
 
 help:
 	@echo "make demo      a conversation with a tool: [ONLY=rust|c|zig|python|node] [API=chat|responses|anthropic|switch]"
 	@echo "               [MODEL=provider/id]"
-	@echo "make test      all tests in all languages"
+	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
+	@echo "make test      all tests in all languages, except those of test-servers"
+	@echo "make test-servers  tests with model servers: llama.cpp's, and agent-mock over HTTP"
 	@echo "make lint      formatting and lints"
 	@echo "make bench     what the engine costs, compared with a bare HTTP client"
 	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
@@ -80,21 +80,34 @@ install:
 
 # ---- checks -----------------------------------------------------------------------------------------------------------------
 
+# Under 30 s on two cores after an edit of one rule.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --profile $(PROFILE) $(CORE) --lib --tests -- -D warnings
+	$(CARGO) test --locked --profile $(PROFILE) $(CORE) --lib --test scenarios --test layers
+
+TEST = $(CARGO) test --locked --no-fail-fast --profile $(PROFILE)
+
+# Suites with `&` run together with those before them.
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "rust=$(CARGO) test --locked --profile $(PROFILE) $(RUST_TESTS) $(NOT_SCENARIOS) -- --show-output \
-	    && $(CARGO) test --locked --profile $(PROFILE) -p agent-loop -p agent-loop-proto --doc" \
-	  "abi=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop-abi-check -p agent-loop-ffi -p agent-loop-unify" \
+	  "rust=$(TEST) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
+	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && $(TEST) $(CORE) --doc" \
+	  "scenarios-rust=$(TEST) -p agent-loop --test scenarios" \
+	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
-	  "python=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
+	  "python&=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
 	  "node=cd bindings/node && npm test" \
-	  "scenarios-rust=$(CARGO) test --locked --profile $(PROFILE) -p agent-loop --test scenarios" \
+	  "snippets&=python3 tests/snippets.py" \
 	  "scenarios-c=$(CURDIR)/target/c-tests/scenarios tests/scenarios" \
-	  "scenarios-zig=sh tests/zig/run.sh $(CURDIR)/$(STAGE)" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
-	  "snippets=python3 tests/snippets.py" \
-	  "languages=python3 tests/llama/with_server.py -- python3 tests/languages.py test"
+	  "languages=python3 tests/languages.py test scripted"
+
+test-servers: build-rust build-c build-zig build-python build-node mock
+	python3 tests/suites.py \
+	  "servers-rust=$(TEST) -p agent-loop -p agent-mock --test servers --test server --test strict -- --show-output" \
+	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"
 
 lint:
 	$(CARGO) fmt --all --check

@@ -2,13 +2,13 @@
 """The calculator conversation in every language of the library.
 
     languages.py demo [--only LANGUAGE] [--api chat|responses|anthropic|switch]    plays it and prints the transcripts
-    languages.py test                                                              plays it and compares
+    languages.py test scripted|servers                                             plays it and compares
 
 LANGUAGE is rust, c, zig, python or node.
 
-`demo` and the first part of `test` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo`
-talks to that provider. The second part of `test` plays it with the scripted model: the events must be the same JSON lines in
-every language, byte for byte, run id, times and durations aside. The programs must have been built (the Makefile does it).
+`demo` and `test servers` talk to the model server at AGENT_LLAMA_URL (see tests/llama); with MODEL=provider/id, `demo` talks to
+that provider. `test scripted` plays it with the scripted model and agent-mock: the events must be the same JSON lines in every
+language, byte for byte, run id, times and durations aside. The programs must have been built (the Makefile does it).
 """
 
 import argparse
@@ -161,10 +161,7 @@ MODELS = [
 
 
 def examples(tally: Tally) -> None:
-    """The same programs with Claude and Gemini, directly and on Vertex, against the strict server.
-
-    With keys also against the real services.
-    """
+    """The same programs with Claude and Gemini, directly and on Vertex, against the strict server."""
     with mock("examples") as address, tempfile.TemporaryDirectory() as folder:
         credentials = pathlib.Path(folder) / "credentials.json"
         credentials.write_text(json.dumps({
@@ -189,6 +186,10 @@ def examples(tally: Tally) -> None:
             wanted = f"User: My name is Ada. Remember it.\n{model}: So it is.\nUser: What is my name?\n{other}: Ada.\n"
             wanted += f"User: Spell it backwards.\n{other}: adA\n[6 messages]\n"
             tally.equal(f"multi_turn changes from {model} to {other}", got, wanted)
+
+
+def real_services(tally: Tally) -> None:
+    """The programs with the real services for which there are keys."""
     real = {
         "anthropic/claude-haiku-4-5": ["ANTHROPIC_API_KEY"],
         "google/gemini-2.5-flash": ["GEMINI_API_KEY"],
@@ -197,8 +198,8 @@ def examples(tally: Tally) -> None:
     }
     for model, variables in real.items():
         if all(os.environ.get(name) for name in variables):
-            said = output(program("rust", "simple", model))
-            tally.equal(f"simple asks the real {model}", re.sub(r"(?s).+\n\[\d+ tokens.*\]\n", "answered", said), "answered")
+            answer = output(program("rust", "simple", model))
+            tally.equal(f"simple asks the real {model}", re.sub(r"(?s).+\n\[\d+ tokens.*\]\n", "answered", answer), "answered")
             roles = output(program("rust", "calculator", model)).splitlines()[-1:]
             tally.equal(f"calculator asks the real {model}", "".join(roles)[:34], "Conversation: user, assistant, tool"[:34])
         else:
@@ -238,8 +239,8 @@ def blocks(page: str, kind: str) -> Iterator[str]:
     return (found[1] for found in re.finditer(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S))
 
 
-def test() -> int:
-    tally = Tally()
+def test_servers(tally: Tally) -> None:
+    """The conversation with the server of tests/llama, in each format."""
     server = os.environ["AGENT_LLAMA_URL"]
     for language in PROGRAMS:
         for api in APIS:
@@ -247,6 +248,11 @@ def test() -> int:
                 got = output(program(language, "calculator", *at(base, api)))
                 path = base.removeprefix(server) or "/"
                 tally.equal(f"{language} plays the conversation over {api} at {path}", got, TRANSCRIPT)
+    real_services(tally)
+
+
+def test_scripted(tally: Tally) -> None:
+    """The programs with agent-mock, and the conversation with the scripted model."""
     with mock("weather") as address:
         for language in PROGRAMS:
             usage = output(program(language, "calculator", "--help")).partition("\n")[0]
@@ -277,8 +283,6 @@ def test() -> int:
             for pattern, same in VARYING:
                 got = pattern.sub(same, got)
             tally.equal(f"{language} emits the events of {scenario.name}", got, wanted)
-    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
-    return 1 if tally.failed else 0
 
 
 def main() -> int:
@@ -286,9 +290,13 @@ def main() -> int:
     parser.add_argument("what", choices=["demo", "test"])
     parser.add_argument("--only", choices=list(PROGRAMS), help="the language")
     parser.add_argument("--api", choices=list(APIS))
+    parser.add_argument("models", nargs="?", choices=["scripted", "servers"], default="scripted", help="of `test`")
     options = parser.parse_args()
     if options.what == "test":
-        return test()
+        tally = Tally()
+        {"scripted": test_scripted, "servers": test_servers}[options.models](tally)
+        print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
+        return 1 if tally.failed else 0
     return demo([options.only] if options.only else list(PROGRAMS), [options.api] if options.api else list(APIS))
 
 

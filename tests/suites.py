@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
-"""Runs test suites and counts: `suites.py NAME=COMMAND …`. The closing line is the sum, `N passed, N failed, N skipped`.
+"""Runs test suites and counts: `suites.py NAME=COMMAND …`. The last line is the sum, `N passed, N failed, N skipped`.
 
-Each suite's output goes to `target/test-logs/NAME.log`. The lines with counts, skips and sizes are printed; `VERBOSE=1` prints
-everything as it comes. The output of a failed suite is printed at the end, directly before the totals. The counts are read from
-the closing lines of each runner (cargo, pytest, node:test, or a plain `N passed, N failed, N skipped`). A suite that fails without
-a count is one failure. A suite that counts nothing fails too: a suite that ran no test has not passed.
+    suites.py NAME=COMMAND …     runs the suites, one at a time; `NAME&=COMMAND` runs together with the suites before it
+    suites.py --total [CODE]     prints the sum over all suites that have run since `target/test-logs` was made; with the
+                                 exit code of a make that ended before it ran all of them
+
+A suite's output goes to `target/test-logs/NAME.log`. Printed are its counts, its time, and what it skipped and played; with
+`VERBOSE=1` all of it. The failures of a suite come at the end, before the totals. The counts are read from the last lines of each
+runner (cargo, pytest, node:test, or a plain `N passed, N failed, N skipped`). A suite that fails without a count is one failure,
+and so is one that counts nothing: a suite that ran no test has not passed.
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 COUNTS = [
@@ -28,18 +35,19 @@ PYTEST_WORDS = {"passed": "passed", "failed": "failed", "error": "failed", "erro
                 "xfailed": "passed", "xpassed": "failed"}
 # Printed by a test that skips itself within a runner that cannot count it.
 SKIPPED = re.compile(r"^skipped: ")
-# How much a test covered.
+# How much a test tried.
 PLAYED = re.compile(r"^(?:played |loops? |skipped: )|^\d+ (?:streams|requests|points|transcripts)\b")
-# The line of a failed test, for each runner.
+# A test that failed, in each runner's format.
 FAILURE = re.compile(r"\.\.\. FAILED$|panicked at|^FAILED |^ERROR |^not ok|^\s*✖ |^FAIL|^error(\[|:)|: FAIL")
 
 LOGS = Path("target/test-logs")
 VERBOSE = bool(os.environ.get("VERBOSE"))
-# Lines of a failed suite that are printed: those that name a failure, and the end, where each runner details its failures.
-NAMED, END = 40, 120
+# Lines of a failed suite that are printed: those that name a failure, and the last ones, where a runner describes its failures.
+NAMED, LAST = 40, 120
+WORDS = "passed", "failed", "skipped"
 
 
-def count(line: str, counts: dict[str, int]) -> None:
+def count(line: str, counts: dict[str, float]) -> None:
     for pattern in COUNTS:
         if found := pattern.match(line):
             for name, number in found.groupdict().items():
@@ -54,17 +62,21 @@ def count(line: str, counts: dict[str, int]) -> None:
         counts["passed"] -= 1
 
 
-def run(name: str, command: str) -> dict[str, int]:
+def plain(line: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
+
+
+def run(name: str, command: str, results: dict[str, dict[str, float]]) -> None:
     print(f"\n==== {name}: {command}", flush=True)
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    counts = dict.fromkeys(WORDS, 0)
+    start = time.monotonic()
     process = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     with open(LOGS / f"{name}.log", "w", encoding="utf-8") as log:
         for line in process.stdout:
             log.write(line)
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
-            if VERBOSE or PLAYED.match(plain):
+            if VERBOSE or PLAYED.match(plain(line)):
                 print(line, end="", flush=True)
-            count(plain, counts)
+            count(plain(line), counts)
     code = process.wait()
     if code != 0 and counts["failed"] == 0:
         print(f"{name} ended with {code}")
@@ -72,43 +84,68 @@ def run(name: str, command: str) -> dict[str, int]:
     elif code == 0 and sum(counts.values()) == 0:
         print(f"{name} counted no test")
         counts["failed"] += 1
-    print(line_of(name, counts), flush=True)
-    return counts
+    results[name] = counts | {"seconds": time.monotonic() - start}
+    (LOGS / f"{name}.json").write_text(json.dumps(results[name]))
+    print(line_of(name, results[name]), flush=True)
 
 
-def line_of(name: str, counts: dict[str, int]) -> str:
-    return f"{name:16} {counts['passed']:5} passed {counts['failed']:5} failed {counts['skipped']:5} skipped"
+def line_of(name: str, counts: dict[str, float]) -> str:
+    numbers = " ".join(f"{counts[word]:5} {word}" for word in WORDS)
+    return f"{name:16} {numbers} {counts['seconds']:6.1f} s"
 
 
-def report_failure(name: str) -> None:
+def total_of(results: dict[str, dict[str, float]]) -> dict[str, int]:
+    return {word: sum(counts[word] for counts in results.values()) for word in WORDS}
+
+
+def print_failure(name: str) -> None:
     log = LOGS / f"{name}.log"
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in log.read_text(encoding="utf-8").splitlines()]
-    print(f"\n==== {name} failed; the whole of it is in {log}")
-    for line in [line for line in lines[:-END] if FAILURE.search(line)][:NAMED]:
+    lines = [plain(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    print(f"\n==== {name} failed; its whole output is in {log}")
+    for line in [line for line in lines[:-LAST] if FAILURE.search(line)][:NAMED]:
         print(line)
     print("…")
-    print("\n".join(lines[-END:]))
+    print("\n".join(lines[-LAST:]))
 
 
-def main() -> int:
+def print_total(results: dict[str, dict[str, float]]) -> None:
+    print(", ".join(f"{number} {word}" for word, number in total_of(results).items()))
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--total"]:
+        results = {path.stem: json.loads(path.read_text()) for path in sorted(LOGS.glob("*.json"))}
+        code = int(arguments[1]) if arguments[1:] else 0
+        if code and not total_of(results)["failed"]:
+            results["make"] = {"passed": 0, "failed": 1, "skipped": 0}
+        print_total(results)
+        return 1 if total_of(results)["failed"] else 0
     LOGS.mkdir(parents=True, exist_ok=True)
-    suites = {}
-    for argument in sys.argv[1:]:
+    results: dict[str, dict[str, float]] = {}
+    names, running = [], []
+    for argument in arguments:
         name, _, command = argument.partition("=")
-        suites[name] = run(name, command)
-    for name, counts in suites.items():
+        if not name.endswith("&"):
+            while running:
+                running.pop().join()
+        names.append(name.rstrip("&"))
+        running.append(threading.Thread(target=run, args=(names[-1], command, results)))
+        running[-1].start()
+    for thread in running:
+        thread.join()
+    results = {name: results[name] for name in names}
+    for name, counts in results.items():
         if counts["failed"]:
-            report_failure(name)
+            print_failure(name)
     print("\n==== totals")
-    for name, counts in suites.items():
+    for name, counts in results.items():
         print(line_of(name, counts))
-    scenarios = {name.removeprefix("scenarios-"): counts for name, counts in suites.items() if name.startswith("scenarios-")}
-    if scenarios:
-        print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in scenarios.items()))
-    total = {word: sum(counts[word] for counts in suites.values()) for word in ("passed", "failed", "skipped")}
-    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
-    return 1 if total["failed"] else 0
+    played = {name.removeprefix("scenarios-"): counts for name, counts in results.items() if name.startswith("scenarios-")}
+    if played:
+        print("scenarios passed: " + ", ".join(f"{language} {counts['passed']}" for language, counts in played.items()))
+    print_total(results)
+    return 1 if total_of(results)["failed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
