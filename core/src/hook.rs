@@ -17,10 +17,11 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use agent_loop_proto::hook::{
-    AfterToolCall, BeforeToolCall, Failure, HookInput, HookKind, Payload, ResponseHead, RunTask, ToolDecision, ToolOverride,
-    TurnChange, TurnSummary,
+    AfterToolCall, BeforeToolCall, Failure, HookKind, Payload, ResponseHead, RunTask, ToolDecision, ToolOverride, TurnChange,
+    TurnSummary,
 };
 use agent_loop_proto::hook::{HookOutput, IntoHookOutput, Question};
+pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;

@@ -1,10 +1,6 @@
 //! Hooks: what each is asked and what it may answer, in Rust and in JSON. When a hook is asked, and what its failure means, is
 //! in the documentation of the loop.
 
-mod json;
-
-pub use json::HookInput;
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::message::{ContentBlock, Message};
+use crate::model_entry::ModelEntry;
 use crate::model_spec::ModelSpec;
 use crate::request::ThinkingLevel;
 use crate::result::RunResult;
@@ -139,7 +136,7 @@ pub enum HookAnswer {
         /// The change.
         change: Box<TurnChange>,
         /// The model that it names.
-        model: Option<Box<crate::machine::ModelEntry>>,
+        model: Option<Box<ModelEntry>>,
     },
     /// Of `should_stop_after_turn`.
     Stop(bool),

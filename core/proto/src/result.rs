@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
 use crate::usage::{Outcome, Usage};
 
@@ -49,6 +50,17 @@ impl RunResult {
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
         RunResult { outcome, text, message, messages, usage, turns, error, undelivered: None }
+    }
+
+    /// The run's last event.
+    pub(crate) fn agent_end(&self) -> EventData {
+        EventData::AgentEnd {
+            messages: self.messages.clone(),
+            outcome: self.outcome,
+            error: self.error.clone(),
+            turns: self.turns,
+            usage: Box::new(self.usage.clone()),
+        }
     }
 
     /// The result, or the run's error (with this result inside) when the outcome is `error`.

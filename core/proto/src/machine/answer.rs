@@ -1,33 +1,57 @@
 //! The model's answer: its stream becomes events as it comes; a failed call is retried, or another model is asked.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::turn::Phase;
-use super::{HookKind, Interruption, Loop, ModelCall, ModelEntry, Out, Progress, Question, Timer};
+use super::action::{ModelCall, Timer};
+use super::attempt::Attempt;
+use super::config::Config;
+use super::emitter::{Emitter, Out};
+use super::limits::Interruption;
+use super::request::Prepared;
+use super::run_state::{Progress, RunState};
 use crate::delta::{Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
-use crate::hook::ResponseHead;
-use crate::limits::Limits;
+use crate::hook::{HookKind, Question, ResponseHead};
 use crate::message::{AssistantMessage, Message};
+use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::provider_error::shortened;
 use crate::request::Request;
 use crate::retry::Jitter;
 use crate::usage::{Prices, StopReason, Usage};
 
-use Progress::{Blocked, Made};
+use Progress::{Blocked, Ended, Made};
 
-/// A request and its body; or the error that kept it from being prepared, `None` when the run was interrupted.
-pub(super) type Prepared = Result<(Arc<Request>, Option<Arc<[u8]>>), Option<Error>>;
+/// The model calls of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ModelCalls {
+    answer: Option<Answer>,
+    next: u32,
+    /// Where the jitter of the backoff comes from.
+    random: u64,
+    /// How many of the fallbacks were tried in this turn.
+    fallbacks: usize,
+    /// Which model failed first in this turn, and with what: it was meant to answer.
+    failed_before: Option<String>,
+}
+
+/// What a model call has led to.
+pub(super) enum Answered {
+    /// Another model is to be asked.
+    AskAgain,
+    /// The turn's message.
+    Message(Arc<Message>),
+    /// There is no call.
+    Nothing,
+}
 
 /// An answer, over all tries of its call.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answer {
+struct Answer {
     builder: MessageBuilder,
     head: AssistantMessage,
     prices: Option<Prices>,
@@ -37,8 +61,7 @@ pub(super) struct Answer {
     held: Vec<EventData>,
     request: Option<(Arc<Request>, Option<Arc<[u8]>>)>,
     stage: Stage,
-    /// Of the current try.
-    call: Option<Try>,
+    current: Option<Attempt>,
     attempt: u32,
 }
 
@@ -66,75 +89,31 @@ enum Stage {
     Finish(Option<Error>),
 }
 
-/// One try of a model call.
-#[derive(Debug, Serialize, Deserialize)]
-struct Try {
-    call: u32,
-    deltas: VecDeque<Delta>,
-    end: Option<Result<(), Error>>,
-    /// When the whole try takes too long.
-    deadline_ms: Option<u64>,
-    /// When the server has been silent for too long. Set when the first byte comes; later ones only leave their time.
-    silence_ms: Option<u64>,
-    last_sign_ms: u64,
-    has_sign: bool,
-    is_alive: bool,
-}
-
 impl Answer {
-    pub(super) fn partial(&self, position: usize) -> Partial {
-        self.builder.partial().at(position)
-    }
-
-    /// Whether this is the number of the current try.
-    pub(super) fn is(&self, call: u32) -> bool {
-        self.call.as_ref().is_some_and(|current| current.call == call)
-    }
-
-    pub(super) fn receive(&mut self, deltas: Vec<Delta>) {
-        if let Some(call) = &mut self.call {
-            call.has_sign |= !deltas.is_empty();
-            call.deltas.extend(deltas);
-        }
-    }
-
-    pub(super) fn is_alive(&mut self) {
-        if let Some(call) = &mut self.call {
-            call.has_sign = true;
-        }
-    }
-
-    pub(super) fn end(&mut self, result: Result<(), Error>) {
-        if let Some(call) = &mut self.call {
-            call.end.get_or_insert(result);
-        }
-    }
-
     /// When it has to be looked at.
-    pub(super) fn timer(&self) -> Option<Timer> {
-        match (&self.stage, &self.call) {
+    fn timer(&self) -> Option<Timer> {
+        match (&self.stage, &self.current) {
             (Stage::Wait { until_ms }, _) => Some(Timer { at_ms: *until_ms, is_limit: false }),
-            (Stage::Stream, Some(call)) => {
-                let at_ms = [call.deadline_ms, call.silence_ms].into_iter().flatten().min()?;
-                Some(Timer { at_ms, is_limit: true })
-            }
+            (Stage::Stream, Some(attempt)) => attempt.timer(),
             _ => None,
         }
     }
 
     /// The held `message_start`, and the raw frames that waited for it.
-    fn start(&mut self, out: &mut VecDeque<Out>) {
+    fn start(&mut self, emitter: &mut Emitter) {
         if !std::mem::replace(&mut self.is_started, true) {
             let message = Arc::new(Message::Assistant(self.head.clone()));
             // Before the first delta, which may be applied already.
-            out.push_back(Out::Streamed(EventData::MessageStart { message }, 0));
+            emitter.push(Out::Streamed(EventData::MessageStart { message }, 0));
             let position = self.builder.partial().steps();
-            out.extend(std::mem::take(&mut self.held).into_iter().map(|raw| Out::Streamed(raw, position)));
+            for raw in std::mem::take(&mut self.held) {
+                emitter.push(Out::Streamed(raw, position));
+            }
         }
     }
 
     /// Takes in one delta.
-    fn apply(&mut self, delta: Delta, out: &mut VecDeque<Out>) -> Result<(), Error> {
+    fn apply(&mut self, delta: Delta, emitter: &mut Emitter) -> Result<(), Error> {
         let (odd, update) = self.builder.apply(delta)?;
         for event in odd.into_iter().chain(update) {
             match event {
@@ -142,10 +121,10 @@ impl Answer {
                     self.held.push(event);
                     continue;
                 }
-                EventData::MessageUpdate(_) => self.start(out),
+                EventData::MessageUpdate(_) => self.start(emitter),
                 _ => {}
             }
-            out.push_back(Out::Streamed(event, self.builder.partial().steps()));
+            emitter.push(Out::Streamed(event, self.builder.partial().steps()));
         }
         Ok(())
     }
@@ -181,130 +160,81 @@ impl Answer {
     }
 }
 
-impl Try {
-    fn new(call: u32, limits: &Limits, now_ms: u64) -> Try {
-        let limit = |ms: u64| (ms > 0).then(|| now_ms.saturating_add(ms));
-        Try {
-            call,
-            deltas: VecDeque::new(),
-            end: None,
-            deadline_ms: limit(limits.request_timeout_ms),
-            silence_ms: limit(limits.first_byte_timeout_ms),
-            last_sign_ms: now_ms,
-            has_sign: false,
-            is_alive: false,
-        }
+impl ModelCalls {
+    pub(super) fn new(seed: u64) -> ModelCalls {
+        ModelCalls { answer: None, next: 0, random: seed, fallbacks: 0, failed_before: None }
     }
 
-    /// Notes that the server has sent something since the last look.
-    fn note_sign(&mut self, limits: &Limits, now_ms: u64) {
-        if std::mem::take(&mut self.has_sign) {
-            self.last_sign_ms = now_ms;
-            if !std::mem::replace(&mut self.is_alive, true) {
-                let idle_ms = limits.idle_timeout_ms;
-                self.silence_ms = (idle_ms > 0).then(|| now_ms.saturating_add(idle_ms));
-            }
-        }
+    pub(super) fn begin_turn(&mut self) {
+        (self.fallbacks, self.failed_before) = (0, None);
     }
 
-    /// The limit that has passed: what did not happen, its name and value.
-    fn passed(&mut self, limits: &Limits, now_ms: u64) -> Option<(&'static str, &'static str, u64)> {
-        if self.deadline_ms.is_some_and(|deadline_ms| now_ms >= deadline_ms) {
-            return Some(("the answer was not complete", "request_timeout_ms", limits.request_timeout_ms));
-        }
-        if self.silence_ms.is_none_or(|silence_ms| now_ms < silence_ms) {
-            return None;
-        }
-        if !self.is_alive {
-            return Some(("nothing came", "first_byte_timeout_ms", limits.first_byte_timeout_ms));
-        }
-        let idle_ms = limits.idle_timeout_ms;
-        let silent_until_ms = self.last_sign_ms.saturating_add(idle_ms);
-        if now_ms >= silent_until_ms {
-            return Some(("nothing more came", "idle_timeout_ms", idle_ms));
-        }
-        self.silence_ms = Some(silent_until_ms);
-        None
+    /// The current try, if this is its number.
+    pub(super) fn attempt(&mut self, call: u32) -> Option<&mut Attempt> {
+        self.answer.as_mut()?.current.as_mut().filter(|attempt| attempt.call() == call)
     }
-}
 
-impl Loop {
+    /// The message at an event of its stream.
+    pub(super) fn partial(&self, position: usize) -> Option<Partial> {
+        Some(self.answer.as_ref()?.builder.partial().at(position))
+    }
+
+    pub(super) fn timer(&self) -> Option<Timer> {
+        self.answer.as_ref()?.timer()
+    }
+
     /// The call is prepared, or failed before the model was asked.
-    pub(super) fn begin_answer(&mut self, prepared: Prepared) -> Progress {
-        let head = self.head();
-        let prices = self.config.model.as_ref().ok().and_then(|model| model.prices);
-        let builder = MessageBuilder::new(head.clone(), self.turn, prices);
+    pub(super) fn begin(&mut self, run: &mut RunState, prepared: Prepared) {
+        let head = head(run.config(), run.now_ms());
+        let prices = run.config().model.as_ref().ok().and_then(|model| model.prices);
+        let builder = MessageBuilder::new(head.clone(), run.emitter.turn(), prices);
         let (request, stage) = match prepared {
             Ok(request) => (Some(request), Stage::Call),
             Err(error) => (None, Stage::Answered(error)),
         };
         if let Stage::Answered(Some(error)) = &stage
-            && !self.is_interrupted()
+            && !run.is_interrupted()
         {
-            let error = error.clone();
-            self.inform_of_error(&error, 0, false);
+            run.inform_of_error(error, 0, false);
         }
-        let (is_started, held, call, attempt) = (false, Vec::new(), None, 1);
-        self.answer = Some(Answer { builder, head, prices, is_started, held, request, stage, call, attempt });
-        self.go(Phase::Answer)
+        let (is_started, held, current, attempt) = (false, Vec::new(), None, 1);
+        self.answer = Some(Answer { builder, head, prices, is_started, held, request, stage, current, attempt });
     }
 
-    /// The message without content.
-    fn head(&self) -> AssistantMessage {
-        // A model that cannot be used still has its name.
-        let (provider, id) = self.config.model_name.split_once('/').unwrap_or_default();
-        let (provider, protocol, model) = match &self.config.model {
-            Ok(ModelEntry { provider, protocol, id, .. }) => (provider.as_str(), protocol.as_str(), id.as_str()),
-            Err(_) => (provider, "", id),
-        };
-        AssistantMessage {
-            content: Vec::new(),
-            provider: provider.to_owned(),
-            protocol: protocol.to_owned(),
-            model: model.to_owned(),
-            usage: Usage::default(),
-            stop_reason: None,
-            raw_stop_reason: None,
-            response_id: None,
-            error: None,
-            timestamp: self.now_ms,
-        }
-    }
-
-    pub(super) fn step_answer(&mut self) -> Progress {
+    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<Answered> {
         let Some(answer) = &mut self.answer else {
-            return self.go(Phase::EndTurn);
+            return Ended(Answered::Nothing);
         };
         let next = match &mut answer.stage {
-            Stage::Call => return self.place_call(),
-            Stage::Stream => return self.stream(),
+            Stage::Call => return self.place_call(run),
+            Stage::Stream => return self.stream(run),
             Stage::Retry { delay_ms, error } => {
                 let (delay_ms, error, attempt) = (*delay_ms, error.clone(), answer.attempt);
-                if self.interruption.is_some() {
+                if run.is_interrupted() {
                     Stage::Answered(None)
                 } else {
                     answer.stage = Stage::Backoff { delay_ms };
-                    self.emit(EventData::Retry { attempt, delay_ms, error });
+                    run.emitter.emit(EventData::Retry { attempt, delay_ms, error });
                     return Made;
                 }
             }
-            Stage::Backoff { delay_ms } => Stage::Wait { until_ms: self.now_ms.saturating_add(*delay_ms) },
-            Stage::Wait { .. } if self.interruption.is_some() => Stage::Answered(None),
-            Stage::Wait { until_ms } if self.now_ms < *until_ms => return Blocked,
+            Stage::Backoff { delay_ms } => Stage::Wait { until_ms: run.now_ms().saturating_add(*delay_ms) },
+            Stage::Wait { .. } if run.is_interrupted() => Stage::Answered(None),
+            Stage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
             Stage::Wait { .. } => {
-                answer.begin_again(self.turn, self.now_ms);
+                answer.begin_again(run.emitter.turn(), run.now_ms());
                 Stage::Call
             }
             Stage::Answered(error) => {
                 let error = error.take();
-                return self.call_ended(error);
+                return self.call_ended(run, error);
             }
             Stage::EndBlocks => {
-                answer.start(&mut self.out);
-                let event = if self.interruption.is_some() { None } else { answer.builder.end_next() };
+                answer.start(&mut run.emitter);
+                let event = if run.is_interrupted() { None } else { answer.builder.end_next() };
                 match event {
                     Some(event) => {
-                        self.out.push_back(Out::Streamed(event, answer.builder.partial().steps()));
+                        run.emitter.push(Out::Streamed(event, answer.builder.partial().steps()));
                         return Made;
                     }
                     None => Stage::Finish(None),
@@ -312,98 +242,90 @@ impl Loop {
             }
             Stage::Finish(error) => {
                 let error = error.take();
-                return self.finish_answer(error);
+                return self.finish(run, error);
             }
         };
         answer.stage = next;
         Made
     }
 
-    fn place_call(&mut self) -> Progress {
-        let (call, now_ms) = (self.next_call, self.now_ms);
-        self.next_call += 1;
-        let is_interrupted = self.is_interrupted();
-        let (Some(answer), Ok(model)) = (&mut self.answer, &self.config.model) else {
-            return self.go(Phase::EndTurn);
+    fn place_call(&mut self, run: &mut RunState) -> Progress<Answered> {
+        let call = self.next;
+        self.next += 1;
+        let (Some(answer), Ok(model)) = (&mut self.answer, &run.config().model) else {
+            return Ended(Answered::Nothing);
         };
-        let Some((request, body)) = answer.request.clone().filter(|_| !is_interrupted) else {
+        let Some((request, body)) = answer.request.clone().filter(|_| !run.is_interrupted()) else {
             answer.stage = Stage::Answered(None);
             return Made;
         };
-        let settings = &self.config.settings;
-        answer.call = Some(Try::new(call, &settings.limits, now_ms));
+        let settings = run.settings();
+        answer.current = Some(Attempt::new(call, &settings.limits, run.now_ms()));
         answer.stage = Stage::Stream;
-        self.out.push_back(Out::CallModel(ModelCall {
-            call,
-            model: model.key,
-            request,
-            body,
-            raw_events: settings.raw_events,
-            wants_response: self.config.hooks.has(HookKind::OnResponse),
-        }));
+        let (model, raw_events, wants_response) = (model.key, settings.raw_events, run.hooks().has(HookKind::OnResponse));
+        run.emitter.push(Out::CallModel(ModelCall { call, model, request, body, raw_events, wants_response }));
         Made
     }
 
-    fn stream(&mut self) -> Progress {
-        if self.is_interrupted() {
-            return self.end_try(true, Ok(()));
+    /// Takes in the next delta. Nothing is cloned here.
+    fn stream(&mut self, run: &mut RunState) -> Progress<Answered> {
+        if run.is_interrupted() {
+            return self.end_attempt(run, true, Ok(()));
         }
-        let (now_ms, config) = (self.now_ms, Arc::clone(&self.config));
         let Some(answer) = &mut self.answer else {
-            return self.go(Phase::EndTurn);
+            return Ended(Answered::Nothing);
         };
-        let Some(call) = &mut answer.call else {
-            return self.end_try(false, Ok(()));
+        let Some(attempt) = &mut answer.current else {
+            return self.end_attempt(run, false, Ok(()));
         };
-        let limits = &config.settings.limits;
-        call.note_sign(limits, now_ms);
-        match call.deltas.pop_front() {
+        let (now_ms, limits) = (run.now_ms(), &run.settings().limits);
+        attempt.note_sign(limits, now_ms);
+        match attempt.next_delta() {
             Some(Delta::Response { status, headers }) => {
-                if config.hooks.has(HookKind::OnResponse) {
+                if run.hooks().has(HookKind::OnResponse) {
                     let provider = answer.head.provider.clone();
-                    self.inform(Question::OnResponse(ResponseHead { provider, status, headers: *headers }));
+                    run.inform(Question::OnResponse(ResponseHead { provider, status, headers: *headers }));
                 }
                 return Made;
             }
             Some(delta) => {
-                return match answer.apply(delta, &mut self.out) {
+                return match answer.apply(delta, &mut run.emitter) {
                     Ok(()) => Made,
-                    Err(error) => self.end_try(true, Err(error)),
+                    Err(error) => self.end_attempt(run, true, Err(error)),
                 };
             }
             None => {}
         }
         let provider = answer.head.provider.as_str();
-        match call.end.take() {
-            Some(Ok(())) if answer.builder.is_stopped() => self.end_try(false, Ok(())),
+        match attempt.take_end() {
+            Some(Ok(())) if answer.builder.is_stopped() => self.end_attempt(run, false, Ok(())),
             Some(Ok(())) => {
                 let text = format!("{provider}'s answer ended without its closing event");
                 let error = Error::new(ErrorKind::StreamTruncated, text).with_provider(provider);
-                self.end_try(false, Err(error))
+                self.end_attempt(run, false, Err(error))
             }
-            Some(Err(error)) => self.end_try(false, Err(error)),
-            None => match call.passed(limits, now_ms) {
+            Some(Err(error)) => self.end_attempt(run, false, Err(error)),
+            None => match attempt.passed(limits, now_ms) {
                 None => Blocked,
                 Some((what, name, limit_ms)) => {
                     let text = format!("{provider}: {what} within {name} ({limit_ms})");
                     let error = Error::new(ErrorKind::Timeout, text).with_provider(provider);
-                    self.end_try(true, Err(error))
+                    self.end_attempt(run, true, Err(error))
                 }
             },
         }
     }
 
     /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
-    fn end_try(&mut self, cancel: bool, result: Result<(), Error>) -> Progress {
-        let is_interrupted = self.is_interrupted();
-        self.is_timer_stale = true;
+    fn end_attempt(&mut self, run: &mut RunState, cancel: bool, result: Result<(), Error>) -> Progress<Answered> {
+        run.limits.doubt_timer();
         let Some(answer) = &mut self.answer else {
-            return self.go(Phase::EndTurn);
+            return Ended(Answered::Nothing);
         };
-        if let Some(Try { call, .. }) = answer.call.take().filter(|_| cancel) {
-            self.out.push_back(Out::CancelModel(call));
+        if let Some(attempt) = answer.current.take().filter(|_| cancel) {
+            run.emitter.push(Out::CancelModel(attempt.call()));
         }
-        if is_interrupted {
+        if run.is_interrupted() {
             answer.stage = Stage::Answered(None);
             return Made;
         }
@@ -417,32 +339,32 @@ impl Loop {
         let delay = match answer.builder.has_blocks() {
             true => Err(error.clone()),
             false => {
-                let jitter = match self.config.has_jitter {
+                let jitter = match run.config().has_jitter {
                     true => Jitter::Random(next_random(&mut self.random)),
                     false => Jitter::None,
                 };
-                self.config.settings.retry.pause(error.clone(), attempt, jitter)
+                run.settings().retry.pause(error.clone(), attempt, jitter)
             }
         };
         match delay {
             Ok(delay_ms) => {
-                answer.stage = Stage::Retry { delay_ms, error: error.clone() };
-                self.inform_of_error(&error, attempt, true);
+                run.inform_of_error(&error, attempt, true);
+                answer.stage = Stage::Retry { delay_ms, error };
             }
             Err(error) => {
-                answer.stage = Stage::Answered(Some(error.clone()));
-                self.inform_of_error(&error, attempt, false);
+                run.inform_of_error(&error, attempt, false);
+                answer.stage = Stage::Answered(Some(error));
             }
         }
         Made
     }
 
     /// The call is over: another model is asked, or this is the turn's answer.
-    fn call_ended(&mut self, error: Option<Error>) -> Progress {
+    fn call_ended(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<Answered> {
         if let Some(error) = &error
-            && self.fall_back(error)
+            && self.fall_back(run, error)
         {
-            return self.begin_request_again();
+            return Ended(Answered::AskAgain);
         }
         if let Some(answer) = &mut self.answer {
             answer.stage = if error.is_none() { Stage::EndBlocks } else { Stage::Finish(error) };
@@ -451,48 +373,70 @@ impl Loop {
     }
 
     /// Takes the next model for the rest of the turn, if there is one that may help.
-    fn fall_back(&mut self, error: &Error) -> bool {
+    fn fall_back(&mut self, run: &mut RunState, error: &Error) -> bool {
         let has_blocks = self.answer.as_ref().is_some_and(|answer| answer.builder.has_blocks());
         // When a hook has failed, it would fail with every model.
-        if error.kind() == ErrorKind::Callback || self.is_interrupted() || has_blocks {
+        if error.kind() == ErrorKind::Callback || run.is_interrupted() || has_blocks {
             return false;
         }
-        let Some((to, model)) = self.config.fallbacks.get(self.preparation.fallbacks).cloned() else {
+        let config = run.config();
+        let Some((to, model)) = config.fallbacks.get(self.fallbacks).cloned() else {
             return false;
         };
-        self.preparation.fallbacks += 1;
-        let from = self.config.model.as_ref().map_or_else(|_| self.config.model_name.clone(), ModelEntry::name);
+        self.fallbacks += 1;
+        let from = config.model.as_ref().map_or_else(|_| config.model_name.clone(), ModelEntry::name);
         let message = format!("{from} failed ({error}); {to} is asked instead");
-        self.diagnostic("fallback", message, json!({ "from": from, "to": to, "error": error }));
+        run.emitter.diagnostic("fallback", message, json!({ "from": from, "to": to, "error": error }));
         let failed = || format!("before that, {from} failed: {}", shortened(error.message(), 200));
-        self.preparation.failed_before.get_or_insert_with(failed);
-        Arc::make_mut(&mut self.config).model = model;
+        self.failed_before.get_or_insert_with(failed);
+        run.setup.set_model(model);
         true
     }
 
-    fn finish_answer(&mut self, error: Option<Error>) -> Progress {
+    fn finish(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<Answered> {
         let Some(answer) = &mut self.answer else {
-            return self.go(Phase::EndTurn);
+            return Ended(Answered::Nothing);
         };
         if !answer.is_started {
-            answer.start(&mut self.out);
+            answer.start(&mut run.emitter);
             answer.stage = Stage::Finish(error);
             return Made;
         }
-        let failure = match (self.interruption, error) {
+        let failure = match (run.limits.interruption(), error) {
             (Some(interruption), _) => Some((Interruption::stop_reason(interruption), interruption.error())),
             (None, Some(error)) => {
-                let before = &self.preparation.failed_before;
-                Some((StopReason::Error, before.iter().fold(error, |error, before| error.and(before))))
+                Some((StopReason::Error, self.failed_before.iter().fold(error, |error, before| error.and(before))))
             }
             (None, None) => None,
         };
         let Some(answer) = self.answer.take() else {
-            return self.go(Phase::EndTurn);
+            return Ended(Answered::Nothing);
         };
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
-        self.emit(EventData::MessageEnd { message: Arc::clone(&message) });
-        self.answered_with(message)
+        run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
+        Ended(Answered::Message(message))
+    }
+}
+
+/// The message without content.
+fn head(config: &Config, now_ms: u64) -> AssistantMessage {
+    // A model that cannot be used still has its name.
+    let (provider, id) = config.model_name.split_once('/').unwrap_or_default();
+    let (provider, protocol, model) = match &config.model {
+        Ok(ModelEntry { provider, protocol, id, .. }) => (provider.as_str(), protocol.as_str(), id.as_str()),
+        Err(_) => (provider, "", id),
+    };
+    AssistantMessage {
+        content: Vec::new(),
+        provider: provider.to_owned(),
+        protocol: protocol.to_owned(),
+        model: model.to_owned(),
+        usage: Usage::default(),
+        stop_reason: None,
+        raw_stop_reason: None,
+        response_id: None,
+        error: None,
+        timestamp: now_ms,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Time limits and aborts: how a run ends that did not end by itself, and when the loop has to be polled.
+//! The time, the run's time limit, and aborts: how a run ends that did not end by itself.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Loop, Timer};
+use super::action::Timer;
 use crate::error::{Error, ErrorKind};
 use crate::usage::{Outcome, StopReason};
 
@@ -42,38 +42,81 @@ impl Interruption {
     }
 }
 
-impl Loop {
+/// The time of a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct RunLimits {
+    now_ms: u64,
+    interruption: Option<Interruption>,
+    /// `run_timeout_ms` as it was at the start, and when it passes.
+    limit: Option<(u64, u64)>,
+    /// The timer that the host has set.
+    timer: Option<Timer>,
+    /// Whether what the timer was set for may be over.
+    is_timer_stale: bool,
+}
+
+impl RunLimits {
+    pub(super) fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    pub(super) fn interruption(&self) -> Option<Interruption> {
+        self.interruption
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interruption.is_some()
+    }
+
+    pub(super) fn abort(&mut self) {
+        self.interrupt(Interruption::Aborted);
+    }
+
     /// The first interruption counts.
-    pub(super) fn interrupt(&mut self, why: Interruption) {
+    fn interrupt(&mut self, why: Interruption) {
         self.interruption.get_or_insert(why);
     }
 
-    /// Starts the run's own limit.
-    pub(super) fn start_run_limit(&mut self) {
-        let limit_ms = self.config.settings.limits.run_timeout_ms;
-        self.run_limit = (limit_ms > 0).then(|| (limit_ms, self.now_ms.saturating_add(limit_ms)));
+    /// Starts the run's own limit; 0 for none.
+    pub(super) fn start(&mut self, limit_ms: u64) {
+        self.limit = (limit_ms > 0).then(|| (limit_ms, self.now_ms.saturating_add(limit_ms)));
     }
 
-    pub(super) fn check_run_limit(&mut self) {
-        if let Some((limit_ms, deadline_ms)) = self.run_limit
+    /// The run is over: its limit no longer counts.
+    pub(super) fn end(&mut self) {
+        self.limit = None;
+    }
+
+    /// What the timer was set for may be over.
+    pub(super) fn doubt_timer(&mut self) {
+        self.is_timer_stale = true;
+    }
+
+    /// Whether the timer is to be checked before anything else is done.
+    pub(super) fn doubts_timer(&mut self) -> bool {
+        std::mem::take(&mut self.is_timer_stale)
+    }
+
+    pub(super) fn set_now(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+    }
+
+    /// Whether the run's own limit has passed is decided between two steps.
+    pub(super) fn check(&mut self) {
+        if let Some((limit_ms, deadline_ms)) = self.limit
             && self.now_ms >= deadline_ms
         {
             self.interrupt(Interruption::TimedOut(limit_ms));
         }
     }
 
-    /// Asks for a timer when the next time to poll has changed.
-    pub(super) fn set_timer(&mut self) -> Option<Action> {
-        let limit = |at_ms| Timer { at_ms, is_limit: true };
-        let run = self.run_limit.filter(|_| !self.is_interrupted()).map(|(_, at_ms)| limit(at_ms));
-        let hook = self.asked.as_ref().and_then(|asked| asked.deadline_ms).map(limit);
-        let answer = self.answer.as_ref().and_then(super::Answer::timer);
-        let batch = self.batch.as_ref().and_then(super::Batch::deadline_ms).map(limit);
-        let next = [run, hook, answer, batch].into_iter().flatten().min_by_key(|timer| timer.at_ms);
-        if next == self.timer {
-            return None;
-        }
-        self.timer = next;
-        Some(Action::SetTimer(next))
+    /// The new timer, when the next time to poll has changed.
+    pub(super) fn set_timer(&mut self, others: impl IntoIterator<Item = Option<Timer>>) -> Option<Option<Timer>> {
+        let run = self.limit.filter(|_| !self.is_interrupted()).map(|(_, at_ms)| Timer { at_ms, is_limit: true });
+        let next = others.into_iter().chain([run]).flatten().min_by_key(|timer| timer.at_ms);
+        (next != self.timer).then(|| {
+            self.timer = next;
+            next
+        })
     }
 }

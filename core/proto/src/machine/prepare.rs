@@ -4,11 +4,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use super::ask::{Patience, Unanswered};
-use super::batch::{ABORTED, Batch, CUT, SKIPPED};
-use super::{HookAnswer, HookKind, Loop, Question};
-use crate::hook::{BeforeToolCall, ToolDecision};
+use super::config::Config;
+use super::questions::{Patience, Unanswered};
+use super::run_state::RunState;
+use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
+use crate::message::{Message, ToolCall};
 use crate::tool::ToolSpec;
+
+pub(super) const CUT: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
+pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
+pub(super) const ABORTED: &str = "aborted";
+
+/// A call as the model made it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Call {
+    pub(super) id: Arc<str>,
+    pub(super) name: Arc<str>,
+    pub(super) arguments: Arc<Map<String, Value>>,
+    raw_arguments: Option<String>,
+}
+
+impl From<ToolCall> for Call {
+    fn from(call: ToolCall) -> Call {
+        let ToolCall { id, name, arguments, raw_arguments, .. } = call;
+        Call { id: id.into(), name: name.into(), arguments, raw_arguments }
+    }
+}
 
 /// How far the preparation of a call is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -31,79 +52,71 @@ pub(super) enum Prepared {
     Fails(String),
 }
 
-impl Loop {
-    pub(super) fn prepare_call(&mut self, batch: &Batch, place: usize, preparing: Preparing) -> Prepared {
-        match self.try_prepare(batch, place, preparing) {
-            Ok(prepared) => prepared,
-            Err(why) => Prepared::Fails(why),
+/// Goes on preparing a call. Those of a cut message are not executed.
+pub(super) fn prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Preparing) -> Prepared {
+    try_prepare(run, call, is_cut, preparing).unwrap_or_else(Prepared::Fails)
+}
+
+fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Preparing) -> Result<Prepared, String> {
+    let config = Arc::clone(run.setup.current());
+    if matches!(preparing, Preparing::Begin) {
+        let reason = match () {
+            () if run.is_interrupted() => Some(ABORTED),
+            () if is_cut => Some(CUT),
+            () if run.turn.is_steered() => Some(SKIPPED),
+            () => None,
+        };
+        if let Some(reason) = reason {
+            return Err(reason.to_owned());
         }
     }
-
-    fn try_prepare(&mut self, batch: &Batch, place: usize, preparing: Preparing) -> Result<Prepared, String> {
-        let Some(call) = batch.calls.get(place) else {
-            return Err("no such call".to_owned());
-        };
-        let config = Arc::clone(&self.config);
-        if matches!(preparing, Preparing::Begin) {
-            let reason = match () {
-                () if self.is_interrupted() => Some(ABORTED),
-                () if !batch.executes => Some(CUT),
-                () if self.is_steered => Some(SKIPPED),
-                () => None,
-            };
-            if let Some(reason) = reason {
-                return Err(reason.to_owned());
-            }
-        }
-        let tool = config.tools.get(&call.name);
-        let tool =
-            tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
-        if let Some(text) = &call.raw_arguments {
-            return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
-        }
-        let validated = |arguments: &Map<String, Value>| validated(tool, arguments, &config);
-        let arguments = match preparing {
-            Preparing::Approval(arguments) => arguments,
-            Preparing::Begin | Preparing::Arguments => {
-                let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
-                match self.ask(Patience::None, |_| Question::PrepareArguments { tool: name, arguments }) {
-                    None => return Ok(Prepared::Asks(Preparing::Arguments)),
-                    Some(Ok(HookAnswer::Arguments(prepared))) => validated(&prepared)?,
-                    Some(Ok(_)) => validated(&call.arguments)?,
-                    Some(Err(Unanswered::Aborted)) => return Err(ABORTED.to_owned()),
-                    Some(Err(Unanswered::Failed(why))) => {
-                        return Err(format!("prepare_arguments of {} failed: {why}", call.name));
-                    }
+    let tool = config.tools.get(&call.name);
+    let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
+    if let Some(text) = &call.raw_arguments {
+        return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
+    }
+    let validated = |arguments: &Map<String, Value>| validated(tool, arguments, &config);
+    let arguments = match preparing {
+        Preparing::Approval(arguments) => arguments,
+        Preparing::Begin | Preparing::Arguments => {
+            let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
+            match run.ask(Patience::None, || Question::PrepareArguments { tool: name, arguments }) {
+                None => return Ok(Prepared::Asks(Preparing::Arguments)),
+                Some(Ok(HookAnswer::Arguments(prepared))) => validated(&prepared)?,
+                Some(Ok(_)) => validated(&call.arguments)?,
+                Some(Err(Unanswered::Aborted)) => return Err(ABORTED.to_owned()),
+                Some(Err(Unanswered::Failed(why))) => {
+                    return Err(format!("prepare_arguments of {} failed: {why}", call.name));
                 }
             }
-        };
-        if !config.hooks.has(HookKind::BeforeToolCall) {
-            return Ok(Prepared::Ready(arguments));
         }
-        let message = self.summary.as_ref().map(|summary| Arc::clone(&summary.message));
-        let asked = self.ask(Patience::None, |_| {
-            Question::BeforeToolCall(BeforeToolCall {
-                tool_call_id: call.id.to_string(),
-                tool_name: call.name.to_string(),
-                arguments: arguments.clone(),
-                message: message.unwrap_or_else(|| Arc::new(crate::message::Message::user("", 0))),
-            })
-        });
-        match asked {
-            None => Ok(Prepared::Asks(Preparing::Approval(arguments))),
-            Some(Ok(HookAnswer::Decision(ToolDecision::Block { reason }))) => Err(reason),
-            Some(Ok(HookAnswer::Decision(ToolDecision::Replace { arguments }))) => Ok(Prepared::Ready(validated(&arguments)?)),
-            Some(Ok(_)) => Ok(Prepared::Ready(arguments)),
-            Some(Err(unanswered)) => {
-                let error = unanswered.error(HookKind::BeforeToolCall);
-                Err(error.map_or_else(|| ABORTED.to_owned(), |error| error.message().to_owned()))
-            }
+    };
+    if !config.hooks.has(HookKind::BeforeToolCall) {
+        return Ok(Prepared::Ready(arguments));
+    }
+    let message = run.turn.message().map(Arc::clone);
+    let asked = run.ask(Patience::None, || {
+        Question::BeforeToolCall(BeforeToolCall {
+            tool_call_id: call.id.to_string(),
+            tool_name: call.name.to_string(),
+            arguments: arguments.clone(),
+            message: message.unwrap_or_else(|| Arc::new(Message::user("", 0))),
+        })
+    });
+    match asked {
+        None => Ok(Prepared::Asks(Preparing::Approval(arguments))),
+        Some(Ok(HookAnswer::Decision(ToolDecision::Block { reason }))) => Err(reason),
+        Some(Ok(HookAnswer::Decision(ToolDecision::Replace { arguments }))) => Ok(Prepared::Ready(validated(&arguments)?)),
+        Some(Ok(_)) => Ok(Prepared::Ready(arguments)),
+        Some(Err(unanswered)) => {
+            let error = unanswered.error(HookKind::BeforeToolCall);
+            Err(error.map_or_else(|| ABORTED.to_owned(), |error| error.message().to_owned()))
         }
     }
 }
 
 /// The arguments as the tool gets them, or the violations of its schema.
-fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &super::Config) -> Result<Map<String, Value>, String> {
+fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -> Result<Map<String, Value>, String> {
     let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name);
     tool.check(arguments, config.settings.validation).map_err(misfit)
 }

@@ -5,16 +5,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::ask::{Patience, Unanswered};
-use super::turn::Phase;
-use super::{HookAnswer, HookKind, Loop, ModelEntry, Progress, Question};
+use super::config::Config;
+use super::emitter::Emitter;
+use super::questions::{Patience, Unanswered};
+use super::run_state::{Progress, RunState};
 use crate::error::{Error, ErrorKind};
-use crate::hook::Payload;
+use crate::hook::{HookAnswer, HookKind, Payload, Question};
 use crate::message::Message;
+use crate::model_entry::ModelEntry;
 use crate::request::{IgnoredOption, Request};
 use crate::transcript::{self, Constraints, Repair, Repaired};
 
 use Progress::{Blocked, Made};
+
+/// A request and its body; or the error that kept it from being prepared, `None` when the run was interrupted.
+pub(super) type Prepared = Result<(Arc<Request>, Option<Arc<[u8]>>), Option<Error>>;
 
 /// How far the preparation is.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -25,10 +30,16 @@ pub(super) struct Preparation {
     request: Request,
     /// The body, while a hook may change it.
     payload: Option<Map<String, Value>>,
-    /// How many of the fallbacks were tried in this turn.
-    pub(super) fallbacks: usize,
-    /// Which model failed first in this turn, and with what: it was meant to answer.
-    pub(super) failed_before: Option<String>,
+    reported: Reported,
+}
+
+/// What is reported once in a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Reported {
+    /// Repairs: message, block and text.
+    repairs: Vec<(usize, Option<usize>, String)>,
+    /// Ignored options: model and option.
+    ignored: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,109 +55,88 @@ enum Stage {
     Call,
 }
 
-impl Loop {
-    /// The turn's first model call.
-    pub(super) fn begin_request(&mut self) -> Progress {
-        self.preparation = Preparation::default();
-        self.go(Phase::Request)
+impl Preparation {
+    pub(super) fn begin(&mut self) {
+        self.stage = Stage::Begin;
     }
 
-    /// The same turn with another model.
-    pub(super) fn begin_request_again(&mut self) -> Progress {
-        self.preparation.stage = Stage::Begin;
-        self.go(Phase::Request)
-    }
-
-    fn goes_to(&mut self, stage: Stage) -> Progress {
-        self.preparation.stage = stage;
+    fn goes_to<T>(&mut self, stage: Stage) -> Progress<T> {
+        self.stage = stage;
         Made
     }
 
-    pub(super) fn prepare_request(&mut self) -> Progress {
-        if let Some(error) = self.before_call.take() {
-            return self.begin_answer(Err(Some(error)));
+    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<Prepared> {
+        if let Some(error) = run.turn.take_failure_before_call() {
+            return Progress::Ended(Err(Some(error)));
         }
-        let config = Arc::clone(&self.config);
+        let config = Arc::clone(run.setup.current());
         let model = match &config.model {
             Ok(model) => model,
-            Err(error) => return self.begin_answer(Err(Some(error.clone()))),
+            Err(error) => return Progress::Ended(Err(Some(error.clone()))),
         };
         let hooks = config.hooks;
-        match self.preparation.stage {
+        match self.stage {
             Stage::Begin => {
-                let changes = hooks.has(HookKind::TransformContext) || hooks.has(HookKind::ConvertToLlm);
-                if !changes {
+                if !changes_messages(&config) {
                     return self.goes_to(Stage::Repair);
                 }
-                self.preparation.messages = self.context().to_vec();
+                self.messages = run.conversation.context().to_vec();
                 self.goes_to(Stage::TransformContext)
             }
-            Stage::TransformContext => self.change_messages(HookKind::TransformContext, Stage::ConvertToLlm),
-            Stage::ConvertToLlm => self.change_messages(HookKind::ConvertToLlm, Stage::Repair),
+            Stage::TransformContext => self.change_messages(run, HookKind::TransformContext, Stage::ConvertToLlm),
+            Stage::ConvertToLlm => self.change_messages(run, HookKind::ConvertToLlm, Stage::Repair),
             Stage::Repair => {
-                self.repair(model);
+                self.repair(run, &config, model);
                 self.goes_to(Stage::GetApiKey)
             }
             Stage::GetApiKey => {
                 if hooks.has(HookKind::GetApiKey) {
-                    let provider = model.provider.clone();
-                    match self.ask(Patience::None, |_| Question::GetApiKey(provider)) {
+                    match run.ask(Patience::None, || Question::GetApiKey(model.provider.clone())) {
                         None => return Blocked,
-                        Some(Err(unanswered)) => return self.not_prepared(unanswered, HookKind::GetApiKey),
+                        Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::GetApiKey),
                         Some(Ok(_)) => {}
                     }
                 }
                 self.goes_to(Stage::Encode)
             }
             Stage::Encode => {
-                self.encode(model);
+                self.encode(model, &mut run.emitter);
                 self.goes_to(if hooks.has(HookKind::OnPayload) { Stage::OnPayload } else { Stage::Call })
             }
             Stage::OnPayload => {
-                let (provider, id) = (model.provider.clone(), model.id.clone());
-                let asked = self.ask(Patience::None, |this| {
+                let asked = run.ask(Patience::None, || {
                     // A custom model has no body: the hook gets what the model gets.
-                    let payload = this.preparation.payload.clone();
-                    let payload = payload.or_else(|| json!(this.preparation.request).as_object().cloned()).unwrap_or_default();
-                    Question::OnPayload(Payload { provider, model: id, payload })
+                    let payload = self.payload.clone();
+                    let payload = payload.or_else(|| json!(self.request).as_object().cloned()).unwrap_or_default();
+                    Question::OnPayload(Payload { provider: model.provider.clone(), model: model.id.clone(), payload })
                 });
                 match asked {
                     None => return Blocked,
-                    Some(Err(unanswered)) => return self.not_prepared(unanswered, HookKind::OnPayload),
-                    Some(Ok(HookAnswer::Payload(payload))) => self.preparation.payload = Some(payload),
+                    Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::OnPayload),
+                    Some(Ok(HookAnswer::Payload(payload))) => self.payload = Some(payload),
                     Some(Ok(_)) => {}
                 }
                 self.goes_to(Stage::Call)
             }
             Stage::Call => {
-                let request = Arc::new(std::mem::take(&mut self.preparation.request));
+                let request = Arc::new(std::mem::take(&mut self.request));
                 // Written once: the tree is several times as large, and each try sends the same bytes.
-                let body = self.preparation.payload.take().map(|payload| serde_json::to_vec(&payload)).transpose();
-                match body {
-                    Ok(body) => self.begin_answer(Ok((request, body.map(Arc::from)))),
+                let body = self.payload.take().map(|payload| serde_json::to_vec(&payload)).transpose();
+                Progress::Ended(match body {
+                    Ok(body) => Ok((request, body.map(Arc::from))),
                     Err(error) => {
                         let text = format!("the request cannot be written: {error}");
-                        self.begin_answer(Err(Some(Error::new(ErrorKind::InvalidArgument, text))))
+                        Err(Some(Error::new(ErrorKind::InvalidArgument, text)))
                     }
-                }
+                })
             }
         }
     }
 
-    fn not_prepared(&mut self, unanswered: Unanswered, kind: HookKind) -> Progress {
-        let error = unanswered.error(kind);
-        self.begin_answer(Err(error))
-    }
-
-    /// The messages before repair.
-    fn context(&self) -> &[Arc<Message>] {
-        self.changes.messages.as_deref().unwrap_or(&self.transcript)
-    }
-
-    fn change_messages(&mut self, kind: HookKind, next: Stage) -> Progress {
-        if self.config.hooks.has(kind) {
-            let asked = self.ask(Patience::None, |this| {
-                let messages = this.preparation.messages.clone();
+    fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: Stage) -> Progress<Prepared> {
+        if run.hooks().has(kind) {
+            let asked = run.ask(Patience::None, || {
+                let messages = self.messages.clone();
                 if kind == HookKind::TransformContext {
                     Question::TransformContext(messages)
                 } else {
@@ -155,48 +145,54 @@ impl Loop {
             });
             match asked {
                 None => return Blocked,
-                Some(Err(unanswered)) => return self.not_prepared(unanswered, kind),
-                Some(Ok(HookAnswer::Messages(messages))) => self.preparation.messages = messages,
+                Some(Err(unanswered)) => return not_prepared(unanswered, kind),
+                Some(Ok(HookAnswer::Messages(messages))) => self.messages = messages,
                 Some(Ok(_)) => {}
             }
         }
         self.goes_to(next)
     }
 
-    fn repair(&mut self, model: &ModelEntry) {
-        let settings = &self.config.settings;
+    fn repair(&mut self, run: &mut RunState, config: &Config, model: &ModelEntry) {
+        let settings = &config.settings;
         let constraints = Constraints { max_result_bytes: settings.max_result_bytes, ..model.constraints.clone() };
-        let changed = std::mem::take(&mut self.preparation.messages);
-        let hooks = self.config.hooks;
-        let Repaired { messages, repairs } = if hooks.has(HookKind::TransformContext) || hooks.has(HookKind::ConvertToLlm) {
-            transcript::repair(&changed, &constraints)
-        } else {
-            transcript::repair(self.context(), &constraints)
-        };
-        self.preparation.request = Request {
+        let changed = std::mem::take(&mut self.messages);
+        let context = if changes_messages(config) { &changed } else { run.conversation.context() };
+        let Repaired { messages, repairs } = transcript::repair(context, &constraints);
+        self.request = Request {
             model: model.name(),
             system_prompt: settings.system_prompt.clone(),
             messages,
-            tools: Arc::clone(self.config.tools.descriptions()),
+            tools: Arc::clone(config.tools.descriptions()),
             thinking_level: settings.thinking_level,
             options: settings.model.clone(),
         };
-        self.report_repairs(repairs, &constraints);
+        self.reported.repairs(repairs, &constraints, &mut run.emitter);
     }
 
-    fn encode(&mut self, model: &ModelEntry) {
+    fn encode(&mut self, model: &ModelEntry, emitter: &mut Emitter) {
         let Some(encoder) = &model.encoder else {
-            self.preparation.payload = None;
+            self.payload = None;
             return;
         };
-        let request = &self.preparation.request;
-        let (payload, ignored) = (encoder.encode(request), encoder.ignored(request));
-        self.preparation.payload = Some(payload);
-        self.report_ignored(ignored, &model.name());
+        let (payload, ignored) = (encoder.encode(&self.request), encoder.ignored(&self.request));
+        self.payload = Some(payload);
+        self.reported.ignored(ignored, &model.name(), emitter);
     }
+}
 
+/// Whether hooks change the messages that the model reads.
+fn changes_messages(config: &Config) -> bool {
+    config.hooks.has(HookKind::TransformContext) || config.hooks.has(HookKind::ConvertToLlm)
+}
+
+fn not_prepared(unanswered: Unanswered, kind: HookKind) -> Progress<Prepared> {
+    Progress::Ended(Err(unanswered.error(kind)))
+}
+
+impl Reported {
     /// Reports repairs, each once in a run.
-    fn report_repairs(&mut self, repairs: Vec<Repair>, constraints: &Constraints) {
+    fn repairs(&mut self, repairs: Vec<Repair>, constraints: &Constraints, emitter: &mut Emitter) {
         let key = |repair: &Repair| (repair.message_index, repair.content_index, repair.text.clone());
         let new: Vec<Repair> = repairs.into_iter().filter(|repair| !self.repairs.contains(&key(repair))).collect();
         let Some(first) = new.first() else {
@@ -210,11 +206,11 @@ impl Loop {
         let message = format!("the transcript was made to fit {name}: message {}: {}{more}", first.message_index, first.text);
         let data = json!({ "repairs": new });
         self.repairs.extend(new.iter().map(key));
-        self.diagnostic("transcript_repaired", message, data);
+        emitter.diagnostic("transcript_repaired", message, data);
     }
 
     /// Reports the options that do not reach the model as they were given, each once in a run.
-    fn report_ignored(&mut self, ignored: Vec<IgnoredOption>, model: &str) {
+    fn ignored(&mut self, ignored: Vec<IgnoredOption>, model: &str, emitter: &mut Emitter) {
         for IgnoredOption { option, why } in ignored {
             let reported = (model.to_owned(), option.to_owned());
             if self.ignored.contains(&reported) {
@@ -222,7 +218,7 @@ impl Loop {
             }
             self.ignored.push(reported);
             let message = format!("{model} does not get {option} as it was given: {why}");
-            self.diagnostic("option_ignored", message, json!({ "option": option }));
+            emitter.diagnostic("option_ignored", message, json!({ "option": option }));
         }
     }
 }

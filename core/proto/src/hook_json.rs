@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{HookKind, HookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use crate::did_you_mean::{Spelling, check_names};
+use crate::hook::{HookKind, HookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use crate::message::{ContentBlock, Message, Prompt};
 use crate::model_spec::ModelSpec;
 use crate::request::ThinkingLevel;

@@ -1,0 +1,106 @@
+//! One try of a model call: what has come of its stream, and its time limits.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::action::Timer;
+use crate::delta::Delta;
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// One try of a model call.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Attempt {
+    call: u32,
+    deltas: VecDeque<Delta>,
+    end: Option<Result<(), Error>>,
+    /// When the whole try takes too long.
+    deadline_ms: Option<u64>,
+    /// When the server has been silent for too long. Set when the first byte comes; later ones only leave their time.
+    silence_ms: Option<u64>,
+    last_sign_ms: u64,
+    has_sign: bool,
+    is_alive: bool,
+}
+
+impl Attempt {
+    pub(super) fn new(call: u32, limits: &Limits, now_ms: u64) -> Attempt {
+        let limit = |ms: u64| (ms > 0).then(|| now_ms.saturating_add(ms));
+        Attempt {
+            call,
+            deltas: VecDeque::new(),
+            end: None,
+            deadline_ms: limit(limits.request_timeout_ms),
+            silence_ms: limit(limits.first_byte_timeout_ms),
+            last_sign_ms: now_ms,
+            has_sign: false,
+            is_alive: false,
+        }
+    }
+
+    /// Notes that the server has sent something since the last look.
+    pub(super) fn note_sign(&mut self, limits: &Limits, now_ms: u64) {
+        if std::mem::take(&mut self.has_sign) {
+            self.last_sign_ms = now_ms;
+            if !std::mem::replace(&mut self.is_alive, true) {
+                let idle_ms = limits.idle_timeout_ms;
+                self.silence_ms = (idle_ms > 0).then(|| now_ms.saturating_add(idle_ms));
+            }
+        }
+    }
+
+    /// The limit that has passed: what did not happen, its name and value.
+    pub(super) fn passed(&mut self, limits: &Limits, now_ms: u64) -> Option<(&'static str, &'static str, u64)> {
+        if self.deadline_ms.is_some_and(|deadline_ms| now_ms >= deadline_ms) {
+            return Some(("the answer was not complete", "request_timeout_ms", limits.request_timeout_ms));
+        }
+        if self.silence_ms.is_none_or(|silence_ms| now_ms < silence_ms) {
+            return None;
+        }
+        if !self.is_alive {
+            return Some(("nothing came", "first_byte_timeout_ms", limits.first_byte_timeout_ms));
+        }
+        let idle_ms = limits.idle_timeout_ms;
+        let silent_until_ms = self.last_sign_ms.saturating_add(idle_ms);
+        if now_ms >= silent_until_ms {
+            return Some(("nothing more came", "idle_timeout_ms", idle_ms));
+        }
+        self.silence_ms = Some(silent_until_ms);
+        None
+    }
+
+    pub(super) fn call(&self) -> u32 {
+        self.call
+    }
+
+    pub(super) fn receive(&mut self, deltas: Vec<Delta>) {
+        self.has_sign |= !deltas.is_empty();
+        self.deltas.extend(deltas);
+    }
+
+    /// Bytes have come, though no delta.
+    pub(super) fn sign(&mut self) {
+        self.has_sign = true;
+    }
+
+    /// The first end counts.
+    pub(super) fn end(&mut self, result: Result<(), Error>) {
+        self.end.get_or_insert(result);
+    }
+
+    pub(super) fn next_delta(&mut self) -> Option<Delta> {
+        self.deltas.pop_front()
+    }
+
+    /// How the stream has ended, once no delta is left.
+    pub(super) fn take_end(&mut self) -> Option<Result<(), Error>> {
+        self.end.take()
+    }
+
+    /// When a limit passes.
+    pub(super) fn timer(&self) -> Option<Timer> {
+        let at_ms = [self.deadline_ms, self.silence_ms].into_iter().flatten().min()?;
+        Some(Timer { at_ms, is_limit: true })
+    }
+}

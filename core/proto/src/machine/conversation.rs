@@ -1,0 +1,45 @@
+//! The run's transcript, and the messages that the model reads in its place when a hook has replaced them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Message;
+
+/// The transcript of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Conversation {
+    messages: Vec<Arc<Message>>,
+    /// How many messages stood there when the run began.
+    base: usize,
+    /// The messages that the model reads, replaced by `prepare_next_turn`; those that the run adds are appended.
+    replaced: Option<Vec<Arc<Message>>>,
+}
+
+impl Conversation {
+    pub(super) fn new(messages: Vec<Arc<Message>>) -> Conversation {
+        Conversation { base: messages.len(), messages, replaced: None }
+    }
+
+    pub(super) fn append(&mut self, message: &Arc<Message>) {
+        self.messages.push(Arc::clone(message));
+        if let Some(replaced) = &mut self.replaced {
+            replaced.push(Arc::clone(message));
+        }
+    }
+
+    /// The model reads these from now on.
+    pub(super) fn replace(&mut self, messages: Vec<Arc<Message>>) {
+        self.replaced = Some(messages);
+    }
+
+    /// What the model reads, before repair.
+    pub(super) fn context(&self) -> &[Arc<Message>] {
+        self.replaced.as_deref().unwrap_or(&self.messages)
+    }
+
+    /// The messages that the run has added.
+    pub(super) fn added(&self) -> Vec<Arc<Message>> {
+        self.messages.get(self.base..).unwrap_or_default().to_vec()
+    }
+}

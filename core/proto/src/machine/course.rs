@@ -1,0 +1,341 @@
+//! The course of a run, from turn to turn: what each phase does, and which one follows.
+
+use std::sync::Arc;
+
+use super::answer::Answered;
+use super::batch::Batch;
+use super::emitter::Out;
+use super::phase::Phase;
+use super::questions::{Answered as HookAnswered, Patience};
+use super::run_loop::{Loop, Pending};
+use super::run_state::Progress;
+use super::turn::{Calls, Ending};
+use crate::error::{Error, ErrorKind};
+use crate::event::EventData;
+use crate::hook::{HookAnswer, HookKind, Question, RunTask, TurnSummary};
+use crate::message::Message;
+use crate::queues::Queue;
+use crate::result::RunResult;
+use crate::usage::Outcome;
+
+use Progress::{Blocked, Ended, Made};
+
+impl Loop {
+    /// Goes one step further. Called only when there is nothing left to do of the step before.
+    pub(super) fn step(&mut self) -> Progress {
+        if self.run.awaits_observer() {
+            return Blocked;
+        }
+        if !self.run.emitter.is_empty() {
+            return Made;
+        }
+        match &self.phase {
+            Phase::Start => self.begin(),
+            Phase::BeginTurn => self.begin_turn(),
+            Phase::FirstPoll => self.first_poll(),
+            Phase::Request => self.prepare_request(),
+            Phase::Answer => self.step_answer(),
+            Phase::Tools => self.step_batch(),
+            Phase::EndTurn => self.end_turn(),
+            Phase::TurnEnded => self.turn_ended(),
+            Phase::PrepareNextTurn => self.prepare_next_turn(),
+            Phase::ShouldStop => self.should_stop(),
+            Phase::Poll(queue) => {
+                let queue = *queue;
+                self.poll_between_turns(queue)
+            }
+            Phase::Finish(outcome) => {
+                let outcome = *outcome;
+                self.finish(outcome)
+            }
+            Phase::Conclude(outcome) => {
+                let outcome = *outcome;
+                self.conclude(outcome)
+            }
+            Phase::End(outcome, error) => {
+                let (outcome, error) = (*outcome, error.clone());
+                self.end(outcome, error)
+            }
+            Phase::Over => Blocked,
+        }
+    }
+
+    fn go(&mut self, phase: Phase) -> Progress {
+        self.phase = phase;
+        self.run.limits.doubt_timer();
+        Made
+    }
+
+    /// How the run ends if it was interrupted, or something failed that is not the model's message.
+    fn broken(&self) -> Option<Outcome> {
+        match (self.run.limits.interruption(), self.run.turn.failure()) {
+            (Some(interruption), _) => Some(interruption.outcome()),
+            (None, Some(_)) => Some(Outcome::Error),
+            (None, None) => None,
+        }
+    }
+
+    /// Goes on to a phase between turns, unless the run is to end.
+    fn go_unless_broken(&mut self, phase: Phase) -> Progress {
+        let phase = self.broken().map_or(phase, Phase::Finish);
+        self.go(phase)
+    }
+
+    fn begin(&mut self) -> Progress {
+        let run = &mut self.run;
+        let limit_ms = run.settings().limits.run_timeout_ms;
+        if run.hooks().has(HookKind::BeforeRun) {
+            if !run.questions.is_asking() {
+                run.limits.start(limit_ms);
+            }
+            let prompts = || self.start.as_ref().map(|start| start.prompts.clone()).unwrap_or_default();
+            match run.ask(Patience::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
+                None => return Blocked,
+                Some(Err(unanswered)) => run.turn.fail_before_call(unanswered.error(HookKind::BeforeRun)),
+                Some(Ok(_)) => {}
+            }
+        } else {
+            run.limits.start(limit_ms);
+        }
+        run.emitter.emit(EventData::AgentStart);
+        self.go(Phase::BeginTurn)
+    }
+
+    fn begin_turn(&mut self) -> Progress {
+        let run = &mut self.run;
+        let (prompts, queued, polls) = match self.start.take() {
+            // What a resume begins with was found by a poll.
+            Some(Pending { prompts, queued }) => {
+                let polls = queued.is_empty();
+                (prompts, queued, polls)
+            }
+            None => {
+                let queued = run.inbox.fix();
+                if queued.is_empty() && run.turn.ending() != Ending::Work {
+                    // What a poll had found was cleared.
+                    let phase = match (run.turn.take_found(), run.turn.ending()) {
+                        (Some(Queue::Steering), _) => Phase::Poll(Queue::FollowUp),
+                        (_, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
+                        (_, Ending::Work) => Phase::Finish(Outcome::Completed),
+                    };
+                    return self.go_unless_broken(phase);
+                }
+                (Vec::new(), queued, false)
+            }
+        };
+        run.setup.begin_turn();
+        run.turn.begin();
+        run.emitter.begin_turn();
+        prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
+        run.emitter.emit_queued(queued, run.limits.now_ms());
+        if polls { self.go(Phase::FirstPoll) } else { self.begin_request() }
+    }
+
+    fn first_poll(&mut self) -> Progress {
+        let run = &mut self.run;
+        if run.questions.is_asking() || !(run.turn.has_failed_before_call() || run.is_interrupted()) {
+            let Some(polled) = run.poll_queue(Queue::Steering) else {
+                return Blocked;
+            };
+            match polled {
+                // What an abort has overtaken stays in its queue.
+                Ok(_) if run.is_interrupted() => {}
+                Ok(_) => run.emitter.emit_queued(run.inbox.fix(), run.limits.now_ms()),
+                Err(error) => run.turn.fail_before_call(error),
+            }
+        }
+        self.begin_request()
+    }
+
+    /// The turn's first model call.
+    fn begin_request(&mut self) -> Progress {
+        self.model_calls.begin_turn();
+        self.preparation.begin();
+        self.go(Phase::Request)
+    }
+
+    fn prepare_request(&mut self) -> Progress {
+        match self.preparation.step(&mut self.run) {
+            Made => Made,
+            Blocked => Blocked,
+            Ended(prepared) => {
+                self.model_calls.begin(&mut self.run, prepared);
+                self.go(Phase::Answer)
+            }
+        }
+    }
+
+    fn step_answer(&mut self) -> Progress {
+        match self.model_calls.step(&mut self.run) {
+            Made => Made,
+            Blocked => Blocked,
+            Ended(Answered::AskAgain) => {
+                self.preparation.begin();
+                self.go(Phase::Request)
+            }
+            Ended(Answered::Message(message)) => self.answered_with(message),
+            Ended(Answered::Nothing) => self.go(Phase::EndTurn),
+        }
+    }
+
+    /// The turn's answer is in the transcript.
+    fn answered_with(&mut self, message: Arc<Message>) -> Progress {
+        let run = &mut self.run;
+        let calls = run.turn.answer(run.emitter.turn(), Arc::clone(&message));
+        match (calls, message.as_assistant()) {
+            (Calls::None, _) | (_, None) => self.go(Phase::EndTurn),
+            (Calls::Cut | Calls::Execute, Some(message)) => {
+                self.batch = Some(Batch::new(run, message, calls == Calls::Cut));
+                self.go(Phase::Tools)
+            }
+        }
+    }
+
+    fn step_batch(&mut self) -> Progress {
+        let Some(batch) = &mut self.batch else {
+            return self.go(Phase::EndTurn);
+        };
+        match batch.step(&mut self.run, &mut self.replies) {
+            Made => Made,
+            Blocked => Blocked,
+            Ended((results, terminates)) => {
+                self.batch = None;
+                self.run.turn.end_calls(results, terminates);
+                self.go(Phase::EndTurn)
+            }
+        }
+    }
+
+    fn end_turn(&mut self) -> Progress {
+        self.replies.drop_late(&mut self.run.emitter);
+        if let Some(TurnSummary { message, tool_results, .. }) = self.run.turn.summary().cloned() {
+            self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
+        }
+        self.go(Phase::TurnEnded)
+    }
+
+    fn turn_ended(&mut self) -> Progress {
+        let run = &mut self.run;
+        let max_turns = run.setup.latest().settings.max_turns;
+        run.turn.set_last(max_turns != 0 && run.emitter.turn() >= max_turns);
+        let phase = match run.turn.ending() {
+            Ending::Final(outcome) => Phase::Finish(outcome),
+            Ending::Work | Ending::Idle(_) if run.turn.is_last() => Phase::ShouldStop,
+            Ending::Work | Ending::Idle(_) => Phase::PrepareNextTurn,
+        };
+        self.go_unless_broken(phase)
+    }
+
+    /// Asks a hook about the turn, if it is set. Its failure is the run's.
+    fn ask_about_turn(&mut self, kind: HookKind, question: fn(TurnSummary) -> Question) -> Option<HookAnswer> {
+        let run = &mut self.run;
+        // One that is asked already may have removed itself.
+        let asks = run.questions.is_asking() || run.setup.latest().hooks.has(kind);
+        let Some(summary) = run.turn.summary().filter(|_| asks).cloned() else {
+            return Some(HookAnswer::Nothing);
+        };
+        let answer: HookAnswered = run.ask(Patience::None, || question(summary))?;
+        Some(answer.unwrap_or_else(|unanswered| {
+            run.turn.fail(unanswered.error(kind));
+            HookAnswer::Nothing
+        }))
+    }
+
+    fn prepare_next_turn(&mut self) -> Progress {
+        let Some(answer) = self.ask_about_turn(HookKind::PrepareNextTurn, Question::PrepareNextTurn) else {
+            return Blocked;
+        };
+        if let HookAnswer::Change { mut change, model } = answer {
+            let run = &mut self.run;
+            let messages = change.messages.take();
+            match (run.setup.change(*change, model.map(|model| *model)), messages) {
+                (Ok(()), Some(messages)) => run.conversation.replace(messages),
+                (Ok(()), None) => {}
+                (Err(why), _) => {
+                    let text = format!("the hook {} failed: {why}", HookKind::PrepareNextTurn);
+                    run.turn.fail(Some(Error::new(ErrorKind::Callback, text)));
+                }
+            }
+        }
+        self.go_unless_broken(Phase::ShouldStop)
+    }
+
+    fn should_stop(&mut self) -> Progress {
+        let Some(answer) = self.ask_about_turn(HookKind::ShouldStopAfterTurn, Question::ShouldStopAfterTurn) else {
+            return Blocked;
+        };
+        let turn = &self.run.turn;
+        let phase = match turn.ending() {
+            _ if matches!(answer, HookAnswer::Stop(true)) => Phase::Finish(Outcome::Stopped),
+            Ending::Idle(outcome) if turn.is_last() && self.run.inbox.queues().is_empty() => Phase::Finish(outcome),
+            _ if turn.is_last() => Phase::Finish(Outcome::MaxTurns),
+            _ if turn.has_found() => Phase::BeginTurn,
+            _ => Phase::Poll(Queue::Steering),
+        };
+        self.go_unless_broken(phase)
+    }
+
+    fn poll_between_turns(&mut self, queue: Queue) -> Progress {
+        let run = &mut self.run;
+        let Some(polled) = run.poll_queue(queue) else {
+            return Blocked;
+        };
+        let found = polled.unwrap_or_else(|error| {
+            run.turn.fail(error);
+            false
+        });
+        let phase = match (queue, run.turn.ending()) {
+            _ if found => {
+                run.turn.find(queue);
+                Phase::BeginTurn
+            }
+            (_, Ending::Work) => Phase::BeginTurn,
+            (Queue::Steering, _) => Phase::Poll(Queue::FollowUp),
+            (Queue::FollowUp, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
+        };
+        self.go_unless_broken(phase)
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Progress {
+        if let (Outcome::Error, Some(error)) = (outcome, self.run.turn.failure().cloned()) {
+            self.run.inform_of_error(&error, 0, false);
+        }
+        self.go(Phase::Conclude(outcome))
+    }
+
+    /// The outcome with its error. An abort may have come while a hook was informed of a failure.
+    fn conclude(&mut self, outcome: Outcome) -> Progress {
+        let run = &mut self.run;
+        let (outcome, error) = match (run.limits.interruption(), outcome) {
+            (Some(interruption), _) => (interruption.outcome(), Some(interruption.error())),
+            (None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns) => (outcome, None),
+            (None, Outcome::Aborted | Outcome::Error) => {
+                (outcome, run.turn.failure().cloned().or_else(|| run.turn.message_error()))
+            }
+        };
+        run.limits.end();
+        let result = self.result(outcome, error.clone());
+        self.run.emitter.emit(result.agent_end());
+        self.go(Phase::End(outcome, error))
+    }
+
+    fn end(&mut self, outcome: Outcome, error: Option<Error>) -> Progress {
+        self.run.close();
+        let result = self.result(outcome, error);
+        if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))
+            && self.run.ask(Patience::Unlimited, || Question::AfterRun(result.clone())).is_none()
+        {
+            return Blocked;
+        }
+        self.run.emitter.push(Out::Done(Box::new(result)));
+        self.go(Phase::Over)
+    }
+
+    /// The result, with the messages that the run has added so far.
+    pub(super) fn result(&self, outcome: Outcome, error: Option<Error>) -> RunResult {
+        let (added, turns) = (self.run.conversation.added(), self.run.emitter.turn());
+        let mut result = RunResult::new(outcome, added, turns, error);
+        result.undelivered = self.run.inbox.undelivered().cloned();
+        result
+    }
+}

@@ -1,0 +1,122 @@
+//! What is to be done, in order, and the numbers of the events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::action::ModelCall;
+use crate::event::{Event, EventData};
+use crate::hook::Question;
+use crate::message::Message;
+use crate::partial::Partial;
+use crate::result::RunResult;
+
+/// One thing to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Out {
+    Event(EventData),
+    /// An event of the assistant's stream, with the message's position after it.
+    Streamed(EventData, usize),
+    /// A queued message joins the transcript and leaves its queue.
+    Queued(u64, Arc<Message>),
+    CallModel(ModelCall),
+    CancelModel(u32),
+    CallTool {
+        call: u32,
+        id: Arc<str>,
+        name: Arc<str>,
+        arguments: Map<String, Value>,
+    },
+    CancelTool {
+        call: u32,
+        abandoned: bool,
+    },
+    AskHook(u32, Question),
+    CancelHook(u32),
+    Done(Box<RunResult>),
+}
+
+/// What is to be done before the run goes on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Emitter {
+    run_id: Arc<str>,
+    seq: u64,
+    turn: u32,
+    out: VecDeque<Out>,
+}
+
+impl Emitter {
+    pub(super) fn new(run_id: Arc<str>) -> Emitter {
+        Emitter { run_id, seq: 0, turn: 0, out: VecDeque::new() }
+    }
+
+    /// The number of the turn; 0 before the first one.
+    pub(super) fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    pub(super) fn begin_turn(&mut self) {
+        self.turn += 1;
+        self.emit(EventData::TurnStart);
+    }
+
+    pub(super) fn push(&mut self, out: Out) {
+        self.out.push_back(out);
+    }
+
+    pub(super) fn emit(&mut self, data: EventData) {
+        self.push(Out::Event(data));
+    }
+
+    /// A message that is whole from the start joins the transcript.
+    pub(super) fn emit_message(&mut self, message: Arc<Message>) {
+        self.emit(EventData::MessageStart { message: Arc::clone(&message) });
+        self.emit(EventData::MessageEnd { message });
+    }
+
+    /// Messages of a queue join the transcript. Each leaves its queue then.
+    pub(super) fn emit_queued(&mut self, queued: Vec<(u64, Arc<Message>)>, now_ms: u64) {
+        for (number, message) in queued {
+            let message = message.dated(now_ms);
+            self.emit(EventData::MessageStart { message: Arc::clone(&message) });
+            self.push(Out::Queued(number, message));
+        }
+    }
+
+    pub(super) fn diagnostic(&mut self, code: &'static str, message: String, data: Value) {
+        self.emit(EventData::Diagnostic { code: code.into(), message, data: Box::new(data) });
+    }
+
+    /// Reports failed listeners directly after the event that they failed on. The failure of a listener on the report itself is
+    /// only counted by the host.
+    pub(super) fn listeners_failed(&mut self, event: &str, errors: Vec<String>) {
+        for error in errors.into_iter().rev() {
+            self.out.push_front(Out::Event(EventData::Diagnostic {
+                code: "listener_error".into(),
+                message: format!("a listener failed on {event}: {error}"),
+                data: Box::new(json!({ "event": event, "error": error })),
+            }));
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Out> {
+        self.out.pop_front()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.out.clear();
+    }
+
+    /// Gives an event its number.
+    pub(super) fn number(&mut self, data: EventData, partial: Option<Partial>) -> Event {
+        let event = Event { run_id: Arc::clone(&self.run_id), seq: self.seq, turn: self.turn, data, partial };
+        self.seq += 1;
+        event
+    }
+}

@@ -1,0 +1,150 @@
+//! The question to a hook, one at a time. An abort ends a question, immediately or after the grace time.
+
+use serde::{Deserialize, Serialize};
+
+use super::emitter::{Emitter, Out};
+use super::limits::RunLimits;
+use crate::error::{Error, ErrorKind};
+use crate::hook::{HookAnswer, HookKind, Question};
+
+/// A question that waits for its answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Asked {
+    hook: u32,
+    kind: Option<HookKind>,
+    patience: Patience,
+    answer: Option<Result<HookAnswer, String>>,
+    /// The run was aborted before: the hook is not asked.
+    is_refused: bool,
+    /// The hook decides nothing: its failure is reported and otherwise ignored.
+    is_observer: bool,
+    /// When an abort gives the question up.
+    deadline_ms: Option<u64>,
+    /// Whether the poll that asks has found messages in the queue itself.
+    found: bool,
+}
+
+/// How long an answer is awaited after an abort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Patience {
+    /// Not at all.
+    None,
+    /// For the grace time.
+    Grace,
+    /// Until it comes.
+    Unlimited,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The run was aborted.
+    Aborted,
+    /// The hook failed with this text.
+    Failed(String),
+}
+
+impl Unanswered {
+    /// The failure as an error; `None` when the run was aborted.
+    pub(super) fn error(self, kind: HookKind) -> Option<Error> {
+        match self {
+            Unanswered::Aborted => None,
+            Unanswered::Failed(why) => Some(Error::new(ErrorKind::Callback, format!("the hook {kind} failed: {why}"))),
+        }
+    }
+}
+
+pub(super) type Answered = Result<HookAnswer, Unanswered>;
+
+/// The current question, and how many there were.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Questions {
+    asked: Option<Asked>,
+    next: u32,
+}
+
+impl Questions {
+    pub(super) fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Which observer hook is asked.
+    pub(super) fn observer(&self) -> Option<Option<HookKind>> {
+        self.asked.as_ref().filter(|asked| asked.is_observer).map(|asked| asked.kind)
+    }
+
+    /// Whether the poll that asks has found messages in the queue itself.
+    pub(super) fn has_found(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.found)
+    }
+
+    pub(super) fn deadline_ms(&self) -> Option<u64> {
+        self.asked.as_ref().and_then(|asked| asked.deadline_ms)
+    }
+
+    /// The first answer counts.
+    pub(super) fn take_in(&mut self, hook: u32, answer: Result<HookAnswer, String>) {
+        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.hook == hook) {
+            asked.answer.get_or_insert(answer);
+        }
+    }
+
+    pub(super) fn ask(&mut self, question: Question, patience: Patience, limits: &RunLimits, emitter: &mut Emitter) {
+        self.begin(question, patience, limits, emitter, |_| {});
+    }
+
+    /// Asks a hook that decides nothing.
+    pub(super) fn inform(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
+        self.begin(question, Patience::None, limits, emitter, |asked| asked.is_observer = true);
+    }
+
+    /// Asks the hook that belongs to a queue, in which the poll has found something or not.
+    pub(super) fn poll(&mut self, question: Question, found: bool, limits: &RunLimits, emitter: &mut Emitter) {
+        self.begin(question, Patience::Grace, limits, emitter, |asked| asked.found = found);
+    }
+
+    fn begin(
+        &mut self,
+        question: Question,
+        patience: Patience,
+        limits: &RunLimits,
+        emitter: &mut Emitter,
+        change: impl FnOnce(&mut Asked),
+    ) {
+        let (hook, kind) = (self.next, question.kind());
+        self.next += 1;
+        let is_refused = limits.is_interrupted() && patience != Patience::Unlimited;
+        if !is_refused {
+            emitter.push(Out::AskHook(hook, question));
+        }
+        let asked = Asked { hook, kind, patience, answer: None, is_refused, is_observer: false, deadline_ms: None, found: false };
+        change(self.asked.insert(asked));
+    }
+
+    /// The answer to the question that was asked, once it is there.
+    pub(super) fn answer(&mut self, limits: &RunLimits, grace_ms: u64, emitter: &mut Emitter) -> Option<Answered> {
+        let asked = self.asked.as_mut()?;
+        if asked.is_refused {
+            self.asked = None;
+            return Some(Err(Unanswered::Aborted));
+        }
+        let given_up = limits.is_interrupted()
+            && match asked.patience {
+                // Also when it has answered: what the hook's own abort has overtaken does not count.
+                Patience::None => true,
+                Patience::Grace => {
+                    let deadline_ms = *asked.deadline_ms.get_or_insert(limits.now_ms().saturating_add(grace_ms));
+                    asked.answer.is_none() && limits.now_ms() >= deadline_ms
+                }
+                Patience::Unlimited => false,
+            };
+        if given_up {
+            emitter.push(Out::CancelHook(asked.hook));
+            self.asked = None;
+            return Some(Err(Unanswered::Aborted));
+        }
+        let answer = asked.answer.take()?;
+        self.asked = None;
+        Some(answer.map_err(Unanswered::Failed))
+    }
+}

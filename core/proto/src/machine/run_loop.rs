@@ -1,0 +1,226 @@
+//! The loop: its parts, its inputs and its actions.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Input, Timer};
+use super::answer::ModelCalls;
+use super::batch::Batch;
+use super::config::Config;
+use super::conversation::Conversation;
+use super::emitter::{Emitter, Out};
+use super::inbox::Inbox;
+use super::limits::RunLimits;
+use super::phase::Phase;
+use super::questions::Questions;
+use super::replies::{Replies, Reply};
+use super::request::Preparation;
+use super::run_state::{Progress, RunState};
+use super::setup::Setup;
+use super::turn::Turn;
+use crate::error::Error;
+use crate::event::{Event, EventData};
+use crate::message::Message;
+use crate::queues::{Queue, Queues};
+use crate::result::RunResult;
+use crate::usage::Outcome;
+
+/// The version of a saved loop. A saved loop of another version cannot be loaded.
+pub const STATE_VERSION: u32 = 1;
+
+/// What a run starts with.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Start {
+    /// The id that all its events have.
+    pub run_id: String,
+    /// Where the jitter of the backoff comes from.
+    pub seed: u64,
+    /// The conversation so far.
+    pub transcript: Vec<Arc<Message>>,
+    /// Messages that wait for a run.
+    pub queues: Queues,
+    /// The messages of `prompt`; none for `resume`.
+    pub prompts: Vec<Message>,
+    /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see [`resumable`].
+    pub queued: Vec<(u64, Arc<Message>)>,
+}
+
+/// One run. See the module's documentation.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Loop {
+    version: u32,
+    pub(super) phase: Phase,
+    /// The input of the first turn, until it begins.
+    pub(super) start: Option<Pending>,
+    pub(super) run: RunState,
+    pub(super) preparation: Preparation,
+    pub(super) model_calls: ModelCalls,
+    pub(super) batch: Option<Batch>,
+    pub(super) replies: Replies,
+}
+
+/// The input of the first turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) prompts: Vec<Arc<Message>>,
+    pub(super) queued: Vec<(u64, Arc<Message>)>,
+}
+
+impl Loop {
+    /// A run at its start.
+    pub fn new(config: Config, start: Start) -> Loop {
+        let Start { run_id, seed, transcript, queues, prompts, queued } = start;
+        Loop {
+            version: STATE_VERSION,
+            phase: Phase::Start,
+            start: Some(Pending { prompts: prompts.into_iter().map(Arc::new).collect(), queued }),
+            run: RunState {
+                emitter: Emitter::new(run_id.into()),
+                limits: RunLimits::default(),
+                questions: Questions::default(),
+                setup: Setup::new(config),
+                conversation: Conversation::new(transcript),
+                inbox: Inbox::new(queues),
+                turn: Turn::default(),
+            },
+            preparation: Preparation::default(),
+            model_calls: ModelCalls::new(seed),
+            batch: None,
+            replies: Replies::default(),
+        }
+    }
+
+    /// Takes in what happened. Never blocks; [`Loop::poll`] acts on it.
+    pub fn handle(&mut self, input: Input) {
+        let run = &mut self.run;
+        match input {
+            Input::Configure(config) => run.setup.configure(config),
+            Input::Steer(messages) => run.inbox.push(Queue::Steering, messages),
+            Input::FollowUp(messages) => run.inbox.push(Queue::FollowUp, messages),
+            Input::ClearSteering => run.inbox.clear(Queue::Steering),
+            Input::ClearFollowUp => run.inbox.clear(Queue::FollowUp),
+            Input::Abort => run.limits.abort(),
+            Input::HookAnswer { hook, answer } => run.questions.take_in(hook, answer),
+            Input::ModelDeltas { call, deltas } => {
+                if let Some(attempt) = self.model_calls.attempt(call) {
+                    attempt.receive(deltas);
+                }
+            }
+            Input::ModelAlive { call } => {
+                if let Some(attempt) = self.model_calls.attempt(call) {
+                    attempt.sign();
+                }
+            }
+            Input::ModelEnd { call, result } => {
+                if let Some(attempt) = self.model_calls.attempt(call) {
+                    attempt.end(result);
+                }
+            }
+            Input::ToolUpdate { call, value } => self.replies.take_in(call, Reply::Update(value)),
+            Input::ToolDone { call, result } => self.replies.take_in(call, Reply::Done(result)),
+            Input::ListenersFailed { event, errors } => run.emitter.listeners_failed(&event, errors),
+        }
+    }
+
+    /// The next thing to do, or `None` until there is a further input or the timer's time has come. `now_ms` is milliseconds since
+    /// the epoch; it must not go back.
+    pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
+        self.run.limits.set_now(now_ms);
+        loop {
+            if self.run.limits.doubts_timer()
+                && let Some(action) = self.set_timer()
+            {
+                return Some(action);
+            }
+            if let Some(out) = self.run.emitter.pop() {
+                return Some(self.act(out));
+            }
+            if matches!(self.phase, Phase::Over) {
+                return None;
+            }
+            self.run.limits.check();
+            if matches!(self.step(), Progress::Blocked) && self.run.emitter.is_empty() {
+                return self.set_timer();
+            }
+        }
+    }
+
+    /// Whether nothing follows.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over) && self.run.emitter.is_empty()
+    }
+
+    /// Whether the run was aborted or its time limit has passed: then it no longer waits for readers.
+    pub fn is_interrupted(&self) -> bool {
+        self.run.is_interrupted()
+    }
+
+    /// Whether a time limit of the run has passed by now, though the loop is not polled: for hosts that are held up.
+    pub fn check_limits(&mut self, now_ms: u64) -> bool {
+        self.run.limits.set_now(now_ms);
+        self.run.limits.check();
+        self.is_interrupted()
+    }
+
+    /// The queues, with what no turn has begun with.
+    pub fn queues(&self) -> &Queues {
+        self.run.inbox.queues()
+    }
+
+    /// Takes the queues out at the end of a run, for the next one.
+    pub fn take_queues(&mut self) -> Queues {
+        self.run.inbox.take()
+    }
+
+    /// Whether queued messages can no longer be taken: the end of a run without an agent, which gave them back.
+    pub fn is_closed(&self) -> bool {
+        self.run.inbox.is_closed()
+    }
+
+    /// Ends the run from outside, whatever it was doing: the last event and the result. For hosts that cannot go on.
+    pub fn cut(&mut self, outcome: Outcome, error: Error) -> (Event, RunResult) {
+        self.run.emitter.clear();
+        self.phase = Phase::Over;
+        self.run.close();
+        let result = self.result(outcome, Some(error));
+        let event = self.run.emitter.number(result.agent_end(), None);
+        (event, result)
+    }
+
+    /// The action, with its effect on the state.
+    fn act(&mut self, out: Out) -> Action {
+        match out {
+            Out::Event(data) => Action::Emit(self.event(data, None)),
+            Out::Streamed(data, position) => Action::Emit(self.event(data, Some(position))),
+            Out::Queued(number, message) => {
+                self.run.inbox.appended(number);
+                Action::Emit(self.event(EventData::MessageEnd { message }, None))
+            }
+            Out::CallModel(call) => Action::CallModel(call),
+            Out::CancelModel(call) => Action::CancelModel { call },
+            Out::CallTool { call, id, name, arguments } => Action::CallTool { call, id, name, arguments },
+            Out::CancelTool { call, abandoned } => Action::CancelTool { call, abandoned },
+            Out::AskHook(hook, question) => Action::AskHook { hook, question },
+            Out::CancelHook(hook) => Action::CancelHook { hook },
+            Out::Done(result) => Action::Done(result),
+        }
+    }
+
+    /// A message joins the transcript with its event.
+    fn event(&mut self, data: EventData, position: Option<usize>) -> Event {
+        if let EventData::MessageEnd { message } = &data {
+            self.run.conversation.append(message);
+        }
+        let partial = position.and_then(|position| self.model_calls.partial(position));
+        self.run.emitter.number(data, partial)
+    }
+
+    /// Asks for a timer when the next time to poll has changed.
+    fn set_timer(&mut self) -> Option<Action> {
+        let hook = self.run.questions.deadline_ms().map(|at_ms| Timer { at_ms, is_limit: true });
+        let batch = self.batch.as_ref().and_then(Batch::timer);
+        let timers = [hook, self.model_calls.timer(), batch];
+        self.run.limits.set_timer(timers).map(Action::SetTimer)
+    }
+}

@@ -1,0 +1,140 @@
+//! What all parts of the loop share, each part in its own component; and how a part asks a hook.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::config::{Config, HookSet};
+use super::conversation::Conversation;
+use super::emitter::Emitter;
+use super::inbox::Inbox;
+use super::limits::RunLimits;
+use super::questions::{Answered, Patience, Questions};
+use super::setup::Setup;
+use super::turn::Turn;
+use crate::error::Error;
+use crate::hook::{Failure, HookAnswer, HookKind, Question};
+use crate::queues::Queue;
+use crate::settings::Settings;
+
+/// Whether a step got further, waits for an input, or was the last one of its part.
+#[derive(Debug)]
+pub(super) enum Progress<T = std::convert::Infallible> {
+    Made,
+    Blocked,
+    Ended(T),
+}
+
+/// The components that the parts of the loop share.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RunState {
+    pub(super) emitter: Emitter,
+    pub(super) limits: RunLimits,
+    pub(super) questions: Questions,
+    pub(super) setup: Setup,
+    pub(super) conversation: Conversation,
+    pub(super) inbox: Inbox,
+    pub(super) turn: Turn,
+}
+
+impl RunState {
+    /// This turn's configuration.
+    pub(super) fn config(&self) -> &Config {
+        self.setup.current()
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.setup.current().settings
+    }
+
+    /// The hooks of this turn.
+    pub(super) fn hooks(&self) -> HookSet {
+        self.setup.current().hooks
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        self.limits.now_ms()
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.limits.is_interrupted()
+    }
+
+    /// Asks a hook, or goes on waiting for its answer: `None` until it is there. A step that asks is called again then.
+    pub(super) fn ask(&mut self, patience: Patience, question: impl FnOnce() -> Question) -> Option<Answered> {
+        if !self.questions.is_asking() {
+            self.questions.ask(question(), patience, &self.limits, &mut self.emitter);
+        }
+        self.take_answer()
+    }
+
+    /// Asks a hook that decides nothing, if it is set. The current phase goes on after its answer.
+    pub(super) fn inform(&mut self, question: Question) {
+        self.questions.inform(question, &self.limits, &mut self.emitter);
+    }
+
+    /// Reports a failure to `on_error`.
+    pub(super) fn inform_of_error(&mut self, error: &Error, attempt: u32, will_retry: bool) {
+        if self.hooks().has(HookKind::OnError) {
+            self.inform(Question::OnError(Failure { error: error.clone(), attempt, will_retry }));
+        }
+    }
+
+    /// Waits for an observer hook. False when there is none, or its answer has come.
+    pub(super) fn awaits_observer(&mut self) -> bool {
+        let Some(kind) = self.questions.observer() else {
+            return false;
+        };
+        let Some(answer) = self.take_answer() else {
+            return true;
+        };
+        if let (Err(unanswered), Some(kind)) = (answer, kind)
+            && let Some(error) = unanswered.error(kind)
+        {
+            let data = json!({ "hook": kind.as_str(), "error": error });
+            self.emitter.diagnostic("hook_error", error.message().to_owned(), data);
+        }
+        false
+    }
+
+    fn take_answer(&mut self) -> Option<Answered> {
+        let grace_ms = self.settings().abort_grace_ms;
+        self.questions.answer(&self.limits, grace_ms, &mut self.emitter)
+    }
+
+    /// Polls a queue and its hook, and marks what they have for the next turn. `None` until the hook has answered; then whether
+    /// there is anything.
+    pub(super) fn poll_queue(&mut self, queue: Queue) -> Option<Result<bool, Option<Error>>> {
+        let settings = self.settings();
+        let (mode, kind, question) = match queue {
+            Queue::Steering => (settings.steering_mode, HookKind::GetSteeringMessages, Question::GetSteeringMessages(())),
+            Queue::FollowUp => (settings.follow_up_mode, HookKind::GetFollowUpMessages, Question::GetFollowUpMessages(())),
+        };
+        if !self.questions.is_asking() {
+            let found = self.inbox.mark(queue, mode);
+            if !self.hooks().has(kind) {
+                return Some(Ok(found));
+            }
+            self.questions.poll(question, found, &self.limits, &mut self.emitter);
+        }
+        let found = self.questions.has_found();
+        match self.take_answer()? {
+            Ok(HookAnswer::Queued(messages)) => {
+                let found = found || !messages.is_empty();
+                self.inbox.insert_marked(queue, messages);
+                Some(Ok(found))
+            }
+            Ok(_) => Some(Ok(found)),
+            Err(unanswered) => {
+                self.inbox.unmark();
+                Some(Err(unanswered.error(kind)))
+            }
+        }
+    }
+
+    /// A run without an agent gives its queues back; no message can be queued any more.
+    pub(super) fn close(&mut self) {
+        if self.config().is_stateless {
+            self.inbox.close();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What the turns run with: the latest configuration, this turn's, and what a hook has changed for the rest of the run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::Config;
+use crate::error::Error;
+use crate::hook::TurnChange;
+use crate::model_entry::ModelEntry;
+use crate::request::ThinkingLevel;
+
+/// The configuration of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Setup {
+    /// For the next turn.
+    latest: Arc<Config>,
+    /// This turn's.
+    current: Arc<Config>,
+    changes: Changes,
+}
+
+/// What `prepare_next_turn` has changed for the rest of the run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Changes {
+    system_prompt: Option<String>,
+    tools: Option<Vec<String>>,
+    model: Option<ModelEntry>,
+    thinking_level: Option<ThinkingLevel>,
+}
+
+impl Setup {
+    pub(super) fn new(config: Config) -> Setup {
+        let config = Arc::new(config);
+        Setup { latest: Arc::clone(&config), current: config, changes: Changes::default() }
+    }
+
+    pub(super) fn configure(&mut self, config: Arc<Config>) {
+        self.latest = config;
+    }
+
+    pub(super) fn latest(&self) -> &Arc<Config> {
+        &self.latest
+    }
+
+    /// This turn's configuration.
+    pub(super) fn current(&self) -> &Arc<Config> {
+        &self.current
+    }
+
+    /// From now on the turn is the next one: it runs with the latest configuration and what a hook has changed.
+    pub(super) fn begin_turn(&mut self) {
+        self.current = Arc::clone(&self.latest);
+        let Changes { system_prompt, tools, model, thinking_level } = &self.changes;
+        if system_prompt.is_none() && tools.is_none() && model.is_none() && thinking_level.is_none() {
+            return;
+        }
+        let config = Arc::make_mut(&mut self.current);
+        if let Some(text) = system_prompt {
+            config.settings.system_prompt.clone_from(text);
+        }
+        if let Some(names) = tools {
+            config.tools = config.tools.only(names);
+        }
+        if let Some(model) = model {
+            config.model = Ok(model.clone());
+        }
+        if let Some(level) = thinking_level {
+            config.settings.thinking_level = *level;
+        }
+    }
+
+    /// Takes in a hook's change, but for its messages.
+    pub(super) fn change(&mut self, change: TurnChange, model: Option<ModelEntry>) -> Result<(), String> {
+        let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
+        let known = &self.latest.tools;
+        if let Some(name) = tools.iter().flatten().find(|name| known.get(name).is_none()) {
+            return Err(format!("context: tools: there is no tool named {name:?}; the tools are: {}", known.names()));
+        }
+        let changes = &mut self.changes;
+        changes.model = model.or(changes.model.take());
+        changes.system_prompt = system_prompt.or(changes.system_prompt.take());
+        changes.tools = tools.or(changes.tools.take());
+        changes.thinking_level = thinking_level.or(changes.thinking_level);
+        Ok(())
+    }
+
+    /// Another model for the rest of the turn.
+    pub(super) fn set_model(&mut self, model: Result<ModelEntry, Error>) {
+        Arc::make_mut(&mut self.current).model = model;
+    }
+}

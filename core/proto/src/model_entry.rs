@@ -1,0 +1,103 @@
+//! A model as the loop knows it: its name, prices, what a transcript has to fit, and how its requests are encoded.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::model_spec::ModelSpec;
+use crate::protocol;
+use crate::provider::Served;
+use crate::request::{IgnoredOption, Request};
+use crate::transcript::Constraints;
+use crate::usage::Prices;
+
+/// A model as the loop knows it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "SavedModel", into = "SavedModel")]
+pub struct ModelEntry {
+    /// The host's number for it.
+    pub key: u32,
+    /// Who serves it.
+    pub provider: String,
+    /// In which wire format.
+    pub protocol: String,
+    /// The configured model id.
+    pub id: String,
+    /// Its prices, where they are known.
+    pub prices: Option<Prices>,
+    /// What a transcript has to fit.
+    pub constraints: Constraints,
+    /// How its requests are encoded; `None` for a custom model, which gets the messages.
+    pub encoder: Option<Arc<Encoder>>,
+}
+
+impl ModelEntry {
+    /// `provider/id`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+/// A model in a saved loop: what its constraints and its encoder are made from.
+#[derive(Serialize, Deserialize)]
+struct SavedModel {
+    key: u32,
+    provider: String,
+    protocol: String,
+    id: String,
+    prices: Option<Prices>,
+    images: bool,
+    /// Of a served model: its spec, and its server's address.
+    served: Option<(ModelSpec, String)>,
+}
+
+impl From<ModelEntry> for SavedModel {
+    fn from(model: ModelEntry) -> SavedModel {
+        let ModelEntry { key, provider, protocol, id, prices, constraints, encoder } = model;
+        let served = encoder.map(|encoder| {
+            // Headers may hold keys, which are not the loop's.
+            let spec = ModelSpec { headers: Map::new(), ..encoder.spec.clone() };
+            (spec, encoder.served.base_url.clone())
+        });
+        SavedModel { key, provider, protocol, id, prices, images: constraints.images, served }
+    }
+}
+
+impl TryFrom<SavedModel> for ModelEntry {
+    type Error = Error;
+
+    fn try_from(saved: SavedModel) -> Result<ModelEntry, Error> {
+        let SavedModel { key, provider, protocol, id, prices, images, served } = saved;
+        let (constraints, encoder) = match served {
+            None => (Constraints { images, ..Constraints::new(&provider, &protocol, &id) }, None),
+            Some((spec, base_url)) => {
+                let served = Served::of(&spec, Some(&base_url), &|_| None)?;
+                (served.constraints(&spec), Some(Arc::new(Encoder { spec, served })))
+            }
+        };
+        Ok(ModelEntry { key, provider, protocol, id, prices, constraints, encoder })
+    }
+}
+
+/// Encodes the requests of a served model.
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    /// The model, completed from the catalogue.
+    pub spec: ModelSpec,
+    /// Who serves it, in which format.
+    pub served: Served,
+}
+
+impl Encoder {
+    /// The request's body.
+    pub fn encode(&self, request: &Request) -> Map<String, Value> {
+        self.served.protocol.encode(request, self.served.target(&self.spec))
+    }
+
+    /// The options that do not reach the model as they were given.
+    pub fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
+        protocol::ignored(self.served.protocol, request, self.served.target(&self.spec))
+    }
+}
