@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::quirks::CallIds;
 
 /// The ids given so far. An id depends only on itself and on what stands before it.
+#[derive(Debug, Clone)]
 pub(super) struct Ids {
     form: CallIds,
     given: HashSet<String>,

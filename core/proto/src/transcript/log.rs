@@ -18,8 +18,8 @@ pub struct Repair {
     pub text: String,
 }
 
-/// The repairs so far.
-#[derive(Default)]
+/// The repairs so far, in the order of the messages.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Log(pub(super) Vec<Repair>);
 
 impl Log {
@@ -31,5 +31,14 @@ impl Log {
         text: impl FnOnce() -> String,
     ) {
         self.0.push(Repair { code, message_index, content_index, text: text() });
+    }
+
+    /// Adds repairs of one message that are known only after those of later messages.
+    pub(super) fn insert(&mut self, repairs: Vec<Repair>) {
+        let Some(first) = repairs.first() else {
+            return;
+        };
+        let place = self.0.partition_point(|repair| repair.message_index <= first.message_index);
+        self.0.splice(place..place, repairs);
     }
 }

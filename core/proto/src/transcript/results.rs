@@ -1,70 +1,108 @@
-//! Tool results: finding the one of a call, and its text for the model.
+//! Tool results: which call each answers, and their text for the model.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::log::Log;
-use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
+use super::constraints::Constraints;
+use super::log::{Log, Repair};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 
-/// A result with its place in the transcript.
-type Placed<'a> = (usize, &'a Arc<Message>);
-
-/// The results of a transcript by the message that made their calls. A result belongs to the nearest message before it that
-/// called by its id, up to the message of the model that was given results; a result of a failed message's call belongs to that.
-pub(super) struct Results<'a> {
-    /// By the calling message's index and the call's id, in their order.
-    waiting: HashMap<(usize, &'a str), VecDeque<Placed<'a>>>,
-    /// Of no call that goes to the model.
-    strays: Vec<(usize, &'a str)>,
+/// The calls that a result may answer: those of the last message that was not a failure, and of the failures after it. A result
+/// belongs to the nearest message before it that called by its id; a result of a failed message's call goes with that.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls {
+    /// In the order of the calls.
+    calls: Vec<Call>,
+    /// The ids of calls of failures.
+    of_failures: Vec<String>,
 }
 
-impl<'a> Results<'a> {
-    pub(super) fn of(transcript: &'a [Arc<Message>]) -> Results<'a> {
-        let mut results = Results { waiting: HashMap::new(), strays: Vec::new() };
-        // Who may be answered: the last message that was not a failure, and the failures after it.
-        let mut callers: Vec<(usize, bool, Vec<&str>)> = Vec::new();
-        for (at, message) in transcript.iter().enumerate() {
-            match &**message {
-                Message::Assistant(assistant) => {
-                    let failure = failed(assistant);
-                    if !failure {
-                        callers.clear();
-                    }
-                    callers.push((at, failure, assistant.tool_calls().map(|call| call.id.as_str()).collect()));
-                }
-                Message::ToolResult(result) => {
-                    let id = result.tool_call_id.as_str();
-                    match callers.iter().rev().find(|(_, _, ids)| ids.contains(&id)) {
-                        Some((caller, false, _)) => results.waiting.entry((*caller, id)).or_default().push_back((at, message)),
-                        Some((_, true, _)) | None => results.strays.push((at, id)),
-                    }
-                }
-                Message::User(_) | Message::Custom(_) => {}
+/// A call that goes to the model.
+#[derive(Debug, Clone)]
+struct Call {
+    /// The indices of the message and the block.
+    place: (usize, usize),
+    /// The id by which a result names it.
+    given_id: String,
+    given_name: String,
+    /// The id and the name under which it goes to the model.
+    id: String,
+    name: String,
+    /// When the call was made.
+    timestamp: u64,
+    result: Option<Arc<Message>>,
+    /// The error result that stands for a missing one: always the same, so that what is made from it can be kept.
+    missing: Option<Arc<Message>>,
+}
+
+impl Calls {
+    /// The calls of a message: `given` as it is in the transcript, `fitted` as it goes to the model.
+    pub(super) fn new(at: usize, given: &AssistantMessage, fitted: Option<&AssistantMessage>) -> Calls {
+        let fitted = fitted.into_iter().flat_map(AssistantMessage::tool_calls);
+        let given_calls = given.content.iter().enumerate().filter_map(|(block, content)| match content {
+            ContentBlock::ToolCall(call) => Some((block, call)),
+            _ => None,
+        });
+        let calls = given_calls.zip(fitted).map(|((block, call), ToolCall { id, name, .. })| Call {
+            place: (at, block),
+            given_id: call.id.clone(),
+            given_name: call.name.clone(),
+            id: id.clone(),
+            name: name.clone(),
+            timestamp: given.timestamp,
+            result: None,
+            missing: None,
+        });
+        Calls { calls: calls.collect(), of_failures: Vec::new() }
+    }
+
+    pub(super) fn add_failed(&mut self, message: &AssistantMessage) {
+        self.of_failures.extend(message.tool_calls().map(|call| call.id.clone()));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Gives a result to its call, to the first without one where an id is there twice. `fit` makes it fit the call's id and
+    /// name. Returns whether there is such a call.
+    pub(super) fn take(&mut self, id: &str, fit: impl FnOnce(&str, &str) -> Arc<Message>) -> bool {
+        if self.of_failures.iter().any(|failed| failed == id) {
+            return false;
+        }
+        match self.calls.iter_mut().find(|call| call.given_id == id && call.result.is_none()) {
+            Some(call) => {
+                call.result = Some(fit(&call.id, &call.name));
+                true
             }
+            None => false,
         }
-        results
     }
 
-    /// The result of a call; the first that is left, where an id is there twice.
-    pub(super) fn take(&mut self, caller: usize, id: &'a str) -> Option<Placed<'a>> {
-        self.waiting.get_mut(&(caller, id))?.pop_front()
-    }
-
-    /// Reports the results that no call took.
-    pub(super) fn report_strays(self, log: &mut Log) {
-        let repeated = self.waiting.into_iter().flat_map(|((_, id), left)| left.into_iter().map(move |(at, _)| (at, id)));
-        for (at, id) in repeated.chain(self.strays) {
-            log.note("stray_result", at, None, || {
-                format!("the result answers no call {id:?} that is still open; it was left out")
+    /// Adds the results in the order of the calls, an error result where there is none.
+    pub(super) fn write(&mut self, fit: &Constraints, log: &mut Log, out: &mut Vec<Arc<Message>>) {
+        let mut repairs = Vec::new();
+        for call in &mut self.calls {
+            let Call { place: (at, block), given_id, given_name, id, name, timestamp, result, missing } = call;
+            if let Some(result) = result {
+                out.push(Arc::clone(result));
+                continue;
+            }
+            let text = format!("the call {given_id:?} of {given_name} has no result; an error result says so");
+            repairs.push(Repair { code: "missing_result", message_index: *at, content_index: Some(*block), text });
+            let result = missing.get_or_insert_with(|| {
+                let missing = Arc::new(Message::ToolResult(missing_result(id, name, *timestamp)));
+                shortened(missing, fit.max_result_bytes)
             });
+            out.push(Arc::clone(result));
         }
+        log.insert(repairs);
     }
 }
 
 /// The result of a call that has none.
-pub(super) fn missing(id: &str, name: &str, timestamp: u64) -> ToolResultMessage {
+fn missing_result(id: &str, name: &str, timestamp: u64) -> ToolResultMessage {
     ToolResultMessage {
         tool_call_id: id.to_owned(),
         tool_name: name.to_owned(),
