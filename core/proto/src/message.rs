@@ -254,6 +254,13 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
+impl ToolCall {
+    /// The arguments as JSON text.
+    pub(crate) fn arguments_text(&self) -> String {
+        serde_json::to_string(&self.arguments).unwrap_or_default()
+    }
+}
+
 pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text, .. } => Some(text.as_str()),

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hosting::Hosting;
 use crate::model_spec::ModelSpec;
 use crate::quirks::{Quirks, ThinkingReplay};
-use crate::request::Request;
+use crate::request::{IgnoredOption, Request};
 use crate::sse::Frame;
 use crate::surrogate;
 
@@ -53,13 +53,12 @@ pub trait Protocol: Debug + Send + Sync {
     /// Headers of a request, but for the key's.
     fn headers(&self, request: &Request, target: Target<'_>) -> Vec<(&'static str, String)>;
 
-    /// The request's body.
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value>;
+    /// Writes requests. For a run's requests use [`EncodeCache`](super::EncodeCache), which keeps one.
+    fn encoder(&self) -> Box<dyn Encoder>;
 
-    /// Where in the body the limit of what is written stands, as a JSON pointer.
-    fn limit(&self, quirks: &Quirks) -> &'static str {
-        let _ = quirks;
-        "/max_tokens"
+    /// The request's body as a tree, for those who read or change it.
+    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
+        self.encoder().encode(request, target).tree()
     }
 
     /// Reads one answer.
@@ -72,6 +71,29 @@ pub(super) const GO_ON: &str = "Continue.";
 /// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// <https://platform.openai.com/docs/guides/images-vision>.
 pub(super) const USUAL_IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// A request as it goes out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    /// The body, in JSON.
+    pub body: Vec<u8>,
+    /// The options that do not reach the model as they were given.
+    pub ignored: Vec<IgnoredOption>,
+}
+
+impl Encoded {
+    /// The body as a tree.
+    pub fn tree(&self) -> Map<String, Value> {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// Writes the requests of one wire format. It keeps what it wrote of a request: the next one, if its messages begin with the same
+/// ones, costs what it adds.
+pub trait Encoder: Debug + Send + Sync {
+    /// The request's body, and what is not in it.
+    fn encode(&mut self, request: &Request, target: Target<'_>) -> Encoded;
+}
 
 /// Reads one answer, frame by frame.
 pub trait Decoder: Send {

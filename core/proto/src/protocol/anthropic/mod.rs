@@ -3,16 +3,15 @@
 
 mod decode;
 mod encode;
+mod messages;
 #[cfg(test)]
 mod tests;
 mod thinking;
 mod wire;
 
-use serde_json::{Map, Value};
-
 use self::thinking::Thinking;
 use crate::hosting::Hosting;
-use crate::protocol::format::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks, ThinkingStyle};
 use crate::request::Request;
@@ -63,8 +62,8 @@ impl Protocol for Anthropic {
         [version].into_iter().chain(beta.map(|beta| ("anthropic-beta", beta.to_owned()))).collect()
     }
 
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        encode::body(request, target)
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(encode::Encoder::default())
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

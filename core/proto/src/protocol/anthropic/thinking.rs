@@ -1,9 +1,10 @@
 //! How a request asks for thinking: <https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>, and of newer models
 //! <https://docs.anthropic.com/en/docs/build-with-claude/adaptive-thinking>.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use crate::protocol::format::Target;
+use crate::protocol::json::Object;
 use crate::protocol::token_budget::TokenBudget;
 use crate::quirks::ThinkingStyle;
 use crate::request::{Request, ThinkingLevel};
@@ -80,20 +81,34 @@ impl Thinking {
         (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
     }
 
-    pub(super) fn write(&self, body: &mut Map<String, Value>) {
+    pub(super) fn write(&self, body: &mut Object<'_>) {
         if !self.is_on() {
             // Not otherwise: some models refuse the word.
             if self.off {
-                body.insert("thinking".into(), json!({ "type": "disabled" }));
+                body.field("thinking", Asked::Disabled);
             }
             return;
         }
         if self.style == ThinkingStyle::Budget {
-            body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": self.budget }));
+            body.field("thinking", Asked::Enabled { budget_tokens: self.budget });
             return;
         }
         // The newest models show their thinking only on demand.
-        body.insert("thinking".into(), json!({ "type": "adaptive", "display": "summarized" }));
-        body.insert("output_config".into(), json!({ "effort": self.effort }));
+        body.field("thinking", Asked::Adaptive { display: "summarized" });
+        body.field("output_config", Effort { effort: self.effort });
     }
+}
+
+/// The field `thinking`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Asked {
+    Disabled,
+    Enabled { budget_tokens: u64 },
+    Adaptive { display: &'static str },
+}
+
+#[derive(Serialize)]
+struct Effort {
+    effort: &'static str,
 }

@@ -1,6 +1,7 @@
 //! Gemini's `streamGenerateContent`, of the Developer API and of Vertex AI: <https://ai.google.dev/api/generate-content>.
 
 mod arguments;
+mod contents;
 mod decode;
 mod encode;
 #[cfg(test)]
@@ -8,9 +9,7 @@ mod tests;
 mod thinking;
 mod wire;
 
-use serde_json::{Map, Value};
-
-use crate::protocol::format::{Decoder, Protocol, Target};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target};
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::Request;
 
@@ -47,12 +46,8 @@ impl Protocol for Gemini {
         Vec::new()
     }
 
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        encode::body(request, target)
-    }
-
-    fn limit(&self, _quirks: &Quirks) -> &'static str {
-        "/generationConfig/maxOutputTokens"
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(encode::Encoder::default())
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::protocol::format::Target;
 use crate::protocol::token_budget::TokenBudget;
@@ -10,47 +10,59 @@ use crate::quirks::ThinkingStyle;
 use crate::request::{Request, ThinkingLevel};
 
 /// How thinking is asked for, and the tokens that thinking and answer may have together.
+#[derive(PartialEq)]
 pub(super) struct Thinking {
-    /// Empty where nothing is said of it.
-    pub(super) config: Map<String, Value>,
+    /// None where nothing is said of it.
+    pub(super) config: Option<Config>,
     pub(super) max_tokens: Option<u64>,
 }
 
+/// The field `thinkingConfig`. Thoughts may not be asked for beside a budget of none.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Config {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u64>,
+}
+
 impl Thinking {
-    pub(super) fn of(request: &Request, target: Target<'_>) -> Thinking {
-        let (asked, max_tokens) = (request.thinking_level, request.options.max_tokens);
+    pub(super) fn of(level: ThinkingLevel, request: &Request, target: Target<'_>) -> Thinking {
+        let max_tokens = request.options.max_tokens;
         match target.quirks.thinking {
-            ThinkingStyle::None => Thinking { config: Map::new(), max_tokens },
+            ThinkingStyle::None => Thinking { config: None, max_tokens },
             ThinkingStyle::Level => {
-                let level = level(asked, target.spec.known_id());
-                Thinking { config: config(asked != ThinkingLevel::Off, Some(("thinkingLevel", level.into()))), max_tokens }
+                let config = Config {
+                    include_thoughts: level != ThinkingLevel::Off,
+                    thinking_level: Some(level_word(level, target.spec.known_id())),
+                    thinking_budget: None,
+                };
+                Thinking { config: Some(config), max_tokens }
             }
-            _ => Thinking::within_a_budget(request, target),
+            _ => Thinking::within_a_budget(level, request, target),
         }
     }
 
     /// Where there is no room for the model's least, it is asked as when thinking is off.
-    fn within_a_budget(request: &Request, target: Target<'_>) -> Thinking {
+    fn within_a_budget(level: ThinkingLevel, request: &Request, target: Target<'_>) -> Thinking {
         let (off, range) = budgets(target.spec.known_id());
         let (asked, most) = (request.options.max_tokens, target.spec.max_output_tokens);
         let room = |budget| TokenBudget::of(budget, asked.or(most).unwrap_or(u64::MAX), most);
-        let on = (request.thinking_level != ThinkingLevel::Off).then(|| {
-            let tokens = request.options.thinking_budgets.tokens(request.thinking_level);
+        let on = (level != ThinkingLevel::Off).then(|| {
+            let tokens = request.options.thinking_budgets.tokens(level);
             room(tokens.clamp(*range.start(), *range.end()))
         });
         let on = on.filter(|room| range.contains(&room.budget));
+        let include_thoughts = on.is_some();
         let room = on.or_else(|| off.map(|budget| TokenBudget { budget, ..room(budget) }));
         Thinking {
-            config: config(on.is_some(), room.map(|room| ("thinkingBudget", room.budget.into()))),
+            config: room.map(|room| Config { include_thoughts, thinking_level: None, thinking_budget: Some(room.budget) }),
             max_tokens: asked.map(|asked| room.map_or(asked, |room| room.limit)),
         }
     }
-}
-
-/// Thoughts may not be asked for beside a budget of none.
-fn config(shown: bool, how: Option<(&str, Value)>) -> Map<String, Value> {
-    let shown = shown.then(|| ("includeThoughts", true.into()));
-    shown.into_iter().chain(how).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The budget that stands for off, and those for thinking: <https://ai.google.dev/gemini-api/docs/thinking#set-budget>. These
@@ -70,7 +82,7 @@ fn budgets(model: &str) -> (Option<u64>, RangeInclusive<u64>) {
 
 /// The level as the model takes it: <https://ai.google.dev/gemini-api/docs/thinking#thinking-levels>. Off is the lowest there is:
 /// these models always think.
-fn level(level: ThinkingLevel, model: &str) -> &'static str {
+fn level_word(level: ThinkingLevel, model: &str) -> &'static str {
     let pro = model.contains("pro");
     match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal if !pro => "MINIMAL",

@@ -5,16 +5,15 @@
 mod decode;
 mod details;
 mod encode;
+mod messages;
 mod reasoning;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-use serde_json::{Map, Value};
-
-use crate::protocol::format::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
+use crate::quirks::Quirks;
 use crate::quirks::ThinkingReplay;
-use crate::quirks::{MaxTokensField, Quirks};
 use crate::request::Request;
 
 #[derive(Debug)]
@@ -49,15 +48,8 @@ impl Protocol for OpenaiChat {
         Vec::new()
     }
 
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        encode::body(request, target)
-    }
-
-    fn limit(&self, quirks: &Quirks) -> &'static str {
-        match quirks.max_tokens_field {
-            MaxTokensField::MaxTokens => "/max_tokens",
-            MaxTokensField::MaxCompletionTokens => "/max_completion_tokens",
-        }
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(encode::Encoder::default())
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

@@ -1,9 +1,11 @@
 //! A model's own thinking on its way back: in the field it came in, as its signature says, or in the server's.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::message::{AssistantMessage, ContentBlock, ToolCall};
-use crate::quirks::{Quirks, ReasoningField};
+use crate::protocol::incremental::Style;
+use crate::protocol::json::Object;
+use crate::quirks::ReasoningField;
 
 impl ReasoningField {
     /// The field of a text that does not say where it came from. OpenRouter takes a text beside its list.
@@ -17,48 +19,79 @@ impl ReasoningField {
     }
 }
 
-/// Adds to an assistant's message what of its thinking goes back.
-pub(super) fn write(out: &mut Map<String, Value>, message: &AssistantMessage, thinks: bool, quirks: &Quirks) {
-    let Some(by_default) = quirks.reasoning_field else {
-        return;
-    };
-    // Of a server that demands its field, or that refuses others, what a signature says of another server does not count.
-    let one_field = quirks.reasoning_required || by_default == ReasoningField::Content;
-    let mut details: Vec<Value> = Vec::new();
-    let mut texts: Vec<(&str, String)> = Vec::new();
-    for block in &message.content {
-        match block {
-            ContentBlock::Thinking { thinking, signature, .. } => {
-                let field = match signature.as_deref().filter(|_| !one_field) {
-                    Some(name @ ("reasoning_content" | "reasoning" | "reasoning_text" | "content")) => name,
-                    Some(list) if list.starts_with('[') => {
-                        details.extend(listed(list));
-                        continue;
-                    }
-                    _ => by_default.of_text(),
-                };
-                match texts.iter_mut().find(|(known, _)| *known == field) {
-                    _ if thinking.is_empty() => {}
-                    Some((_, text)) => text.push_str(thinking),
-                    None => texts.push((field, thinking.clone())),
+/// What of an assistant's thinking goes back.
+pub(super) struct Reasoning {
+    /// As a part of the content.
+    pub(super) content: Option<String>,
+    /// Each in a field.
+    texts: Vec<(&'static str, String)>,
+    /// OpenRouter's list.
+    details: Vec<Value>,
+}
+
+impl Reasoning {
+    pub(super) fn of(message: &AssistantMessage, style: Style) -> Reasoning {
+        let mut found = Reasoning { content: None, texts: Vec::new(), details: Vec::new() };
+        let quirks = &style.quirks;
+        let Some(by_default) = quirks.reasoning_field else {
+            return found;
+        };
+        // Of a server that demands its field, or that refuses others, what a signature says of another server does not count.
+        let one_field = quirks.reasoning_required || by_default == ReasoningField::Content;
+        for block in &message.content {
+            match block {
+                ContentBlock::Thinking { thinking, signature, .. } => {
+                    let field = match signature.as_deref().filter(|_| !one_field) {
+                        Some("reasoning_content") => "reasoning_content",
+                        Some("reasoning") => "reasoning",
+                        Some("reasoning_text") => "reasoning_text",
+                        Some("content") => "content",
+                        Some(list) if list.starts_with('[') => {
+                            found.details.extend(listed(list));
+                            continue;
+                        }
+                        _ => by_default.of_text(),
+                    };
+                    found.add(field, thinking);
                 }
+                ContentBlock::ToolCall(call) if !one_field => {
+                    found.details.extend(call.signature.as_deref().into_iter().flat_map(listed));
+                }
+                ContentBlock::Text { .. }
+                | ContentBlock::ToolCall(_)
+                | ContentBlock::Image { .. }
+                | ContentBlock::Opaque { .. } => {}
             }
-            ContentBlock::ToolCall(call) if !one_field => details.extend(call.signature.as_deref().into_iter().flat_map(listed)),
-            ContentBlock::Text { .. } | ContentBlock::ToolCall(_) | ContentBlock::Image { .. } | ContentBlock::Opaque { .. } => {}
         }
+        let nothing = found.content.is_none() && found.texts.is_empty() && found.details.is_empty();
+        if nothing && style.thinks && by_default != ReasoningField::Content {
+            found.texts.push((by_default.of_text(), String::new()));
+        }
+        found
     }
-    if texts.is_empty() && details.is_empty() && thinks && quirks.reasoning_required && by_default != ReasoningField::Content {
-        texts.push((by_default.of_text(), String::new()));
-    }
-    for (field, text) in texts {
+
+    fn add(&mut self, field: &'static str, thinking: &str) {
+        if thinking.is_empty() {
+            return;
+        }
         if field == "content" {
-            thinking_part(out, &text);
-        } else {
-            out.insert(field.to_owned(), text.into());
+            self.content.get_or_insert_default().push_str(thinking);
+            return;
+        }
+        match self.texts.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, text)) => text.push_str(thinking),
+            None => self.texts.push((field, thinking.to_owned())),
         }
     }
-    if !details.is_empty() {
-        out.insert("reasoning_details".into(), details.into());
+
+    /// Adds the fields beside the content.
+    pub(super) fn write(&self, message: &mut Object<'_>) {
+        for (field, text) in &self.texts {
+            message.field(field, text);
+        }
+        if !self.details.is_empty() {
+            message.field("reasoning_details", &self.details);
+        }
     }
 }
 
@@ -68,7 +101,7 @@ pub(super) fn extra_content(call: &ToolCall) -> Option<Value> {
     serde_json::from_str::<Value>(signature).ok()?.get_mut(EXTRA_CONTENT).map(Value::take)
 }
 
-pub(super) const EXTRA_CONTENT: &str = "extra_content";
+const EXTRA_CONTENT: &str = "extra_content";
 
 /// OpenRouter's items as they came: a list of them, or one.
 fn listed(signature: &str) -> Vec<Value> {
@@ -77,15 +110,4 @@ fn listed(signature: &str) -> Vec<Value> {
         Ok(item @ Value::Object(_)) if item.get(EXTRA_CONTENT).is_none() => vec![item],
         _ => Vec::new(),
     }
-}
-
-/// Mistral: thinking is a part of the content, <https://docs.mistral.ai/capabilities/reasoning>.
-fn thinking_part(out: &mut Map<String, Value>, text: &str) {
-    let mut parts = vec![json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] })];
-    match out.get("content") {
-        Some(Value::String(said)) if !said.is_empty() => parts.push(json!({ "type": "text", "text": said })),
-        Some(Value::Array(said)) => parts.extend(said.iter().cloned()),
-        _ => {}
-    }
-    out.insert("content".into(), parts.into());
 }

@@ -9,13 +9,12 @@
 
 mod decode;
 mod encode;
+mod items;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-use serde_json::{Map, Value};
-
-use crate::protocol::format::{Decoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks};
 use crate::request::Request;
@@ -60,12 +59,8 @@ impl Protocol for OpenaiResponses {
         Vec::new()
     }
 
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        encode::body(request, target)
-    }
-
-    fn limit(&self, _quirks: &Quirks) -> &'static str {
-        "/max_output_tokens"
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(encode::Encoder::default())
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

@@ -1,34 +1,91 @@
 //! A request's body.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::message::Message;
-use crate::protocol::format::Target;
-use crate::request::Request;
+use crate::message::{ContentBlock, Message, ToolResultMessage};
+use crate::protocol::format::{self, Encoded, Target};
+use crate::protocol::incremental::{MessageWriter, Messages, Style, Text, Tools};
+use crate::protocol::json::{self, Object};
+use crate::request::{ModelOptions, Request, ThinkingLevel};
 
-pub(super) fn body(request: &Request, target: Target<'_>) -> Map<String, Value> {
-    let mut body = Map::new();
-    let model = match target.spec.id.split_once('/') {
-        Some((provider, id)) => json!({ "provider": provider, "id": id }),
-        None => json!({ "id": target.spec.id }),
-    };
-    body.insert("model".into(), model);
-    let messages: Vec<Value> = request.messages.iter().map(|message| said(message)).collect();
-    let context = json!({ "system_prompt": request.system_prompt, "messages": messages, "tools": *request.tools });
-    body.insert("context".into(), context);
-    let mut options = json!(request.options);
-    if let Some(options) = options.as_object_mut() {
-        options.insert("thinking_level".into(), json!(request.thinking_level));
-    }
-    body.insert("options".into(), options);
-    body
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    system: Text,
+    messages: Messages<Writer>,
+    tools: Tools,
 }
 
-/// A message without what is only for the application.
-fn said(message: &Message) -> Value {
-    let mut message = json!(message);
-    if let Some(details) = message.get_mut("details") {
-        *details = Value::Null;
+#[derive(Serialize)]
+struct Model<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a str>,
+    id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Options<'a> {
+    #[serde(flatten)]
+    options: &'a ModelOptions,
+    thinking_level: ThinkingLevel,
+}
+
+impl format::Encoder for Encoder {
+    fn encode(&mut self, request: &Request, target: Target<'_>) -> Encoded {
+        self.messages.update(&request.messages, Style { quirks: *target.quirks, thinks: false });
+        let mut out = Vec::with_capacity(self.messages.json.len() + request.system_prompt.len() + 4096);
+        let mut body = Object::begin(&mut out);
+        let model = match target.spec.id.split_once('/') {
+            Some((provider, id)) => Model { provider: Some(provider), id },
+            None => Model { provider: None, id: &target.spec.id },
+        };
+        body.field("model", model);
+        let mut context = Object::begin(body.value_of("context"));
+        context.json("system_prompt", self.system.written(&request.system_prompt));
+        json::list(context.value_of("messages"), [self.messages.json.as_slice()]);
+        let tools = self.tools.written(&request.tools, target.quirks, |tool, _, out| json::write(out, tool));
+        json::list(context.value_of("tools"), tools.iter().map(Vec::as_slice));
+        context.end();
+        body.field("options", Options { options: &request.options, thinking_level: request.thinking_level });
+        body.end();
+        Encoded { body: out, ignored: Vec::new() }
     }
-    message
+}
+
+/// The messages in canonical JSON, without what is only for the application.
+#[derive(Debug, Default)]
+pub(super) struct Writer;
+
+/// A result without its details.
+#[derive(Serialize)]
+struct ToolResult<'a> {
+    role: &'static str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    content: &'a [ContentBlock],
+    details: (),
+    is_error: bool,
+    timestamp: u64,
+}
+
+impl MessageWriter for Writer {
+    fn add(&mut self, _index: usize, message: &Message, _style: Style, out: &mut Vec<u8>) {
+        match message {
+            Message::User(_) | Message::Assistant(_) => json::item(out, message),
+            Message::ToolResult(ToolResultMessage { tool_call_id, tool_name, content, is_error, timestamp, details: _ }) => {
+                let (is_error, timestamp) = (*is_error, *timestamp);
+                json::item(
+                    out,
+                    ToolResult { role: "tool_result", tool_call_id, tool_name, content, details: (), is_error, timestamp },
+                );
+            }
+            Message::Custom(map) => {
+                let mut map = map.clone();
+                if let Some(details) = map.get_mut("details") {
+                    *details = Value::Null;
+                }
+                json::item(out, map);
+            }
+        }
+    }
 }

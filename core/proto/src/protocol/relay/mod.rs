@@ -20,9 +20,7 @@ mod encode;
 mod tests;
 mod wire;
 
-use serde_json::{Map, Value};
-
-use crate::protocol::format::{Decoder, Protocol, Target};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target};
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::Request;
 
@@ -51,12 +49,8 @@ impl Protocol for Relay {
         Vec::new()
     }
 
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        encode::body(request, target)
-    }
-
-    fn limit(&self, _quirks: &Quirks) -> &'static str {
-        "/options/max_tokens"
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(encode::Encoder::default())
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {

@@ -8,11 +8,11 @@ use crate::delta::Delta;
 use crate::error::Error;
 use crate::message::Message;
 use crate::model_spec::ModelSpec;
-use crate::protocol::{Decoder, by_name, ignored};
+use crate::protocol::{Decoder, EncodeCache, Encoded, by_name, ignored};
 use crate::provider::Served;
 use crate::request::{IgnoredOption, ModelOptions, Request, ToolDescription};
 use crate::sse::Frame;
-use crate::transcript;
+use crate::transcript::{self, Constraints};
 
 /// A model in a format, at its provider's own address unless the spec says otherwise, with nothing in the environment.
 pub(in crate::protocol) struct Fixture {
@@ -54,6 +54,16 @@ impl Fixture {
         Value::Object(self.served.protocol.encode(request, self.served.target(&self.spec)))
     }
 
+    /// The request with what was kept of the one before.
+    pub(in crate::protocol) fn encode_with(&self, cache: &mut EncodeCache, request: &Request) -> Encoded {
+        cache.encode(self.served.protocol, request, self.served.target(&self.spec))
+    }
+
+    /// What the model takes of a transcript.
+    pub(in crate::protocol) fn constraints(&self) -> Constraints {
+        self.served.constraints(&self.spec)
+    }
+
     /// Which of a request's options do not reach the model.
     pub(in crate::protocol) fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
         ignored(self.served.protocol, request, self.served.target(&self.spec))
@@ -68,7 +78,7 @@ impl Fixture {
 
     /// The messages as they are before they are encoded.
     pub(in crate::protocol) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
-        transcript::repair(messages, &self.served.constraints(&self.spec)).messages
+        transcript::repair(messages, &self.constraints()).messages
     }
 
     pub(in crate::protocol) fn headers(&self, request: &Request) -> Vec<(&'static str, String)> {

@@ -1,0 +1,29 @@
+//! The encoder that a run keeps.
+
+use super::format::{Encoded, Encoder, Protocol, Target};
+use crate::request::Request;
+
+/// What was encoded for a run's request before, so that the next one costs what it adds. One per run and model; it notices by
+/// itself when messages, tools or the model changed, and encodes these again. A message that is the same `Arc` as before is
+/// taken as unchanged.
+#[derive(Debug, Default)]
+pub struct EncodeCache {
+    encoder: Option<(&'static str, Box<dyn Encoder>)>,
+}
+
+impl EncodeCache {
+    /// The request in this wire format.
+    pub fn encode(&mut self, protocol: &dyn Protocol, request: &Request, target: Target<'_>) -> Encoded {
+        let name = protocol.name();
+        let kept = self.encoder.take().filter(|(of, _)| *of == name);
+        let (_, encoder) = self.encoder.insert(kept.unwrap_or_else(|| (name, protocol.encoder())));
+        encoder.encode(request, target)
+    }
+}
+
+/// An empty cache: what is kept belongs to one run.
+impl Clone for EncodeCache {
+    fn clone(&self) -> EncodeCache {
+        EncodeCache::default()
+    }
+}

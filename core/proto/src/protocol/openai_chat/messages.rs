@@ -1,0 +1,285 @@
+//! The messages of a request.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::reasoning::{self, Reasoning};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
+use crate::protocol::format::GO_ON;
+use crate::protocol::incremental::{MessageWriter, Style};
+use crate::protocol::json::{self, Object};
+use crate::quirks::{Quirks, SystemRole};
+
+pub(super) fn role_of_system(quirks: &Quirks) -> &'static str {
+    match quirks.system_role {
+        SystemRole::System => "system",
+        SystemRole::Developer => "developer",
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+/// The messages but for the system prompt. Results are messages of their own right behind the call; images in them that they may
+/// not hold follow in a user message behind all results.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Writer {
+    /// Whose the last message is.
+    last: Option<Role>,
+    images: Vec<u8>,
+    texts: Texts,
+}
+
+impl MessageWriter for Writer {
+    fn add(&mut self, _index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
+        let quirks = &style.quirks;
+        if !matches!(message, Message::ToolResult(_)) {
+            self.add_images(quirks, out);
+        }
+        match message {
+            Message::User(user) => self.add_user(&user_content(user, quirks), quirks, out),
+            Message::Assistant(assistant) => self.add_assistant(assistant, style, out),
+            Message::ToolResult(result) => {
+                let content = result_content(result, &mut self.images, quirks);
+                json::separate(out);
+                let mut message = Object::begin(out);
+                message.field("role", Role::Tool);
+                message.field("tool_call_id", &result.tool_call_id);
+                message.some("name", quirks.result_names.then_some(&result.tool_name));
+                self.end_with(Role::Tool, message, &content);
+            }
+            Message::Custom(_) => {}
+        }
+    }
+}
+
+impl Writer {
+    /// Adds what only stands at the end of a request: pending images, and a user's message where one must be the last.
+    pub(super) fn end(&mut self, quirks: &Quirks, out: &mut Vec<u8>) {
+        self.add_images(quirks, out);
+        // A conversation without a message is refused; by some servers also one that ends with the model's.
+        if self.last.is_none() || (!quirks.any_order && self.last == Some(Role::Assistant)) {
+            self.add_user(&text_content(GO_ON, quirks), quirks, out);
+        }
+    }
+
+    /// Where the texts end that get a marker of Anthropic's, for a router that passes them on: the last text addressed to the
+    /// model, and the last before its last answer, where the request before this one ended.
+    pub(super) fn marked(&self) -> impl Iterator<Item = usize> {
+        self.texts.ends.into_iter().flatten()
+    }
+
+    fn add_images(&mut self, quirks: &Quirks, out: &mut Vec<u8>) {
+        if !self.images.is_empty() {
+            let mut json = vec![b'['];
+            json.append(&mut self.images);
+            json.push(b']');
+            self.add_user(&Content { json, text_end: None }, quirks, out);
+        }
+    }
+
+    fn add_user(&mut self, content: &Content, quirks: &Quirks, out: &mut Vec<u8>) {
+        if !quirks.any_order && self.last == Some(Role::Tool) {
+            json::separate(out);
+            out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":\"Understood.\"}");
+            self.texts.answered();
+        }
+        json::separate(out);
+        let mut message = Object::begin(out);
+        message.field("role", Role::User);
+        self.end_with(Role::User, message, content);
+    }
+
+    fn end_with(&mut self, role: Role, mut message: Object<'_>, content: &Content) {
+        let out = message.value_of("content");
+        if let Some(end) = content.text_end {
+            self.texts.add(out.len() + end);
+        }
+        out.extend_from_slice(&content.json);
+        message.end();
+        self.last = Some(role);
+    }
+
+    /// Content is one string, null beside calls; a message with neither is left out.
+    fn add_assistant(&mut self, message: &AssistantMessage, style: Style, out: &mut Vec<u8>) {
+        let quirks = &style.quirks;
+        let (text, has_calls) = (message.text(), message.tool_calls().next().is_some());
+        if text.is_empty() && !has_calls {
+            return;
+        }
+        if !quirks.any_order && !matches!(self.last, Some(Role::User | Role::Tool)) {
+            self.add_user(&text_content(GO_ON, quirks), quirks, out);
+        }
+        let reasoning = Reasoning::of(message, style);
+        json::separate(out);
+        let mut object = Object::begin(out);
+        object.field("role", Role::Assistant);
+        match &reasoning.content {
+            Some(thinking) => {
+                let thinking = Part::Thinking { thinking: [ThinkingText { kind: "text", text: thinking }] };
+                let text = (!text.is_empty()).then_some(Part::Text { text: &text });
+                object.json("content", &parts([thinking].into_iter().chain(text)).json);
+            }
+            None if !text.is_empty() => object.json("content", &text_content(&text, quirks).json),
+            None if quirks.null_content => object.field("content", ()),
+            None => object.field("content", ""),
+        }
+        reasoning.write(&mut object);
+        if has_calls {
+            let out = object.value_of("tool_calls");
+            out.push(b'[');
+            message.tool_calls().for_each(|call| json::item(out, Call::of(call)));
+            out.push(b']');
+        }
+        object.end();
+        self.last = Some(Role::Assistant);
+        self.texts.answered();
+    }
+}
+
+/// The places where the texts end that get markers.
+#[derive(Debug, Clone, Default)]
+struct Texts {
+    /// Of the last two answers' questions, the last text of each.
+    ends: [Option<usize>; 2],
+    /// Whether the last of them stands between two answers of the model already.
+    is_answered: bool,
+}
+
+impl Texts {
+    fn add(&mut self, end: usize) {
+        let [before, last] = self.ends;
+        self.ends = [if std::mem::take(&mut self.is_answered) { last } else { before }, Some(end)];
+    }
+
+    fn answered(&mut self) {
+        self.is_answered = true;
+    }
+}
+
+/// A message's content in JSON.
+struct Content {
+    json: Vec<u8>,
+    /// Where the last part that is a text ends.
+    text_end: Option<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text {
+        text: &'a str,
+    },
+    ImageUrl {
+        image_url: Url,
+    },
+    /// Mistral: <https://docs.mistral.ai/capabilities/reasoning>.
+    Thinking {
+        thinking: [ThinkingText<'a>; 1],
+    },
+}
+
+#[derive(Serialize)]
+struct Url {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct ThinkingText<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+/// Plain text where parts are not needed for a marker: not every server takes parts, and some models copy the form.
+fn text_content(text: &str, quirks: &Quirks) -> Content {
+    if quirks.cache_markers {
+        return parts([Part::Text { text }]);
+    }
+    let mut json = Vec::new();
+    json::write(&mut json, text);
+    Content { json, text_end: None }
+}
+
+fn parts<'a>(all: impl IntoIterator<Item = Part<'a>>) -> Content {
+    let mut content = Content { json: vec![b'['], text_end: None };
+    for part in all {
+        json::item(&mut content.json, &part);
+        if matches!(part, Part::Text { .. }) {
+            content.text_end = Some(content.json.len());
+        }
+    }
+    content.json.push(b']');
+    content
+}
+
+fn is_image(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Image { .. })
+}
+
+fn part(block: &ContentBlock) -> Option<Part<'_>> {
+    match block {
+        ContentBlock::Text { text, .. } if text.is_empty() => None,
+        ContentBlock::Text { text, .. } => Some(Part::Text { text }),
+        ContentBlock::Image { data, mime_type } => {
+            Some(Part::ImageUrl { image_url: Url { url: format!("data:{mime_type};base64,{data}") } })
+        }
+        ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+fn user_content(user: &UserMessage, quirks: &Quirks) -> Content {
+    if user.content.iter().any(is_image) {
+        return parts(user.content.iter().filter_map(part));
+    }
+    let texts = user.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    text_content(&texts.collect::<Vec<_>>().join("\n"), quirks)
+}
+
+/// Images that the result may not hold are added to `images`.
+fn result_content(result: &ToolResultMessage, images: &mut Vec<u8>, quirks: &Quirks) -> Content {
+    if quirks.result_images && result.content.iter().any(is_image) {
+        return parts(result.content.iter().filter_map(part));
+    }
+    for image in result.content.iter().filter(|block| is_image(block)).filter_map(part) {
+        json::item(images, image);
+    }
+    let text = result.model_text();
+    text_content(if text.is_empty() { "the image follows" } else { &text }, quirks)
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+    /// See [`reasoning::extra_content`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+impl Call<'_> {
+    fn of(call: &ToolCall) -> Call<'_> {
+        Call {
+            id: &call.id,
+            kind: "function",
+            function: Function { name: &call.name, arguments: call.arguments_text() },
+            extra_content: reasoning::extra_content(call),
+        }
+    }
+}
