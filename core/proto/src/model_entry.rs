@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::error::Error;
 use crate::model_spec::ModelSpec;
-use crate::protocol;
+use crate::protocol::{EncodeCache, Encoded};
 use crate::provider::Served;
-use crate::request::{IgnoredOption, Request};
+use crate::request::Request;
 use crate::transcript::Constraints;
 use crate::usage::Prices;
 
@@ -91,13 +91,8 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The request's body.
-    pub fn encode(&self, request: &Request) -> Map<String, Value> {
-        self.served.protocol.encode(request, self.served.target(&self.spec))
-    }
-
-    /// The options that do not reach the model as they were given.
-    pub fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
-        protocol::ignored(self.served.protocol, request, self.served.target(&self.spec))
+    /// The request's body, and the options that do not reach the model as they were given.
+    pub fn encode(&self, cache: &mut EncodeCache, request: &Request) -> Encoded {
+        cache.encode(self.served.protocol, request, self.served.target(&self.spec))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::answer_reader::AnswerReader;
 use agent_loop_proto::hosting::Hosting;
-use agent_loop_proto::protocol::Target;
+use agent_loop_proto::protocol::{EncodeCache, Target};
 use agent_loop_proto::sse::{Frame, Splitter};
 use agent_loop_proto::transcript::Constraints;
 use agent_loop_proto::{provider_error, retry_after, surrogate};
@@ -238,7 +238,7 @@ impl HttpModel {
         let body = match &call.payload {
             Some(payload) => Bytes::from_owner(Arc::clone(payload)),
             // Asked outside of a run.
-            None => Value::Object(self.encoder.encode(&call.request)).to_string().into(),
+            None => self.encoder.encode(&mut EncodeCache::default(), &call.request).body.into(),
         };
         let headers = self.headers(credential, call)?;
         let client = &self.connections.client;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::config::Config;
 use super::emitter::Emitter;
@@ -13,8 +13,9 @@ use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, Payload, Question};
 use crate::message::Message;
 use crate::model_entry::ModelEntry;
+use crate::protocol::{EncodeCache, Encoded};
 use crate::request::{IgnoredOption, Request};
-use crate::transcript::{self, Constraints, Repair, Repaired};
+use crate::transcript::{self, Constraints, Repair, RepairCache, Repaired};
 
 use Progress::{Blocked, Made};
 
@@ -28,9 +29,18 @@ pub(super) struct Preparation {
     /// The messages, while hooks change them.
     messages: Vec<Arc<Message>>,
     request: Request,
-    /// The body, while a hook may change it.
-    payload: Option<Map<String, Value>>,
+    /// The body, in JSON; none for a custom model.
+    body: Option<Arc<[u8]>>,
     reported: Reported,
+    #[serde(skip)]
+    caches: Caches,
+}
+
+/// What was repaired and encoded for the request before. Not part of the saved state: it can be made again.
+#[derive(Debug, Default)]
+struct Caches {
+    repair: RepairCache,
+    encode: EncodeCache,
 }
 
 /// What is reported once in a run.
@@ -106,29 +116,29 @@ impl Preparation {
             Stage::OnPayload => {
                 let asked = run.ask(Patience::None, || {
                     // A custom model has no body: the hook gets what the model gets.
-                    let payload = self.payload.clone();
-                    let payload = payload.or_else(|| json!(self.request).as_object().cloned()).unwrap_or_default();
+                    let payload = match &self.body {
+                        Some(body) => serde_json::from_slice(body).unwrap_or_default(),
+                        None => json!(self.request).as_object().cloned().unwrap_or_default(),
+                    };
                     Question::OnPayload(Payload { provider: model.provider.clone(), model: model.id.clone(), payload })
                 });
                 match asked {
                     None => return Blocked,
                     Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::OnPayload),
-                    Some(Ok(HookAnswer::Payload(payload))) => self.payload = Some(payload),
+                    Some(Ok(HookAnswer::Payload(payload))) => match serde_json::to_vec(&payload) {
+                        Ok(body) => self.body = Some(body.into()),
+                        Err(error) => {
+                            let text = format!("the request cannot be written: {error}");
+                            return Progress::Ended(Err(Some(Error::new(ErrorKind::InvalidArgument, text))));
+                        }
+                    },
                     Some(Ok(_)) => {}
                 }
                 self.goes_to(Stage::Call)
             }
             Stage::Call => {
                 let request = Arc::new(std::mem::take(&mut self.request));
-                // Written once: the tree is several times as large, and each try sends the same bytes.
-                let body = self.payload.take().map(|payload| serde_json::to_vec(&payload)).transpose();
-                Progress::Ended(match body {
-                    Ok(body) => Ok((request, body.map(Arc::from))),
-                    Err(error) => {
-                        let text = format!("the request cannot be written: {error}");
-                        Err(Some(Error::new(ErrorKind::InvalidArgument, text)))
-                    }
-                })
+                Progress::Ended(Ok((request, self.body.take())))
             }
         }
     }
@@ -158,7 +168,7 @@ impl Preparation {
         let constraints = Constraints { max_result_bytes: settings.max_result_bytes, ..model.constraints.clone() };
         let changed = std::mem::take(&mut self.messages);
         let context = if changes_messages(config) { &changed } else { run.conversation.context() };
-        let Repaired { messages, repairs } = transcript::repair(context, &constraints);
+        let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
         self.request = Request {
             model: model.name(),
             system_prompt: settings.system_prompt.clone(),
@@ -172,11 +182,11 @@ impl Preparation {
 
     fn encode(&mut self, model: &ModelEntry, emitter: &mut Emitter) {
         let Some(encoder) = &model.encoder else {
-            self.payload = None;
+            self.body = None;
             return;
         };
-        let (payload, ignored) = (encoder.encode(&self.request), encoder.ignored(&self.request));
-        self.payload = Some(payload);
+        let Encoded { body, ignored } = encoder.encode(&mut self.caches.encode, &self.request);
+        self.body = Some(body.into());
         self.reported.ignored(ignored, &model.name(), emitter);
     }
 }

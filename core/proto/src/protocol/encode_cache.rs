@@ -20,10 +20,3 @@ impl EncodeCache {
         encoder.encode(request, target)
     }
 }
-
-/// An empty cache: what is kept belongs to one run.
-impl Clone for EncodeCache {
-    fn clone(&self) -> EncodeCache {
-        EncodeCache::default()
-    }
-}

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
@@ -53,13 +53,8 @@ pub trait Protocol: Debug + Send + Sync {
     /// Headers of a request, but for the key's.
     fn headers(&self, request: &Request, target: Target<'_>) -> Vec<(&'static str, String)>;
 
-    /// Writes requests. For a run's requests use [`EncodeCache`](super::EncodeCache), which keeps one.
+    /// Encodes requests. For those of a run use [`EncodeCache`](super::EncodeCache), which keeps one.
     fn encoder(&self) -> Box<dyn Encoder>;
-
-    /// The request's body as a tree, for those who read or change it.
-    fn encode(&self, request: &Request, target: Target<'_>) -> Map<String, Value> {
-        self.encoder().encode(request, target).tree()
-    }
 
     /// Reads one answer.
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
@@ -79,13 +74,6 @@ pub struct Encoded {
     pub body: Vec<u8>,
     /// The options that do not reach the model as they were given.
     pub ignored: Vec<IgnoredOption>,
-}
-
-impl Encoded {
-    /// The body as a tree.
-    pub fn tree(&self) -> Map<String, Value> {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
 }
 
 /// Writes the requests of one wire format. It keeps what it wrote of a request: the next one, if its messages begin with the same

@@ -21,7 +21,6 @@ pub use self::encode_cache::EncodeCache;
 pub use self::format::{Decoder, Encoded, Encoder, Protocol, Target};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
-use crate::request::{IgnoredOption, Request};
 
 const PROTOCOLS: &[&dyn Protocol] =
     &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
@@ -34,9 +33,4 @@ pub fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
     let known = PROTOCOLS.iter().map(|protocol| protocol.name());
     let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
     found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
-}
-
-/// The options of a request that do not reach the model as they were given.
-pub fn ignored(protocol: &dyn Protocol, request: &Request, target: Target<'_>) -> Vec<IgnoredOption> {
-    protocol.encoder().encode(request, target).ignored
 }

@@ -8,7 +8,7 @@ use crate::delta::Delta;
 use crate::error::Error;
 use crate::message::Message;
 use crate::model_spec::ModelSpec;
-use crate::protocol::{Decoder, EncodeCache, Encoded, by_name, ignored};
+use crate::protocol::{Decoder, EncodeCache, Encoded, by_name};
 use crate::provider::Served;
 use crate::request::{IgnoredOption, ModelOptions, Request, ToolDescription};
 use crate::sse::Frame;
@@ -51,7 +51,7 @@ impl Fixture {
 
     /// The body of a request.
     pub(in crate::protocol) fn encode(&self, request: &Request) -> Value {
-        Value::Object(self.served.protocol.encode(request, self.served.target(&self.spec)))
+        serde_json::from_slice(&self.encode_with(&mut EncodeCache::default(), request).body).unwrap()
     }
 
     /// The request with what was kept of the one before.
@@ -66,7 +66,7 @@ impl Fixture {
 
     /// Which of a request's options do not reach the model.
     pub(in crate::protocol) fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
-        ignored(self.served.protocol, request, self.served.target(&self.spec))
+        self.encode_with(&mut EncodeCache::default(), request).ignored
     }
 
     /// The body of a request with these messages, as canonical JSON.
