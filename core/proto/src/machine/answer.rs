@@ -10,7 +10,7 @@ use super::attempt::Attempt;
 use super::config::Config;
 use super::emitter::{Emitter, Out};
 use super::limits::Interruption;
-use super::request::Prepared;
+use super::request::{EncodedRequest, Prepared};
 use super::run_state::{Progress, RunState};
 use crate::delta::{Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
@@ -20,7 +20,6 @@ use crate::message::{AssistantMessage, Message};
 use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::provider_error::shortened;
-use crate::request::Request;
 use crate::retry::Jitter;
 use crate::usage::{Prices, StopReason, Usage};
 
@@ -59,7 +58,7 @@ struct Answer {
     is_started: bool,
     /// Raw frames that wait for it.
     held: Vec<EventData>,
-    request: Option<(Arc<Request>, Option<Arc<[u8]>>)>,
+    request: Option<EncodedRequest>,
     stage: Stage,
     current: Option<Attempt>,
     attempt: u32,

@@ -19,8 +19,11 @@ use crate::transcript::{self, Constraints, Repair, RepairCache, Repaired};
 
 use Progress::{Blocked, Made};
 
-/// A request and its body; or the error that kept it from being prepared, `None` when the run was interrupted.
-pub(super) type Prepared = Result<(Arc<Request>, Option<Arc<[u8]>>), Option<Error>>;
+/// A request and its body.
+pub(super) type EncodedRequest = (Arc<Request>, Option<Arc<[u8]>>);
+
+/// A request; or the error that kept it from being prepared, `None` when the run was interrupted.
+pub(super) type Prepared = Result<EncodedRequest, Option<Error>>;
 
 /// How far the preparation is.
 #[derive(Debug, Default, Serialize, Deserialize)]
