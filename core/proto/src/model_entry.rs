@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use crate::error::Error;
-use crate::model_spec::ModelSpec;
+use crate::model_spec::{ModelSpec, without_secrets};
 use crate::protocol::{EncodeCache, Encoded};
 use crate::provider::Served;
 use crate::request::Request;
@@ -57,9 +57,10 @@ impl From<ModelEntry> for SavedModel {
     fn from(model: ModelEntry) -> SavedModel {
         let ModelEntry { key, provider, protocol, id, prices, constraints, encoder } = model;
         let served = encoder.map(|encoder| {
-            // Headers may hold keys, which are not the loop's.
-            let spec = ModelSpec { headers: Map::new(), ..encoder.spec.clone() };
-            (spec, encoder.served.base_url.clone())
+            // Headers and addresses may hold keys, which are not the loop's.
+            let base_url = encoder.spec.base_url.as_deref().map(without_secrets);
+            let spec = ModelSpec { headers: Map::new(), base_url, ..encoder.spec.clone() };
+            (spec, without_secrets(&encoder.served.base_url))
         });
         SavedModel { key, provider, protocol, id, prices, images: constraints.images, served }
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::action::{Action, Input, Timer};
 use super::answer::ModelCalls;
@@ -19,7 +20,7 @@ use super::request::Preparation;
 use super::run_state::{Progress, RunState};
 use super::setup::Setup;
 use super::turn::Turn;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
@@ -49,6 +50,7 @@ pub struct Start {
 /// One run. See the module's documentation.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Loop {
+    #[serde(deserialize_with = "known_version")]
     version: u32,
     pub(super) phase: Phase,
     /// The input of the first turn, until it begins.
@@ -67,7 +69,43 @@ pub(super) struct Pending {
     pub(super) queued: Vec<(u64, Arc<Message>)>,
 }
 
+/// The version of a saved loop that can be loaded.
+fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        STATE_VERSION => Ok(STATE_VERSION),
+        other => Err(D::Error::custom(format!("it has version {other}; this library loads version {STATE_VERSION}"))),
+    }
+}
+
 impl Loop {
+    /// The whole state in JSON, for [`Loop::load`]. It has the transcript and the settings, but no API key and no header: those
+    /// are the host's.
+    ///
+    /// # Errors
+    /// `invalid_state` when the state cannot be written, which is a bug.
+    pub fn save(&self) -> Result<String, Error> {
+        let unsaved = |error| Error::new(ErrorKind::InvalidState, format!("the loop cannot be saved: {error}"));
+        serde_json::to_string(self).map_err(unsaved)
+    }
+
+    /// A loop as it was saved. Its next actions are those that it would have had. The host has to know the models by the same
+    /// keys, and starts the calls and hooks anew that were under way.
+    ///
+    /// # Errors
+    /// `invalid_argument`: the text is not a saved loop, or one of another version.
+    pub fn load(saved: &str) -> Result<Loop, Error> {
+        #[derive(Deserialize)]
+        struct Saved {
+            #[serde(deserialize_with = "known_version")]
+            #[allow(dead_code)] // only checked
+            version: u32,
+        }
+        let refused = |error| Error::invalid_argument(format!("the saved loop cannot be loaded: {error}"));
+        // The version comes first: in another one, anything may be different.
+        serde_json::from_str::<Saved>(saved).map_err(refused)?;
+        serde_json::from_str(saved).map_err(refused)
+    }
+
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
         let Start { run_id, seed, transcript, queues, prompts, queued } = start;

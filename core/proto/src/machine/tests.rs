@@ -1,1 +1,6 @@
+//! The rules of the loop, each in a few lines, without a runtime.
 
+mod drive;
+mod limits;
+mod saved;
+mod turns;

@@ -1,0 +1,150 @@
+//! Drives a loop by hand: a script of answers, tools that return at once, and what was emitted.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::chunk::{Chunk, ChunkReader};
+use crate::event::EventData;
+use crate::hook::{HookAnswer, HookKind};
+use crate::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
+use crate::message::Message;
+use crate::result::RunResult;
+use crate::settings::Settings;
+use crate::tool::ToolSpec;
+use crate::transcript::Constraints;
+
+/// A run with what it needs.
+pub(super) struct Drive {
+    pub(super) run: Loop,
+    pub(super) now_ms: u64,
+    answers: VecDeque<Value>,
+    /// Model calls, tools, hooks and the words of events, in order; deltas are left out.
+    pub(super) seen: Vec<String>,
+    /// The timer that the loop has set.
+    pub(super) timer_ms: Option<u64>,
+    pub(super) result: Option<RunResult>,
+    /// What a hook answers; nothing by default.
+    pub(super) hook: fn(HookKind) -> Result<HookAnswer, String>,
+    /// What is done when a step is seen.
+    pub(super) on: Vec<(&'static str, Input)>,
+    /// Whether tools and the model answer.
+    pub(super) answers_tools: bool,
+}
+
+pub(super) fn call(name: &str) -> Value {
+    json!([{ "tool_call": { "id": name, "name": name, "arguments": {} } }, { "end": {} }])
+}
+
+pub(super) fn says(text: &str) -> Value {
+    json!([text, { "end": {} }])
+}
+
+pub(super) fn fails(kind: &str, retryable: bool) -> Value {
+    json!([{ "error": { "kind": kind, "message": "no", "retryable": retryable } }])
+}
+
+pub(super) fn model(id: &str) -> ModelEntry {
+    let constraints = Constraints::new("script", "script", id);
+    let (provider, protocol) = ("script".to_owned(), "script".to_owned());
+    ModelEntry { key: 0, provider, protocol, id: id.to_owned(), prices: None, constraints, encoder: None }
+}
+
+pub(super) fn config(hooks: &[HookKind], change: impl FnOnce(&mut Settings)) -> Config {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    let tool = |name| Arc::new(ToolSpec::new(name, "A tool.", json!({ "type": "object" })).unwrap());
+    Config {
+        settings,
+        model_name: "script/own".to_owned(),
+        model: Ok(model("own")),
+        fallbacks: Vec::new(),
+        tools: Tools::from(vec![tool("a"), tool("b")]),
+        hooks: hooks.iter().copied().collect(),
+        is_stateless: false,
+        has_jitter: false,
+    }
+}
+
+impl Drive {
+    pub(super) fn new(config: Config, answers: &[Value]) -> Drive {
+        let prompts = vec![Message::user("go", 0)];
+        Drive {
+            run: Loop::new(config, Start { run_id: "run".to_owned(), prompts, ..Start::default() }),
+            now_ms: 0,
+            answers: answers.iter().cloned().collect(),
+            seen: Vec::new(),
+            timer_ms: None,
+            result: None,
+            hook: |_| Ok(HookAnswer::Nothing),
+            on: Vec::new(),
+            answers_tools: true,
+        }
+    }
+
+    fn see(&mut self, step: String) {
+        for (_, input) in self.on.extract_if(.., |(on, _)| *on == step).collect::<Vec<_>>() {
+            self.run.handle(input);
+        }
+        self.seen.push(step);
+    }
+
+    /// Drives until nothing is left to do at this time.
+    pub(super) fn rest(&mut self) {
+        while let Some(action) = self.run.poll(self.now_ms) {
+            match action {
+                Action::Emit(event) if matches!(event.data, EventData::MessageUpdate(_)) => {}
+                Action::Emit(event) => self.see(event.kind().to_owned()),
+                Action::CallModel(model) => {
+                    self.see("model".to_owned());
+                    self.answer(model.call);
+                }
+                Action::CallTool { call, name, .. } => {
+                    self.see(format!("tool {name}"));
+                    if self.answers_tools {
+                        self.run.handle(Input::ToolDone { call, result: Ok("ran".into()) });
+                    }
+                }
+                Action::AskHook { hook, question } => {
+                    let answer = question.kind().map_or(Ok(HookAnswer::Nothing), |kind| {
+                        self.see(kind.to_string());
+                        (self.hook)(kind)
+                    });
+                    self.run.handle(Input::HookAnswer { hook, answer });
+                }
+                Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
+                Action::CancelModel { .. } => self.see("cancel model".to_owned()),
+                Action::CancelTool { abandoned, .. } => self.see(format!("cancel tool, abandoned: {abandoned}")),
+                Action::CancelHook { .. } => self.see("cancel hook".to_owned()),
+                Action::Done(result) => self.result = Some(*result),
+            }
+        }
+    }
+
+    /// Drives to the end; time jumps to each timer.
+    pub(super) fn end(mut self) -> (RunResult, Vec<String>) {
+        loop {
+            self.rest();
+            if let Some(result) = self.result.take() {
+                return (result, self.seen);
+            }
+            self.now_ms = self.timer_ms.expect("something to wait for");
+        }
+    }
+
+    /// The next answer of the script; without one the model is silent.
+    fn answer(&mut self, call: u32) {
+        let mut chunks = ChunkReader::new("script");
+        for chunk in self.answers.pop_front().iter().flat_map(|answer| answer.as_array().unwrap()) {
+            match chunks.read(chunk).unwrap() {
+                Chunk::Deltas(deltas) => self.run.handle(Input::ModelDeltas { call, deltas }),
+                Chunk::Fail(error) => self.run.handle(Input::ModelEnd { call, result: Err(error) }),
+                Chunk::End(deltas) => {
+                    self.run.handle(Input::ModelDeltas { call, deltas });
+                    self.run.handle(Input::ModelEnd { call, result: Ok(()) });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A saved loop.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::drive::{Drive, call, config, says};
+use crate::error::ErrorKind;
+use crate::machine::{Config, Encoder, Loop, ModelEntry, STATE_VERSION, Start, Tools};
+use crate::model_spec::ModelSpec;
+use crate::provider::Served;
+use crate::tool::ToolSpec;
+use crate::usage::Outcome;
+
+#[test]
+fn a_loop_of_another_version_is_refused() {
+    let saved = Drive::new(config(&[], |_| {}), &[]).run.save().unwrap();
+    assert!(Loop::load(&saved).is_ok());
+    let other = saved.replacen(&format!("\"version\":{STATE_VERSION}"), "\"version\":99", 1);
+    let error = Loop::load(&other).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    let text = "the saved loop cannot be loaded: it has version 99; this library loads version 1";
+    assert!(error.message().starts_with(text), "{error}");
+    // A version says more than a field that is not known any more.
+    let error = Loop::load(r#"{"phase": "Nowhere", "version": 2}"#).unwrap_err();
+    assert!(error.message().contains("it has version 2"), "{error}");
+    assert!(Loop::load("{}").unwrap_err().message().contains("version"));
+}
+
+#[test]
+fn the_schemas_of_tools_are_compiled_again() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let tool = ToolSpec::new("a", "A tool.", schema).unwrap();
+    let tools = Tools::from(vec![Arc::new(tool)]);
+    let mut drive = Drive::new(Config { tools, ..config(&[], |_| {}) }, &[call("a"), says("Done.")]);
+    drive.run = Loop::load(&drive.run.save().unwrap()).unwrap();
+    let (result, seen) = drive.end();
+    assert_eq!(result.outcome, Outcome::Completed);
+    assert!(!seen.contains(&"tool a".to_owned()), "arguments without n do not pass: {seen:?}");
+}
+
+#[test]
+fn no_key_and_no_header_is_saved() {
+    let spec = json!({ "provider": "anthropic", "id": "claude-sonnet-4-5", "headers": { "x-api-key": "top-secret" } });
+    let spec = ModelSpec::from_json(spec).unwrap();
+    let served = Served::of(&spec, Some("https://user:top-secret@example.com/v1"), &|_| Some("top-secret".to_owned()));
+    let served = served.or_else(|_| Served::of(&spec, None, &|_| Some("top-secret".to_owned()))).unwrap();
+    let entry = ModelEntry {
+        key: 0,
+        provider: "anthropic".to_owned(),
+        protocol: "anthropic".to_owned(),
+        id: spec.id.clone(),
+        prices: None,
+        constraints: served.constraints(&spec),
+        encoder: Some(Arc::new(Encoder { spec, served })),
+    };
+    let run = Loop::new(Config { model: Ok(entry), ..config(&[], |_| {}) }, Start::default());
+    let saved = run.save().unwrap();
+    assert!(saved.contains("claude-sonnet-4-5") && !saved.contains("top-secret"), "{saved}");
+    assert!(Loop::load(&saved).is_ok());
+}
