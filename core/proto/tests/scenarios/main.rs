@@ -1,0 +1,74 @@
+//! Plays every scenario of `tests/scenarios` through the loop alone: no runtime, no threads, no clock. `docs/scenarios.md`
+//! describes the format. Each scenario is played twice: the second time the loop is saved and loaded after each action, which may
+//! change nothing.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // It reads files.
+
+mod agent;
+mod behaviour;
+#[path = "../../../../tests/rust/scenarios/expected.rs"]
+mod expected;
+mod host;
+mod player;
+#[path = "../../../../tests/rust/scenarios/scenario.rs"]
+mod scenario;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agent_loop_proto::testing::check_events;
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+use expected::Defaults;
+use scenario::Scenario;
+
+fn main() -> ExitCode {
+    let mut trials: Vec<Trial> = folders().into_iter().map(trial).collect();
+    trials.push(Trial::test("comparison", || expected::check_comparison().map_err(Failed::from)));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenarios")
+}
+
+fn folders() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root()).expect("tests/scenarios");
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
+    folders.retain(|path| path.join("scenario.json").exists());
+    folders.sort();
+    folders
+}
+
+fn read(path: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn trial(folder: PathBuf) -> Trial {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let scenario: Result<Scenario, String> = read(&folder.join("scenario.json"))
+        .and_then(|value| serde_json::from_value(value).map_err(|error| format!("{name}/scenario.json: {error}")));
+    let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip.contains_key("loop"));
+    Trial::test(name, move || test(&folder, &scenario?)).with_ignored_flag(skipped)
+}
+
+fn test(folder: &Path, scenario: &Scenario) -> Result<(), Failed> {
+    let defaults = Defaults::read()?;
+    let expected = defaults.fill_in(&read(&folder.join("expected.json"))?);
+    let result = player::play(scenario, false)?;
+    for run in result["runs"].as_array().into_iter().flatten() {
+        let events = run["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        check_events(events).map_err(|error| error.message().to_owned())?;
+    }
+    if let Some(difference) = expected::difference("", &result, &expected) {
+        return Err(format!("{difference}\n\nthe whole result:\n{}", expected::text_of(&result)).into());
+    }
+    let saved = player::play(scenario, true)?;
+    if saved.to_string() != result.to_string() {
+        let difference = expected::difference("", &saved, &result).unwrap_or_else(|| "the order of fields".to_owned());
+        return Err(format!("saved and loaded after each action: {difference}").into());
+    }
+    Ok(())
+}
