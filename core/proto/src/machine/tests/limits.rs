@@ -22,9 +22,11 @@ fn the_backoff_doubles_up_to_its_cap() {
     assert_eq!(waits, [500, 1000, 1500]);
 }
 
+type Limit = (&'static str, fn(&mut Settings));
+
 #[test]
 fn each_limit_of_a_silent_model_ends_the_run() {
-    let limits: [(&str, fn(&mut Settings)); 3] = [
+    let limits: [Limit; 3] = [
         ("first_byte_timeout_ms (40)", |settings| settings.limits.first_byte_timeout_ms = 40),
         ("request_timeout_ms (40)", |settings| settings.limits.request_timeout_ms = 40),
         ("run_timeout_ms (40)", |settings| settings.limits.run_timeout_ms = 40),
