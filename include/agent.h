@@ -807,7 +807,7 @@ AGENT_API agent_status_t agent_new(agent_runtime_t *runtime, const char *model, 
  * Replaces the model; see agent_new(). A key and headers that were set while the agent had a model of
  * another provider are not sent to the new one, unless the agent has a base_url.
  *
- * Errors: AGENT_INVALID_ARGUMENT (as agent_new()).
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_new(), or a model that cannot be used: nothing changes).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_set_model(agent_t *agent, const char *model, size_t length,
@@ -833,9 +833,9 @@ AGENT_API agent_status_t agent_set_api_key(agent_t *agent, const char *key, size
 
 /**
  * Replaces the server's address, with or without /v1; a key is then optional. NULL for the provider's
- * own address. The address is checked when a run starts.
+ * own address.
  *
- * Errors: AGENT_INVALID_ARGUMENT.
+ * Errors: AGENT_INVALID_ARGUMENT (also an address that cannot be used: nothing changes).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, size_t length,
@@ -848,7 +848,7 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     fallbacks            an array of models (names or objects), called in this order when the model
  *                            fails before its first content and no retry is left. One of the same
  *                            provider uses the agent's address and key, another its own. Unusable ones
- *                            are refused when a run starts, like the model
+ *                            are refused, like the model
  *     messages             the conversation so far; AGENT_BUSY during a run
  *
  *   for the model

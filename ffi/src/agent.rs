@@ -53,7 +53,7 @@ pub unsafe extern "C" fn agent_set_model(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_model(ModelSpec::parse(text::required(model, length, "model")?)?);
+            borrow(agent, "agent")?.agent.set_model(ModelSpec::parse(text::required(model, length, "model")?)?)?;
             Ok(AGENT_OK)
         })
     }
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn agent_set_base_url(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_base_url(text::optional(url, length, "url")?);
+            borrow(agent, "agent")?.agent.set_base_url(text::optional(url, length, "url")?)?;
             Ok(AGENT_OK)
         })
     }

@@ -26,7 +26,7 @@ static void bad_models_are_refused(void)
     CHECK(agent == NULL);
 }
 
-static void a_model_that_cannot_be_used_is_refused_by_the_prompt(void)
+static void a_model_that_cannot_be_used_is_refused_when_it_is_set(void)
 {
     agent_t *agent = NULL;
     agent_run_t *run = NULL;
@@ -35,19 +35,33 @@ static void a_model_that_cannot_be_used_is_refused_by_the_prompt(void)
     CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
                 "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
     CHECK_OK(agent_set_model(agent, "openai/x", AGENT_NTS, &error));
-    CHECK_OK(agent_set_base_url(agent, "localhost", AGENT_NTS, &error));
-    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
+    CHECK_FAILS(agent_set_base_url(agent, "localhost", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"");
-    CHECK_OK(agent_set_base_url(agent, NULL, 0, &error));
-    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": [\"opnai/x\"]}", AGENT_NTS, &error));
-    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
+    CHECK_FAILS(agent_set_json(agent, "{\"base_url\": \"localhost\", \"temperature\": 0}", AGENT_NTS, &error),
+                AGENT_INVALID_ARGUMENT,
+                "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"");
+    CHECK_FAILS(agent_set_json(agent, "{\"fallbacks\": [\"opnai/x\"]}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "option \"fallbacks\": [0]: model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another "
                 "server give base_url");
-    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": null}", AGENT_NTS, &error));
-    CHECK_OK(agent_set_model(agent, SCRIPTED("[{\"dleta\": \"x\"}]"), AGENT_NTS, &error));
-    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT,
+    CHECK_FAILS(agent_set_model(agent, SCRIPTED("[{\"dleta\": \"x\"}]"), AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "model \"scripted/test\": script[0][0]: unknown step \"dleta\"; did you mean \"delta\"?");
     CHECK(run == NULL);
+    agent_free(agent);
+}
+
+static void a_refused_model_changes_nothing(void)
+{
+    agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
+    agent_text_t *state = NULL;
+
+    CHECK_FAILS(agent_set_model(agent, "opnai/x", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
+    CHECK_FAILS(agent_set_json(agent, "{\"model\": \"opnai/x\", \"system_prompt\": \"New.\"}", AGENT_NTS, &error),
+                AGENT_INVALID_ARGUMENT,
+                "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
+    CHECK_OK(agent_state_json(agent, &state, &error));
+    CHECK_CONTAINS(agent_text_data(state, NULL), "{\"system_prompt\":\"\",\"model\":\"scripted/test\",");
+    agent_text_free(state);
     agent_free(agent);
 }
 
@@ -420,7 +434,8 @@ int main(void)
 {
     begin();
     RUN(bad_models_are_refused);
-    RUN(a_model_that_cannot_be_used_is_refused_by_the_prompt);
+    RUN(a_model_that_cannot_be_used_is_refused_when_it_is_set);
+    RUN(a_refused_model_changes_nothing);
     RUN(bad_options_are_refused_and_change_nothing);
     RUN(settings_are_in_the_state);
     RUN(messages_are_prompted);

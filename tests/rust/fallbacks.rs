@@ -1,6 +1,6 @@
 //! The chain of models for a turn whose model fails, over HTTP: who is asked, with which key, in which format.
 
-use agent_loop::{Agent, Context, ErrorKind, Message, ModelSpec};
+use agent_loop::{Agent, Context, ErrorKind, Message, ModelSpec, Spelling};
 use agent_mock::{Answer, Failure, Mock, Script, Speech};
 use serde_json::json;
 
@@ -92,8 +92,50 @@ async fn a_model_that_cannot_be_used_is_refused_before_the_first_request() {
     assert_eq!(error.message(), text);
     assert!(mock.requests().is_empty());
 
-    agent.set_fallbacks(vec![spec("opnai", "gpt-5", Some(&mock.url()))]);
+    agent.set_fallbacks(vec![spec("opnai", "gpt-5", Some(&mock.url()))]).unwrap();
     assert_eq!(agent.prompt("go").await.unwrap().text, "Here.", "at a custom address any name is good");
+}
+
+#[tokio::test]
+async fn a_refused_model_changes_nothing() {
+    let mock = answers();
+    let agent = Agent::new("openai/m").unwrap().base_url(&mock.url()).api_key("k");
+    let unknown = "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url";
+    let refused = |result: Result<(), agent_loop::Error>, text: &str| {
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
+        assert_eq!(agent.model_name(), "openai/m");
+    };
+    let set = |options: serde_json::Value| agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]);
+
+    refused(
+        agent.set_fallbacks(vec![spec("openai", "n", None), spec("opnai", "x", None)]),
+        &format!("option \"fallbacks\": [1]: {unknown}"),
+    );
+    refused(set(json!({ "fallbacks": ["opnai/x"] })), &format!("option \"fallbacks\": [0]: {unknown}"));
+    let address = "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"";
+    refused(agent.set_base_url(Some("localhost")), address);
+    refused(set(json!({ "base_url": "localhost", "system_prompt": "New." })), address);
+    refused(set(json!({ "base_url": null, "model": "opnai/x" })), unknown);
+    let script = ModelSpec::from_json(json!({ "provider": "scripted", "id": "s", "script": [[{ "dleta": "x" }]] })).unwrap();
+    refused(agent.set_model(script), "model \"scripted/s\": script[0][0]: unknown step \"dleta\"; did you mean \"delta\"?");
+    assert_eq!(agent.current_system_prompt(), "");
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.", "address, model and key are as they were");
+
+    let agent = Agent::new("openai/m").unwrap();
+    assert_eq!(agent.set_model(ModelSpec::parse("opnai/x").unwrap()).unwrap_err().message(), unknown);
+    agent.provider(|_| ()).set_model(ModelSpec::parse("opnai/x").unwrap()).unwrap();
+}
+
+#[test]
+fn what_an_environment_variable_may_still_give_is_accepted() {
+    if std::env::var_os("GOOGLE_CLOUD_LOCATION").is_some() {
+        println!("skipped: GOOGLE_CLOUD_LOCATION is set");
+        return;
+    }
+    let agent = Agent::new("openai/m").unwrap();
+    agent.set_model(ModelSpec::parse("google-vertex/gemini-2.5-flash").unwrap()).unwrap();
+    assert!(agent.check().unwrap_err().message().contains("set the environment variable GOOGLE_CLOUD_"));
 }
 
 #[tokio::test]
@@ -102,7 +144,7 @@ async fn a_model_that_became_unusable_during_a_run_is_passed_over() {
     let agent = Agent::new("openai/m").unwrap().base_url(&first.url()).api_key("k");
     let late = agent.clone();
     let agent = agent.before_run(move |_, _| {
-        late.set_fallbacks(vec![spec("nobody", "x", None), spec("openai", "n", None)]);
+        let _ = late.clone().fallbacks(vec![spec("nobody", "x", None), spec("openai", "n", None)]);
         async { Ok::<_, &str>(()) }
     });
     let error = agent.prompt("go").await.unwrap_err();

@@ -376,7 +376,7 @@ async fn a_refusal_of_a_request_without_a_key_says_so() {
         spec
     };
     let agent = Agent::new("anthropic/m").unwrap().api_key("sk-kept");
-    agent.set_model(spec("zai/m", mock.url()));
+    agent.set_model(spec("zai/m", mock.url())).unwrap();
     let kept = "No key was sent: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let get_api_key \
                 give one";
     assert_eq!(said(agent).await, text("zai") + kept);
@@ -394,7 +394,7 @@ async fn a_missing_key_says_that_another_one_was_kept_back() {
         return;
     }
     let agent = Agent::new("anthropic/m").unwrap().api_key("sk-kept");
-    agent.set_model(ModelSpec::parse("zai/m").unwrap());
+    agent.set_model(ModelSpec::parse("zai/m").unwrap()).unwrap();
     let error = agent.prompt("go").await.unwrap_err();
     let text = "no API key for zai: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let \
                 get_api_key give one";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
@@ -32,7 +32,8 @@ impl Agent {
     pub fn new(bridge: &Bridge, number: u32, options: String, provider: Option<u32>) -> Result<Agent> {
         let options = options_of(&options)?;
         // Until the options are read: errors in them are reported first.
-        let placeholder = ModelSpec::parse("scripted/none").map_err(|e| thrown(&e))?;
+        let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
+        let placeholder = ModelSpec::from_json(placeholder).map_err(|e| thrown(&e))?;
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let agent = agent_loop::Agent::with_spec(placeholder).runtime(&runtime);
         let agent = Agent { agent, link: Arc::clone(&bridge.link), number, subscriptions: HashMap::new() };

@@ -145,6 +145,25 @@ test('an unpaired surrogate becomes the replacement character in all input', asy
   await assert.rejects(failing.prompt(half), { name: 'ProviderError', message: 'half �' })
 })
 
+test('a refused model changes nothing', async () => {
+  const agent = scripted([says('one'), says('two')])
+  const { model, systemPrompt } = agent
+  await agent.prompt('go')
+  const unknown = /model "opnai\/x": unknown provider "opnai"; did you mean "openai"\? For another server give base_url$/
+  for (const [options, message] of [
+    [{ model: 'opnai/x' }, unknown],
+    [{ model: 'opnai/x', systemPrompt: 'New.' }, unknown],
+    [{ model: { provider: 'scripted', id: 'x' } }, /^model "scripted\/x": script is missing/],
+    [{ model: 'openai/x', baseUrl: 'localhost' }, /^base_url "localhost": relative URL without a base/],
+    [{ fallbacks: ['groq/m', 'opnai/x'] }, /^option "fallbacks": \[1\]: model "opnai\/x": unknown provider "opnai"/],
+  ]) {
+    assert.throws(() => agent.setOptions(options), { name: 'InvalidArgumentError', message })
+  }
+  assert.throws(() => (agent.model = 'opnai/x'), { name: 'InvalidArgumentError', message: unknown })
+  assert.deepEqual([agent.model, agent.systemPrompt], [model, systemPrompt])
+  assert.equal((await agent.prompt('go')).text, 'two')
+})
+
 test('an invalid fallback is named', () => {
   for (const [fallbacks, text] of [
     ['openai/gpt-5', 'option "fallbacks": expected a list of models, got "openai/gpt-5"'],

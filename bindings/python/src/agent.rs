@@ -122,9 +122,7 @@ impl Agent {
     /// Replaces the model. One that the agent cannot use is refused and changes nothing.
     fn set_model(&self, py: Python<'_>, model: &Bound<'_, PyAny>) -> PyResult<()> {
         let spec = model::spec(model)?;
-        self.core.check_model(&spec).map_err(|error| raised(py, error))?;
-        self.core.set_model(spec);
-        Ok(())
+        self.core.set_model(spec).map_err(|error| raised(py, error))
     }
 
     /// Replaces all tools; each is an `agent_loop.Tool`.

@@ -204,6 +204,14 @@ def test_a_refused_model_changes_nothing_whatever_set_the_one_before():
     made.model = "groq/n"
     made.set_options(model="openai/gpt-5-mini", temperature=0)
     refused("openai/gpt-5-mini")
+    for options in (
+        {"model": "acme/x", "system_prompt": "New."},
+        {"base_url": "localhost", "system_prompt": "New."},
+        {"fallbacks": ["groq/m", "acme/x"], "system_prompt": "New."},
+    ):
+        with pytest.raises(InvalidArgumentError):
+            made.set_options(**options)
+        assert (made.model, made.system_prompt) == ("openai/gpt-5-mini", "")
 
 
 async def test_a_refused_model_leaves_the_script_where_it_is():

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Agent;
+use super::state::Fallback;
 use crate::error::Error;
 use crate::message::Message;
 use crate::model::{CacheRetention, ModelCall, ThinkingLevel};
@@ -32,11 +33,10 @@ impl Agent {
         self.with(|state| text.clone_into(&mut state.settings.system_prompt))
     }
 
-    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional.
+    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. Checked when a run starts.
     #[must_use]
     pub fn base_url(self, url: &str) -> Agent {
-        self.set_base_url(Some(url));
-        self
+        self.with(|state| state.take_base_url(Some(url.to_owned())))
     }
 
     /// The API key, instead of the provider's environment variable.
@@ -46,11 +46,11 @@ impl Agent {
         self
     }
 
-    /// Models tried in this order when the model fails before it said anything; see [`Agent::set_fallbacks`].
+    /// Models tried in this order when the model fails before it said anything; see [`Agent::set_fallbacks`]. Checked
+    /// when a run starts.
     #[must_use]
     pub fn fallbacks(self, specs: Vec<ModelSpec>) -> Agent {
-        self.set_fallbacks(specs);
-        self
+        self.with(|state| state.fallbacks = Fallback::all(specs))
     }
 
     /// A header for each request.

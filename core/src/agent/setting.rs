@@ -150,32 +150,29 @@ impl Agent {
     }
 
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an address.
-    pub fn set_model(&self, spec: ModelSpec) {
-        self.change().take_model(spec);
-    }
-
-    /// Checks that the agent could use this model, with its address and its custom provider; changes nothing.
     ///
     /// # Errors
-    /// `invalid_argument`: says what is wrong.
-    pub fn check_model(&self, spec: &ModelSpec) -> Result<(), Error> {
-        let state = self.state();
-        state.resolve_spec(spec, state.base_url.as_deref()).map(drop)
+    /// `invalid_argument` for a model that cannot be used, or with which a fallback cannot; nothing changes then.
+    pub fn set_model(&self, spec: ModelSpec) -> Result<(), Error> {
+        self.change().change_models(true, |state| state.take_model(spec))
     }
 
     /// Replaces the address; `None` for the provider's own.
-    pub fn set_base_url(&self, url: Option<&str>) {
-        let mut state = self.change();
-        state.base_url = url.map(str::to_owned);
-        state.forget_address();
+    ///
+    /// # Errors
+    /// `invalid_argument` for an address that cannot be used, or without which the model cannot; nothing changes then.
+    pub fn set_base_url(&self, url: Option<&str>) -> Result<(), Error> {
+        self.change().change_models(true, |state| state.take_base_url(url.map(str::to_owned)))
     }
 
     /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One of
     /// the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks of a
-    /// request run again. The next turn begins with the agent's own model. One that cannot be used is an error when a run is started,
-    /// as with the model itself.
-    pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) {
-        self.change().fallbacks = Fallback::all(specs);
+    /// request run again. The next turn begins with the agent's own model.
+    ///
+    /// # Errors
+    /// `invalid_argument` when one of them cannot be used; nothing changes then.
+    pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) -> Result<(), Error> {
+        self.change().change_models(false, |state| state.fallbacks = Fallback::all(specs))
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
@@ -189,7 +186,8 @@ impl Agent {
     /// the host handles itself; they appear in the hint for a name that is not known.
     ///
     /// # Errors
-    /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `busy` for `messages` during a run.
+    /// `invalid_argument`: an unknown name (with the nearest right one), a wrong value, or a model, address or fallback that cannot
+    /// be used; `busy` for `messages` during a run.
     pub fn set_options(&self, options: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
         let named = settings::named(options, spelling, own)?;
         let mut state = self.change();
@@ -216,22 +214,17 @@ impl Agent {
         if messages.is_some() && state.active.is_some() {
             return Err(busy("the transcript cannot be replaced"));
         }
-        if let Some(spec) = model {
-            state.take_model(spec);
-        }
-        if let Some(url) = base_url {
-            state.base_url = url;
-            state.forget_address();
-        }
-        if let Some(specs) = fallbacks {
-            state.fallbacks = Fallback::all(specs);
-        }
-        if api_key.is_some() || new.headers != state.settings.headers {
-            state.keys_are_given();
-        }
-        if let Some(key) = api_key {
-            state.api_key = key;
-        }
+        let (check_model, keys) =
+            (model.is_some() || base_url.is_some(), api_key.is_some() || new.headers != state.settings.headers);
+        state.change_models(check_model, |state| {
+            model.into_iter().for_each(|spec| state.take_model(spec));
+            base_url.into_iter().for_each(|url| state.take_base_url(url));
+            fallbacks.into_iter().for_each(|specs| state.fallbacks = Fallback::all(specs));
+            if keys {
+                state.keys_are_given();
+            }
+            api_key.into_iter().for_each(|key| state.api_key = key);
+        })?;
         if let Some(messages) = messages {
             state.messages = Arc::new(messages);
         }

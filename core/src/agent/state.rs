@@ -287,8 +287,7 @@ impl State {
     pub(super) fn resolve_all(&mut self) -> Result<Arc<dyn Model>, Error> {
         let model = self.resolve()?;
         let made = |(i, Fallback { spec, resolved }): (usize, &Fallback)| {
-            let named = |e: Error| Error::invalid_argument(format!("option \"fallbacks\": [{i}]: {}", e.message()));
-            let make = || self.resolve_spec(spec, self.address_for(spec)).map_err(named);
+            let make = || self.resolve_spec(spec, self.address_for(spec)).map_err(|e| of_fallback(i, &e));
             resolved.as_ref().map_or_else(make, |model| Ok(Arc::clone(model)))
         };
         let fallbacks: Vec<_> = self.fallbacks.iter().enumerate().map(made).collect::<Result<_, _>>()?;
@@ -299,11 +298,47 @@ impl State {
         Ok(model)
     }
 
+    /// Makes a change of models, address or keys. If a fallback, or the model where it is checked, cannot be used after it, it is
+    /// refused and nothing changes. An environment variable that is missing is no reason: it may be set until a run starts.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which of them cannot be used, and why.
+    pub(super) fn change_models(&mut self, check_model: bool, change: impl FnOnce(&mut State)) -> Result<(), Error> {
+        let State { model, resolved, base_url, fallbacks, api_key, keys_for, .. } = self;
+        let before = (model.clone(), resolved.clone(), base_url.clone(), fallbacks.clone(), api_key.clone(), keys_for.clone());
+        change(self);
+        let checked = self.check_models(check_model);
+        if checked.is_err() {
+            (self.model, self.resolved, self.base_url, self.fallbacks, self.api_key, self.keys_for) = before;
+        }
+        checked
+    }
+
+    fn check_models(&self, check_model: bool) -> Result<(), Error> {
+        if self.provider.is_some() {
+            // It answers for any model.
+            return Ok(());
+        }
+        if let (true, Source::Spec(spec)) = (check_model, &self.model) {
+            model::resolve::check(spec, self.base_url.as_deref())?;
+        }
+        let check = |(i, fallback): (usize, &Fallback)| {
+            model::resolve::check(&fallback.spec, self.address_for(&fallback.spec)).map_err(|e| of_fallback(i, &e))
+        };
+        self.fallbacks.iter().enumerate().try_for_each(check)
+    }
+
     /// Replaces the model. What was made for the one before is made anew.
     pub(super) fn take_model(&mut self, spec: ModelSpec) {
         self.model = Source::Spec(Box::new(spec));
         self.resolved = None;
         self.forget_fallbacks();
+    }
+
+    /// Replaces the address.
+    pub(super) fn take_base_url(&mut self, url: Option<String>) {
+        self.base_url = url;
+        self.forget_address();
     }
 
     /// The key and the headers are for the model there is now.
@@ -373,4 +408,8 @@ impl State {
             error: None,
         }
     }
+}
+
+fn of_fallback(number: usize, error: &Error) -> Error {
+    Error::invalid_argument(format!("option \"fallbacks\": [{number}]: {}", error.message()))
 }

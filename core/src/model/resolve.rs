@@ -16,12 +16,29 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Ar
     if spec.provider == "scripted" {
         return Ok(Arc::new(ScriptedModel::new(spec)?));
     }
-    if spec.script.is_some() {
-        let name = spec.name();
-        return Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")));
-    }
+    check_script(spec)?;
     let (spec, served) = provider::served(spec, base_url)?;
     let url = provider::address(&spec, &served)?;
     let encoder = Arc::new(Encoder { spec, served });
     Ok(Arc::new(HttpModel { encoder, url, connections: Arc::clone(connections) }))
+}
+
+/// Checks that a spec describes a model that can be used, once the environment variables that it needs are set.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn check(spec: &ModelSpec, base_url: Option<&str>) -> Result<(), Error> {
+    if spec.provider == "scripted" {
+        return ScriptedModel::new(spec).map(drop);
+    }
+    check_script(spec)?;
+    provider::check(spec, base_url)
+}
+
+fn check_script(spec: &ModelSpec) -> Result<(), Error> {
+    if spec.script.is_none() {
+        return Ok(());
+    }
+    let name = spec.name();
+    Err(Error::invalid_argument(format!("model {name:?}: only the provider \"scripted\" has a script")))
 }

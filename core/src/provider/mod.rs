@@ -22,6 +22,20 @@ pub(crate) fn served(spec: &ModelSpec, base_url: Option<&str>) -> Result<(ModelS
     Ok((spec, served))
 }
 
+/// Checks that a model can be served, once the environment variables that it needs are set.
+///
+/// # Errors
+/// As [`Served::of`] and [`address`].
+pub(crate) fn check(spec: &ModelSpec, base_url: Option<&str>) -> Result<(), Error> {
+    let variable = |name: &str| {
+        let fitting = if name.ends_with("_ENDPOINT") { "http://localhost" } else { "unset" };
+        variable(name).or_else(|| Some(fitting.to_owned()))
+    };
+    let spec = completed(spec, base_url, &variable)?;
+    let served = Served::of(&spec, base_url, &variable)?;
+    address::of_model(&spec, &served.base_url, served.hosting, served.protocol, &variable).map(drop)
+}
+
 /// The address of a model's endpoint.
 ///
 /// # Errors

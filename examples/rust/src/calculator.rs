@@ -81,7 +81,7 @@ async fn converse(as_events: bool, model: &str, rest: &[String]) -> Result<(), E
     }
     ask(&agent, "What is 15 multiplied by 23?", as_events).await?;
     if let Some(model) = rest.get(1) {
-        agent.set_model(model.parse()?);
+        agent.set_model(model.parse()?)?;
     }
     ask(&agent, "Now divide that by 5", as_events).await?;
     if !as_events {

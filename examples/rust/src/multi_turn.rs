@@ -19,7 +19,7 @@ async fn converse(model: &str, base_url: Option<&String>, more_models: &[String]
         if number > 0
             && let Some(model) = more_models.next()
         {
-            agent.set_model(model.parse()?);
+            agent.set_model(model.parse()?)?;
         }
         println!("User: {prompt}");
         let result = agent.prompt(*prompt).await?;

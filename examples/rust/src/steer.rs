@@ -20,7 +20,7 @@ async fn ask() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
     let agent = Agent::new(&model)?;
-    agent.set_base_url(arguments.next().as_deref());
+    agent.set_base_url(arguments.next().as_deref())?;
     let agent = agent.tool(weather)?;
 
     let steering = agent.clone();
