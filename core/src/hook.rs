@@ -17,17 +17,17 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use agent_loop_proto::hook::{
-    AfterToolCall, BeforeToolCall, Failure, HookKind, Payload, ResponseHead, RunTask, ToolDecision, ToolOverride, TurnChange,
-    TurnSummary,
+    AfterToolCall, BeforeToolCall, Failure, HookKind, Payload, Question, ResponseHead, RunTask, ToolDecision, ToolOverride,
+    TurnChange, TurnSummary,
 };
-use agent_loop_proto::hook::{HookOutput, IntoHookOutput, Question};
+use agent_loop_proto::hook::{HookOutput, IntoHookOutput};
 pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::host::HostWork;
+use crate::host::work::HostWork;
 use crate::message::Message;
 use crate::model::BoxFuture;
 use crate::result::RunResult;

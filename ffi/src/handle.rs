@@ -1,8 +1,9 @@
 //! Pointers to handles and callbacks: borrowed from C, handed out to C, taken back.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
-use agent_loop::{Error, Scope};
+use agent_loop::{Error, HostCall, HostFunction, Scope};
 
 /// Called once with the userdata of a callback that will not be called any more.
 pub type agent_destroy_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
@@ -106,6 +107,22 @@ pub(crate) fn spawn_blocking(work: impl FnOnce() + Send + 'static) {
         Some(scope) => scope.run(work),
         None => work(),
     }));
+}
+
+/// A C function that gets an owned handle for each call, on a thread where it may block.
+pub(crate) fn host_function<T: Send + 'static>(
+    callback: Callback<unsafe extern "C" fn(userdata: *mut c_void, call: *mut T)>,
+    handle: fn(HostCall) -> T,
+) -> HostFunction {
+    let callback = Arc::new(callback);
+    Arc::new(move |call| {
+        let (callback, handle) = (Arc::clone(&callback), handle(call));
+        spawn_blocking(move || {
+            let handle = Box::into_raw(Box::new(handle));
+            // SAFETY: function and userdata were given together, and the function now owns the handle.
+            unsafe { (callback.function)(callback.userdata(), handle) };
+        });
+    })
 }
 
 fn null_argument(name: &str) -> Error {

@@ -1,16 +1,13 @@
 //! Hooks that are C functions: each receives a call, which it answers now or later, from any thread.
 
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{BoxFuture, Error, ErrorKind, HookContext, HookInput, HookKind, JsonHook};
-use serde_json::Value;
-use tokio::sync::oneshot;
+use agent_loop::{Error, ErrorKind, HookKind, HostAnswer, HostCall};
 
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, spawn_blocking, take_back};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, host_function, take_back};
 use crate::text::{self, Text, borrowed};
 
 /// Before each model call: change the messages it sees.
@@ -69,43 +66,19 @@ fn kind_of(number: i32) -> Result<HookKind, Error> {
 
 /// A hook's function. It owns the call.
 pub type agent_hook_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t)>;
-pub(crate) type HookFunction = unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_hook_call_t);
 
 /// One call of a hook.
 pub struct agent_hook_call_t {
     input: Text,
-    context: HookContext,
-    /// `None` once it is answered.
-    answer: Mutex<Option<oneshot::Sender<Result<Value, String>>>>,
+    call: HostCall,
 }
 
 impl agent_hook_call_t {
-    fn respond(&self, answer: Result<Value, String>) -> Result<(), Error> {
-        let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let sender = sender
-            .ok_or_else(|| Error::new(ErrorKind::InvalidState, "this hook call was already answered; answer a call once"))?;
-        // There is no receiver if the run was aborted.
-        let _ = sender.send(answer);
-        Ok(())
+    /// A call of a hook, or of a tool's `prepare_arguments`.
+    pub(crate) fn new(call: HostCall) -> agent_hook_call_t {
+        let input = call.take_input().map_or_else(|| Text::json(&call.arguments()), |input| Text::new(input.to_json()));
+        agent_hook_call_t { input, call }
     }
-}
-
-/// Calls a C function and awaits its answer.
-pub(crate) fn call_hook(
-    callback: Arc<Callback<HookFunction>>,
-    input: Text,
-    context: HookContext,
-) -> BoxFuture<'static, Result<Value, String>> {
-    Box::pin(async move {
-        let (sender, answer) = oneshot::channel();
-        let call = agent_hook_call_t { input, context, answer: Mutex::new(Some(sender)) };
-        spawn_blocking(move || {
-            let call = Box::into_raw(Box::new(call));
-            // SAFETY: function and userdata were given together, and the function now owns the call.
-            unsafe { (callback.function)(callback.userdata(), call) };
-        });
-        answer.await.unwrap_or_else(|_| Err("its call was freed without an answer".to_owned()))
-    })
 }
 
 /// Sets or removes a hook.
@@ -124,12 +97,8 @@ pub unsafe extern "C" fn agent_set_hook(
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
             let kind = kind_of(hook)?;
-            let hook = callback.optional().map(|callback| {
-                let callback = Arc::new(callback);
-                Arc::new(move |input: HookInput, context| call_hook(Arc::clone(&callback), Text::new(input.to_json()), context))
-                    as JsonHook
-            });
-            agent.set_json_hook(kind, hook);
+            let function = callback.optional().map(|callback| host_function(callback, agent_hook_call_t::new));
+            agent.set_host_hook(kind, function);
             Ok(AGENT_OK)
         })
     }
@@ -146,7 +115,7 @@ pub unsafe extern "C" fn agent_hook_call_input(call: *const agent_hook_call_t, l
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_hook_call_is_cancelled(call: *const agent_hook_call_t) -> bool {
     // SAFETY: a call or NULL.
-    guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
+    guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Blocks for a time of the run's clock.
@@ -159,7 +128,7 @@ pub unsafe extern "C" fn agent_hook_call_sleep(
     // SAFETY: a call or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            if borrow(call, "call")?.context.sleep_blocking(ms) {
+            if borrow(call, "call")?.call.sleep_blocking(ms) {
                 return Ok(AGENT_OK);
             }
             Err(Error::new(ErrorKind::Aborted, "the hook call was cancelled: its run was aborted"))
@@ -179,7 +148,7 @@ pub unsafe extern "C" fn agent_hook_call_respond_json(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            call.respond(Ok(text::json(json, length, "json")?))?;
+            call.call.respond(HostAnswer::Json(text::json(json, length, "json")?))?;
             Ok(AGENT_OK)
         })
     }
@@ -197,7 +166,7 @@ pub unsafe extern "C" fn agent_hook_call_fail(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            call.respond(Err(text::required(message, length, "message")?.to_owned()))?;
+            call.call.fail(text::required(message, length, "message")?)?;
             Ok(AGENT_OK)
         })
     }

@@ -1,15 +1,14 @@
 //! Known models, and custom models that are C functions: requests, and their responses chunk by chunk.
 
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{CancellationToken, Error, ErrorKind, ModelCall, ProviderFn};
+use agent_loop::{Error, ErrorKind, HostAnswer, HostCall};
 use serde_json::{Value, json};
 
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, output, spawn_blocking, take_back};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, host_function, output, take_back};
 use crate::text::{self, Text, agent_text_t, borrowed};
 
 /// The known models.
@@ -32,50 +31,31 @@ pub type agent_model_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, c
 /// One request to a custom model.
 pub struct agent_model_call_t {
     request: Text,
-    cancel: CancellationToken,
-    /// `None` once the response has ended. Not locked while a thread blocks.
-    call: Mutex<Option<Arc<ModelCall>>>,
+    call: HostCall,
 }
 
 impl agent_model_call_t {
-    fn new(call: ModelCall) -> agent_model_call_t {
-        agent_model_call_t {
-            request: Text::json(call.request()),
-            cancel: call.cancel_token().clone(),
-            call: Mutex::new(Some(Arc::new(call))),
-        }
+    fn new(call: HostCall) -> agent_model_call_t {
+        let request = call.model_call().map(|call| Text::json(call.request()));
+        agent_model_call_t { request: request.unwrap_or_else(|| Text::new("")), call }
     }
 
     /// Appends a chunk and blocks while the run is behind.
     fn push(&self, chunk: &Value) -> Result<(), Error> {
-        let call = self.held()?;
-        if call.is_cancelled() {
-            return Err(self.cancelled());
-        }
+        self.call.check_unanswered()?;
+        let cancelled =
+            || Error::new(ErrorKind::Aborted, "the request was cancelled: its run was aborted or a time limit passed");
+        let Some(call) = self.call.model_call().filter(|call| !call.is_cancelled()) else {
+            return Err(cancelled());
+        };
         call.push(chunk)?;
         let only = chunk.as_object().filter(|chunk| chunk.len() == 1);
         if only.is_some_and(|chunk| chunk.contains_key("end") || chunk.contains_key("error")) {
             // The run reads no more of this response, which does not mean that it was cancelled.
-            return self.take().map(drop);
+            return self.call.respond(HostAnswer::Nothing);
         }
-        if call.ready_blocking() { Ok(()) } else { Err(self.cancelled()) }
+        if call.ready_blocking() { Ok(()) } else { Err(cancelled()) }
     }
-
-    fn held(&self) -> Result<Arc<ModelCall>, Error> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(already_ended)
-    }
-
-    fn take(&self) -> Result<Arc<ModelCall>, Error> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(already_ended)
-    }
-
-    fn cancelled(&self) -> Error {
-        Error::new(ErrorKind::Aborted, "the request was cancelled: its run was aborted or a time limit passed")
-    }
-}
-
-fn already_ended() -> Error {
-    Error::new(ErrorKind::InvalidState, "the response of this request has already ended; end it once")
 }
 
 /// Sets or removes a custom model.
@@ -92,17 +72,7 @@ pub unsafe extern "C" fn agent_set_model_callback(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            let provider = callback.optional().map(|callback| {
-                let callback = Arc::new(callback);
-                Arc::new(move |call: ModelCall| {
-                    let (callback, call) = (Arc::clone(&callback), agent_model_call_t::new(call));
-                    spawn_blocking(move || {
-                        // Function and userdata were given together, and the function now owns the call.
-                        (callback.function)(callback.userdata(), Box::into_raw(Box::new(call)));
-                    });
-                }) as ProviderFn
-            });
-            agent.set_provider(provider);
+            agent.set_host_model(callback.optional().map(|callback| host_function(callback, agent_model_call_t::new)));
             Ok(AGENT_OK)
         })
     }
@@ -119,7 +89,7 @@ pub unsafe extern "C" fn agent_model_call_request(call: *const agent_model_call_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_model_call_is_cancelled(call: *const agent_model_call_t) -> bool {
     // SAFETY: a call or NULL.
-    guard::read(false, || Some(unsafe { call.as_ref() }?.cancel.is_cancelled()))
+    guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Appends a chunk to the response, in JSON.
@@ -172,9 +142,10 @@ pub unsafe extern "C" fn agent_model_call_finish(
             let call = borrow(call, "call")?;
             if let Some(end) = text::optional(end, length, "end")? {
                 let end = json!({ "end": text::parse(end, "end")? });
-                call.held()?.push(&end)?;
+                call.call.check_unanswered()?;
+                call.call.model_call().map_or(Ok(()), |model| model.push(&end))?;
             }
-            call.take()?.finish();
+            call.call.respond(HostAnswer::Nothing)?;
             Ok(AGENT_OK)
         })
     }
@@ -193,7 +164,7 @@ pub unsafe extern "C" fn agent_model_call_fail(
         guard(error, || {
             let call = borrow(call, "call")?;
             let message = text::required(message, length, "message")?;
-            call.take()?.fail(Error::new(ErrorKind::Provider, message));
+            call.call.fail(message)?;
             Ok(AGENT_OK)
         })
     }

@@ -6,19 +6,18 @@ pub mod middleware;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_loop::{Error, HookContext, PendingCall, PreparedArguments, Tool, ToolSpec};
+use agent_loop::{Error, HostFunction, HostTool, Tool, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, output, take_back};
-use crate::hook::{self, HookFunction, agent_hook_fn_t};
-use crate::text::{self, Text};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, host_function, output, take_back};
+use crate::hook::{agent_hook_call_t, agent_hook_fn_t};
+use crate::text;
 use call::agent_tool_call_t;
 
 /// A tool's function. It owns the call.
 pub type agent_tool_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_tool_call_t)>;
-type ToolFunction = unsafe extern "C" fn(userdata: *mut c_void, call: *mut agent_tool_call_t);
 
 /// A tool that a model can call.
 pub struct agent_tool_t {
@@ -27,7 +26,28 @@ pub struct agent_tool_t {
 
 struct Description {
     fields: Map<String, Value>,
-    tool: Arc<CTool>,
+    functions: Functions,
+    tool: Arc<HostTool>,
+}
+
+#[derive(Clone)]
+struct Functions {
+    execute: HostFunction,
+    prepare_arguments: Option<HostFunction>,
+}
+
+impl Description {
+    fn new(fields: Map<String, Value>, functions: Functions) -> Result<Description, Error> {
+        let tool = HostTool {
+            spec: Arc::new(ToolSpec::from_json(Value::Object(fields.clone()))?),
+            execute: Arc::clone(&functions.execute),
+            prepare: functions.prepare_arguments.clone(),
+            prepared: "an object of arguments or null",
+            // Its function gets a thread where it may.
+            may_block: false,
+        };
+        Ok(Description { fields, functions, tool: Arc::new(tool) })
+    }
 }
 
 impl agent_tool_t {
@@ -39,62 +59,13 @@ impl agent_tool_t {
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>, &mut Functions)) -> Result<(), Error> {
         let before = {
             let mut description = lock(&self.description);
-            let (mut fields, mut functions) = (description.fields.clone(), description.tool.functions.clone());
+            let (mut fields, mut functions) = (description.fields.clone(), description.functions.clone());
             change(&mut fields, &mut functions);
-            let tool = CTool::new(&fields, functions)?;
-            description.fields = fields;
-            std::mem::replace(&mut description.tool, tool)
+            std::mem::replace(&mut *description, Description::new(fields, functions)?)
         };
         // Not under the lock: destroy functions may use this tool.
         drop(before);
         Ok(())
-    }
-}
-
-/// The tool as core has it.
-struct CTool {
-    spec: ToolSpec,
-    functions: Functions,
-}
-
-#[derive(Clone)]
-struct Functions {
-    execute: Arc<Callback<ToolFunction>>,
-    prepare_arguments: Option<Arc<Callback<HookFunction>>>,
-}
-
-impl CTool {
-    fn new(fields: &Map<String, Value>, functions: Functions) -> Result<Arc<CTool>, Error> {
-        Ok(Arc::new(CTool { spec: ToolSpec::from_json(Value::Object(fields.clone()))?, functions }))
-    }
-}
-
-impl Tool for CTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        let function = Arc::clone(self.functions.prepare_arguments.as_ref()?);
-        let (arguments, context) = (arguments.clone(), context.clone());
-        Some(Box::pin(async move {
-            match hook::call_hook(function, Text::json(&arguments), context).await? {
-                Value::Null => Ok(arguments),
-                Value::Object(prepared) => Ok(prepared),
-                other => Err(format!("expected an object of arguments or null, got {other}")),
-            }
-        }))
-    }
-
-    fn start(&self, call: PendingCall) {
-        let (function, call) = (&self.functions.execute, Box::into_raw(Box::new(agent_tool_call_t::new(call))));
-        // SAFETY: function and userdata were given together, and the function now owns the call.
-        unsafe { (function.function)(function.userdata(), call) };
-    }
-
-    /// A C function has no other way to wait.
-    fn may_block(&self) -> bool {
-        true
     }
 }
 
@@ -118,11 +89,11 @@ pub unsafe extern "C" fn agent_tool_new(
     // SAFETY: text or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let functions = Functions { execute: Arc::new(callback.required("function")?), prepare_arguments: None };
+            let execute = host_function(callback.required("function")?, agent_tool_call_t::new);
+            let functions = Functions { execute, prepare_arguments: None };
             let out = output(tool, "tool")?;
-            let fields = text::object(json, length, "json")?;
-            let tool = CTool::new(&fields, functions)?;
-            hand_out(out, agent_tool_t { description: Mutex::new(Description { fields, tool }) });
+            let description = Description::new(text::object(json, length, "json")?, functions)?;
+            hand_out(out, agent_tool_t { description: Mutex::new(description) });
             Ok(AGENT_OK)
         })
     }
@@ -161,7 +132,7 @@ pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
     unsafe {
         guard(error, || {
             let tool = borrow(tool, "tool")?;
-            let callback = callback.optional().map(Arc::new);
+            let callback = callback.optional().map(|callback| host_function(callback, agent_hook_call_t::new));
             tool.change(|_, functions| functions.prepare_arguments = callback)?;
             Ok(AGENT_OK)
         })

@@ -1,6 +1,6 @@
 //! Custom providers: a host's function that answers requests chunk by chunk, now or later, from any thread.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop_proto::chunk::{Chunk, ChunkReader};
@@ -12,6 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::error::{Error, ErrorKind, panic_message};
+use crate::host::answer::{Answer, HostAnswer};
 use crate::provider::ModelSpec;
 
 /// Takes up a model call and answers it through its [`ModelCall`]. It should not block: a host whose function may uses a thread
@@ -35,10 +36,46 @@ struct Shared {
 /// A request that waits for its answer. Dropping it before [`ModelCall::finish`] fails it.
 pub struct ModelCall {
     shared: Arc<Shared>,
-    answered: AtomicBool,
+    answer: Arc<Answer>,
+}
+
+impl Shared {
+    async fn ready(&self) -> bool {
+        loop {
+            let taken = self.taken.notified();
+            let mut taken = std::pin::pin!(taken);
+            taken.as_mut().enable();
+            if self.cancel.is_cancelled() || self.waiting.load(Ordering::Acquire) < BOUND {
+                return !self.cancel.is_cancelled();
+            }
+            tokio::select! {
+                () = taken => {}
+                () = self.cancel.cancelled() => return false,
+            }
+        }
+    }
+
+    fn end(&self, result: Result<HostAnswer, Error>) {
+        let end = match result {
+            Ok(_) => Chunk::End(self.chunks.lock().unwrap_or_else(PoisonError::into_inner).natural_end()),
+            Err(error) if error.provider().is_none() => Chunk::Fail(error.with_provider(&self.provider)),
+            Err(error) => Chunk::Fail(error),
+        };
+        // The receiver is gone after an end.
+        let _ = self.sender.send(end);
+    }
 }
 
 impl ModelCall {
+    fn new(shared: &Arc<Shared>) -> ModelCall {
+        let ended = Arc::clone(shared);
+        ModelCall { shared: Arc::clone(shared), answer: Answer::new(ErrorKind::Provider, move |result| ended.end(result)) }
+    }
+
+    pub(crate) fn answer(&self) -> Arc<Answer> {
+        Arc::clone(&self.answer)
+    }
+
     /// What is asked.
     pub fn request(&self) -> &ModelRequest {
         &self.shared.request
@@ -71,20 +108,9 @@ impl ModelCall {
     }
 
     /// Waits until the run has taken up most of what was given. False when the answer is no longer wanted.
-    pub async fn ready(&self) -> bool {
-        let shared = &self.shared;
-        loop {
-            let taken = shared.taken.notified();
-            let mut taken = std::pin::pin!(taken);
-            taken.as_mut().enable();
-            if shared.cancel.is_cancelled() || shared.waiting.load(Ordering::Acquire) < BOUND {
-                return !shared.cancel.is_cancelled();
-            }
-            tokio::select! {
-                () = taken => {}
-                () = shared.cancel.cancelled() => return false,
-            }
-        }
+    pub fn ready(&self) -> impl Future<Output = bool> + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        async move { shared.ready().await }
     }
 
     /// The same for a thread that may block: not one that runs async code.
@@ -98,30 +124,19 @@ impl ModelCall {
     /// The answer is complete, if it was not ended before; chunks after it are ignored. Its `stop_reason` is `tool_use` where
     /// there are calls, else `stop`.
     pub fn finish(&self) {
-        self.answered.store(true, Ordering::Release);
-        let end = self.shared.chunks.lock().unwrap_or_else(PoisonError::into_inner).natural_end();
-        // The receiver is gone after an end.
-        let _ = self.shared.sender.send(Chunk::End(end));
+        self.answer.give(Ok(HostAnswer::Nothing));
     }
 
     /// The answer failed. `provider` is the error's kind where nothing says better.
     pub fn fail(&self, error: Error) {
-        self.answered.store(true, Ordering::Release);
-        self.give_up(error);
-    }
-
-    fn give_up(&self, error: Error) {
-        let error = if error.provider().is_none() { error.with_provider(&self.shared.provider) } else { error };
-        let _ = self.shared.sender.send(Chunk::Fail(error));
+        self.answer.give(Err(error));
     }
 }
 
 impl Drop for ModelCall {
     fn drop(&mut self) {
-        if !self.answered.load(Ordering::Acquire) {
-            let text = format!("the provider {} dropped the request without ending its answer", self.shared.provider);
-            self.give_up(Error::new(ErrorKind::Provider, text));
-        }
+        let text = format!("the provider {} dropped the request without ending its answer", self.shared.provider);
+        self.answer.fail(text);
     }
 }
 
@@ -153,7 +168,7 @@ impl CustomModel {
             taken: Notify::new(),
             engine: Handle::try_current().ok(),
         });
-        let call = ModelCall { shared: Arc::clone(&shared), answered: AtomicBool::new(false) };
+        let call = ModelCall::new(&shared);
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.function)(call)));
         if let Err(payload) = started {
             let text = format!("the provider {} panicked: {}", self.spec.provider, panic_message(&*payload));

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::hook::HookContext;
-use crate::host::HostWork;
+use crate::host::work::HostWork;
 use crate::listener::ListenerKind;
 use crate::model::{BoxFuture, Model};
 use crate::result::RunResult;

@@ -1,15 +1,16 @@
 //! A call on its way: what a tool gets, and how it answers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Tool;
 use crate::clock::Clock;
-use crate::error::panic_message;
-use crate::host::HostWork;
+use crate::error::{ErrorKind, panic_message};
+use crate::host::answer::{self, Answer, HostAnswer};
+use crate::host::work::HostWork;
 use crate::scope::Scope;
 
 /// What comes back from a call in flight.
@@ -94,6 +95,10 @@ impl ToolContext {
         self.0.work.sleep_blocking(ms)
     }
 
+    pub(crate) fn work(&self) -> &HostWork {
+        &self.0.work
+    }
+
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, String>) {
         // Nobody listens any more when the run has given the call up.
@@ -118,40 +123,18 @@ impl ToolContext {
     }
 }
 
-/// Where a tool's answer goes: to the run, or to the middleware around it. Taken by the first who answers.
-#[derive(Debug, Clone)]
-struct Answer(Arc<Mutex<Option<Receiver>>>);
-
-#[derive(Debug)]
-enum Receiver {
-    Run(ToolContext),
-    Middleware(oneshot::Sender<Result<Value, String>>),
-}
-
-impl Answer {
-    fn give(&self, answer: Result<Value, String>) {
-        let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match receiver {
-            Some(Receiver::Run(context)) => context.done(answer),
-            // A middleware that no longer waits does not want it.
-            Some(Receiver::Middleware(sender)) => drop(sender.send(answer)),
-            None => {}
-        }
-    }
-}
-
 /// A call that waits for its answer. Dropping it unanswered fails the call.
 #[derive(Debug)]
 pub struct PendingCall {
     context: ToolContext,
     arguments: Map<String, Value>,
     scope: Scope,
-    answer: Answer,
+    answer: Arc<Answer>,
 }
 
 impl PendingCall {
-    fn new(context: ToolContext, arguments: Map<String, Value>, scope: Scope, receiver: Receiver) -> PendingCall {
-        PendingCall { context, arguments, scope, answer: Answer(Arc::new(Mutex::new(Some(receiver)))) }
+    pub(crate) fn answer(&self) -> Arc<Answer> {
+        Arc::clone(&self.answer)
     }
 
     /// The call's id.
@@ -186,12 +169,12 @@ impl PendingCall {
 
     /// Answers with a JSON value: a full result, or anything plain (see `ToolOutput`).
     pub fn respond(self, value: Value) {
-        self.answer.give(Ok(value));
+        self.answer.give(Ok(HostAnswer::Json(value)));
     }
 
     /// Answers that the call failed; the text goes to the model.
     pub fn fail(self, message: impl Into<String>) {
-        self.answer.give(Err(message.into()));
+        self.answer.fail(message);
     }
 }
 
@@ -201,15 +184,16 @@ impl Drop for PendingCall {
         let told_elsewhere = std::thread::panicking() && self.scope.is_inside();
         if !told_elsewhere {
             // Only if nobody has answered.
-            self.answer.give(Err(format!("the tool {} dropped the call without an answer", self.name())));
+            self.answer.fail(format!("the tool {} dropped the call without an answer", self.name()));
         }
     }
 }
 
 /// Hands a call to its tool, whose answer is the call's.
 pub(crate) fn start(tool: Arc<dyn Tool>, context: ToolContext, arguments: Map<String, Value>, scope: Scope) {
-    let receiver = Receiver::Run(context.clone());
-    take_up(tool, PendingCall::new(context, arguments, scope, receiver));
+    let called = context.clone();
+    let answer = Answer::new(ErrorKind::Callback, move |result| called.done(answer::json(result)));
+    take_up(tool, PendingCall { context, arguments, scope, answer });
 }
 
 /// Hands a call to its tool and waits for its answer.
@@ -219,17 +203,17 @@ pub(super) async fn execute(
     arguments: Map<String, Value>,
     scope: Scope,
 ) -> Result<Value, String> {
-    let (sender, answer) = oneshot::channel();
-    take_up(tool, PendingCall::new(context, arguments, scope, Receiver::Middleware(sender)));
-    answer.await.unwrap_or_else(|_| Err("the tool gave no answer".to_owned()))
+    let (answer, receiver) = Answer::awaited();
+    take_up(tool, PendingCall { context, arguments, scope, answer });
+    receiver.await.map_or_else(|_| Err("the tool gave no answer".to_owned()), answer::json)
 }
 
 fn take_up(tool: Arc<dyn Tool>, call: PendingCall) {
-    let (answer, scope, may_block) = (call.answer.clone(), call.scope(), tool.may_block());
+    let (answer, scope, may_block) = (call.answer(), call.scope(), tool.may_block());
     let start = move || {
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(call))));
         if let Err(payload) = started {
-            answer.give(Err(format!("the tool panicked: {}", panic_message(&*payload))));
+            answer.fail(format!("the tool panicked: {}", panic_message(&*payload)));
         }
     };
     if may_block {

@@ -4,65 +4,45 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::{Mutex, OnceLock};
 
-use agent_loop::{Error, ErrorKind, PendingCall, ToolContext};
+use agent_loop::{Error, ErrorKind, HostAnswer, HostCall, MiddlewareCall};
 use serde_json::{Map, Value};
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
 
 use super::lock;
-use super::middleware::ChainPosition;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{borrow, output, take_back};
 use crate::text::{self, Text, borrowed};
 
-/// One call of a tool.
+/// One call of a tool, for the tool itself or for a middleware.
 pub struct agent_tool_call_t {
-    context: ToolContext,
+    call: HostCall,
     id: Text,
     name: Text,
     arguments: Map<String, Value>,
     json: OnceLock<Text>,
     /// The texts of single arguments that C has borrowed.
     strings: Mutex<BTreeMap<String, Text>>,
-    /// `None` once it is answered.
-    pending: Mutex<Option<Pending>>,
-}
-
-/// Who receives the answer.
-pub(super) enum Pending {
-    /// The run: the call is for the tool itself.
-    Tool(PendingCall),
-    /// The chain around the tool: the call is for a middleware.
-    Middleware(ChainPosition, oneshot::Sender<Result<Value, String>>),
-}
-
-impl Pending {
-    fn answer(self, answer: Result<Value, String>) {
-        match (self, answer) {
-            (Pending::Tool(call), Ok(value)) => call.respond(value),
-            (Pending::Tool(call), Err(message)) => call.fail(message),
-            // There is no receiver if the call was given up.
-            (Pending::Middleware(_, sender), answer) => drop(sender.send(answer)),
-        }
-    }
+    /// Where the rest of the chain runs.
+    engine: Option<Handle>,
 }
 
 impl agent_tool_call_t {
-    pub(super) fn new(call: PendingCall) -> agent_tool_call_t {
-        let (context, arguments) = (call.context().clone(), call.arguments().clone());
-        agent_tool_call_t::with(context, arguments, Pending::Tool(call))
-    }
-
-    pub(super) fn with(context: ToolContext, arguments: Map<String, Value>, pending: Pending) -> agent_tool_call_t {
+    pub(super) fn new(call: HostCall) -> agent_tool_call_t {
+        let context = call.tool_context();
         agent_tool_call_t {
-            id: Text::new(context.id()),
-            name: Text::new(context.name()),
-            context,
-            arguments,
+            id: Text::new(context.map(|context| context.id()).unwrap_or_default()),
+            name: Text::new(context.map(|context| context.name()).unwrap_or_default()),
+            arguments: call.arguments().cloned().unwrap_or_default(),
+            call,
             json: OnceLock::new(),
             strings: Mutex::default(),
-            pending: Mutex::new(Some(pending)),
+            engine: Handle::try_current().ok(),
         }
+    }
+
+    fn tool_name(&self) -> &str {
+        self.call.tool_context().map(|context| context.name()).unwrap_or_default()
     }
 
     fn argument(&self, name: &str) -> Result<&Value, Error> {
@@ -70,46 +50,23 @@ impl agent_tool_call_t {
         given.ok_or_else(|| {
             let names: Vec<&str> = self.arguments.keys().map(String::as_str).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let text = format!("the call of {} has no argument {name:?}; it has: {names}", self.context.name());
+            let text = format!("the call of {} has no argument {name:?}; it has: {names}", self.tool_name());
             Error::new(ErrorKind::NotFound, text)
         })
     }
 
     fn wrong_type(&self, what: &str, name: &str, value: &Value) -> Error {
-        Error::invalid_argument(format!("argument {name:?} of {} is not {what}: {value}", self.context.name()))
+        Error::invalid_argument(format!("argument {name:?} of {} is not {what}: {value}", self.tool_name()))
     }
 
-    fn answer(&self, answer: Result<Value, String>) -> Result<(), Error> {
-        let pending = lock(&self.pending).take().ok_or_else(|| self.already_answered())?;
-        pending.answer(answer);
-        Ok(())
-    }
-
-    fn update(&self, partial: Value) -> Result<(), Error> {
-        let pending = lock(&self.pending);
-        pending.as_ref().ok_or_else(|| self.already_answered())?;
-        // Under the lock: an update must not overtake the answer.
-        self.context.update(partial);
-        Ok(())
-    }
-
-    /// The call's position in the chain of middleware.
-    pub(super) fn position(&self) -> Result<ChainPosition, Error> {
-        match lock(&self.pending).as_ref().ok_or_else(|| self.already_answered())? {
-            Pending::Middleware(position, _) => Ok(position.clone()),
-            Pending::Tool(_) => {
-                let text = format!(
-                    "this call of {} is for the tool itself; only the call of a middleware has a next",
-                    self.context.name()
-                );
-                Err(Error::new(ErrorKind::InvalidState, text))
-            }
-        }
-    }
-
-    fn already_answered(&self) -> Error {
-        let text = format!("this call of {} was already answered; answer a call once", self.context.name());
-        Error::new(ErrorKind::InvalidState, text)
+    /// The call's position in the chain of middleware, and where the rest of it runs.
+    pub(super) fn position(&self) -> Result<(MiddlewareCall, Handle), Error> {
+        self.call.check_unanswered()?;
+        self.call.middleware_call().cloned().zip(self.engine.clone()).ok_or_else(|| {
+            let name = self.tool_name();
+            let text = format!("this call of {name} is for the tool itself; only the call of a middleware has a next");
+            Error::new(ErrorKind::InvalidState, text)
+        })
     }
 }
 
@@ -213,7 +170,7 @@ pub unsafe extern "C" fn agent_tool_call_get_bool(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_tool_call_is_cancelled(call: *const agent_tool_call_t) -> bool {
     // SAFETY: a call or NULL.
-    guard::read(false, || Some(unsafe { call.as_ref() }?.context.is_cancelled()))
+    guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Blocks for a time of the run's clock.
@@ -227,10 +184,10 @@ pub unsafe extern "C" fn agent_tool_call_sleep(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            if call.context.sleep_blocking(ms) {
+            if call.call.sleep_blocking(ms) {
                 return Ok(AGENT_OK);
             }
-            let text = format!("the call of {} was cancelled: its run was aborted", call.context.name());
+            let text = format!("the call of {} was cancelled: its run was aborted", call.tool_name());
             Err(Error::new(ErrorKind::Aborted, text))
         })
     }
@@ -247,7 +204,7 @@ pub unsafe extern "C" fn agent_tool_call_update(
     // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(call, "call")?.update(text::required(text, length, "text")?.into())?;
+            borrow(call, "call")?.call.update(text::required(text, length, "text")?.into())?;
             Ok(AGENT_OK)
         })
     }
@@ -264,7 +221,7 @@ pub unsafe extern "C" fn agent_tool_call_update_json(
     // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(call, "call")?.update(text::json(json, length, "json")?)?;
+            borrow(call, "call")?.call.update(text::json(json, length, "json")?)?;
             Ok(AGENT_OK)
         })
     }
@@ -283,7 +240,7 @@ pub unsafe extern "C" fn agent_tool_call_respond(
         guard(error, || {
             let call = borrow(call, "call")?;
             let text = text::required(text, length, "text")?;
-            call.answer(Ok(text.into()))?;
+            call.call.respond(HostAnswer::Json(text.into()))?;
             Ok(AGENT_OK)
         })
     }
@@ -302,7 +259,7 @@ pub unsafe extern "C" fn agent_tool_call_respond_json(
         guard(error, || {
             let call = borrow(call, "call")?;
             let value = text::json(json, length, "json")?;
-            call.answer(Ok(value))?;
+            call.call.respond(HostAnswer::Json(value))?;
             Ok(AGENT_OK)
         })
     }
@@ -321,7 +278,7 @@ pub unsafe extern "C" fn agent_tool_call_fail(
         guard(error, || {
             let call = borrow(call, "call")?;
             let message = text::required(message, length, "message")?;
-            call.answer(Err(message.to_owned()))?;
+            call.call.fail(message)?;
             Ok(AGENT_OK)
         })
     }

@@ -2,50 +2,21 @@
 //! chain first.
 
 use std::ffi::{c_char, c_void};
-use std::sync::Arc;
 
-use agent_loop::{BoxFuture, Middleware, MiddlewareCall};
-use serde_json::{Map, Value};
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use serde_json::Value;
 
 use super::agent_tool_fn_t;
-use super::call::{Pending, agent_tool_call_t};
+use super::call::agent_tool_call_t;
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, spawn_blocking};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, host_function, spawn_blocking};
 use crate::text::{self, Text};
 
 /// Receives the result of the rest of the chain. The text is borrowed until it returns.
 pub type agent_tool_next_fn_t =
     Option<unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize)>;
 type NextFunction = unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize);
-
-/// A call's position in the chain.
-#[derive(Clone)]
-pub(super) struct ChainPosition {
-    call: MiddlewareCall,
-    /// Where the rest of the chain runs.
-    engine: Handle,
-}
-
-impl ChainPosition {
-    /// Runs the rest of the chain, and passes the result to a function.
-    fn next(self, arguments: Option<Map<String, Value>>, callback: Callback<NextFunction>) {
-        let ChainPosition { call, engine } = self;
-        let rest = call.next(arguments.unwrap_or_else(|| call.arguments().clone()));
-        let scope = call.scope();
-        engine.spawn(scope.enter(async move {
-            let answer = tokio::select! {
-                biased;
-                answer = rest => answer,
-                () = call.context().over_token().cancelled() => Err("aborted".to_owned()),
-            };
-            spawn_blocking(move || deliver(&callback, answer));
-        }));
-    }
-}
 
 fn deliver(callback: &Callback<NextFunction>, answer: Result<Value, String>) {
     let is_error = answer.is_err();
@@ -71,24 +42,8 @@ pub unsafe extern "C" fn agent_add_middleware(
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            let callback = Arc::new(callback.required("function")?);
-            let agent = &borrow(agent, "agent")?.agent;
-            let middleware: Middleware = Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, _> {
-                let callback = Arc::clone(&callback);
-                Box::pin(async move {
-                    let (sender, answer) = oneshot::channel();
-                    let (context, arguments) = (call.context().clone(), call.arguments().clone());
-                    let unanswered = format!("a middleware dropped the call of {} without an answer", call.name());
-                    let position = ChainPosition { call, engine: Handle::current() };
-                    let call = agent_tool_call_t::with(context, arguments, Pending::Middleware(position, sender));
-                    spawn_blocking(move || {
-                        // Function and userdata were given together, and the function now owns the call.
-                        (callback.function)(callback.userdata(), Box::into_raw(Box::new(call)));
-                    });
-                    answer.await.unwrap_or(Err(unanswered))
-                })
-            });
-            agent.add_middleware(middleware);
+            let callback = callback.required("function")?;
+            borrow(agent, "agent")?.agent.add_host_middleware(host_function(callback, agent_tool_call_t::new));
             Ok(AGENT_OK)
         })
     }
@@ -112,9 +67,18 @@ pub unsafe extern "C" fn agent_tool_call_next(
             let callback = callback.required("function")?;
             let call = borrow(call, "call")?;
             let arguments = if arguments.is_null() { None } else { Some(text::object(arguments, length, "arguments")?) };
-            let position = call.position()?;
-            // Not under the call's lock: if the runtime is gone, this drops the callback, whose destroy may free the call.
-            position.next(arguments, callback);
+            let (call, engine) = call.position()?;
+            let rest = call.next(arguments.unwrap_or_else(|| call.arguments().clone()));
+            let scope = call.scope();
+            // If the runtime is gone, this drops the callback, whose destroy may free the call.
+            engine.spawn(scope.enter(async move {
+                let answer = tokio::select! {
+                    biased;
+                    answer = rest => answer,
+                    () = call.context().over_token().cancelled() => Err("aborted".to_owned()),
+                };
+                spawn_blocking(move || deliver(&callback, answer));
+            }));
             Ok(AGENT_OK)
         })
     }

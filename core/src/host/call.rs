@@ -1,0 +1,310 @@
+//! One call of a host's callback.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::answer::{Answer, HostAnswer, HostResult};
+use super::work::HostWork;
+use crate::error::{Error, ErrorKind};
+use crate::event::Event;
+use crate::hook::{HookContext, HookInput, HookKind};
+use crate::model::ModelCall;
+use crate::tool::{MiddlewareCall, PendingCall, ToolContext};
+
+/// What is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKind {
+    /// A tool, to be answered with its result.
+    Tool,
+    /// A tool's `prepare_arguments`, to be answered with arguments.
+    PrepareArguments,
+    /// A hook.
+    Hook(HookKind),
+    /// A middleware, to be answered as a tool.
+    Middleware,
+    /// A listener, to be answered when the run may go on.
+    Listener,
+    /// A custom model, which answers chunk by chunk.
+    Model,
+}
+
+/// A call of a host's callback: its kind, its input and its context. It is answered exactly once, now or later, from any thread;
+/// dropping it unanswered fails it.
+#[derive(Debug)]
+pub struct HostCall {
+    work: Work,
+    answer: Arc<Answer>,
+    /// The error of a call that is dropped, where its kind does not have one of its own.
+    dropped: Option<&'static str>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Tool(PendingCall),
+    Prepare { arguments: Map<String, Value>, context: HookContext, over: CancellationToken },
+    Hook { kind: HookKind, input: Mutex<Option<HookInput>>, context: HookContext, over: CancellationToken },
+    Middleware(MiddlewareCall),
+    Listener(Mutex<Option<Event>>),
+    Model(ModelCall),
+}
+
+impl HostCall {
+    pub(super) fn tool(call: PendingCall) -> HostCall {
+        let answer = call.answer();
+        HostCall { work: Work::Tool(call), answer, dropped: None }
+    }
+
+    pub(super) fn model(call: ModelCall) -> HostCall {
+        let answer = call.answer();
+        HostCall { work: Work::Model(call), answer, dropped: None }
+    }
+
+    /// Calls a tool's `prepare_arguments`; the future is its answer.
+    pub(super) fn prepare(
+        arguments: Map<String, Value>,
+        context: HookContext,
+        function: &(dyn Fn(HostCall) + Send + Sync),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        let over = CancellationToken::new();
+        ask(Work::Prepare { arguments, context, over: over.clone() }, Some(over.drop_guard()), function)
+    }
+
+    /// Calls a hook; the future is its answer.
+    pub(super) fn hook(
+        kind: HookKind,
+        input: HookInput,
+        context: HookContext,
+        function: &(dyn Fn(HostCall) + Send + Sync),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        let over = CancellationToken::new();
+        let work = Work::Hook { kind, input: Mutex::new(Some(input)), context, over: over.clone() };
+        ask(work, Some(over.drop_guard()), function)
+    }
+
+    /// Calls a middleware; the future is its answer.
+    pub(super) fn middleware(
+        call: MiddlewareCall,
+        function: &(dyn Fn(HostCall) + Send + Sync),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        ask(Work::Middleware(call), None, function)
+    }
+
+    /// Calls a listener; the future is its answer.
+    pub(super) fn listener(
+        event: Event,
+        function: &(dyn Fn(HostCall) + Send + Sync),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        ask(Work::Listener(Mutex::new(Some(event))), None, function)
+    }
+
+    /// The error of this call if it is dropped without an answer. Tools and models have texts of their own.
+    #[must_use]
+    pub fn failing_with(mut self, dropped: &'static str) -> HostCall {
+        self.dropped = Some(dropped);
+        self
+    }
+
+    /// What is called.
+    pub fn kind(&self) -> HostKind {
+        match &self.work {
+            Work::Tool(_) => HostKind::Tool,
+            Work::Prepare { .. } => HostKind::PrepareArguments,
+            Work::Hook { kind, .. } => HostKind::Hook(*kind),
+            Work::Middleware(_) => HostKind::Middleware,
+            Work::Listener(_) => HostKind::Listener,
+            Work::Model(_) => HostKind::Model,
+        }
+    }
+
+    /// The arguments of a tool's call.
+    pub fn arguments(&self) -> Option<&Map<String, Value>> {
+        match &self.work {
+            Work::Tool(call) => Some(call.arguments()),
+            Work::Prepare { arguments, .. } => Some(arguments),
+            Work::Middleware(call) => Some(call.arguments()),
+            Work::Hook { .. } | Work::Listener(_) | Work::Model(_) => None,
+        }
+    }
+
+    /// The input of a hook; once.
+    pub fn take_input(&self) -> Option<HookInput> {
+        match &self.work {
+            Work::Hook { input, .. } => input.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            _ => None,
+        }
+    }
+
+    /// The event of a listener; once.
+    pub fn take_event(&self) -> Option<Event> {
+        match &self.work {
+            Work::Listener(event) => event.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            _ => None,
+        }
+    }
+
+    /// The context of a tool's call, also for a middleware.
+    pub fn tool_context(&self) -> Option<&ToolContext> {
+        match &self.work {
+            Work::Tool(call) => Some(call.context()),
+            Work::Middleware(call) => Some(call.context()),
+            _ => None,
+        }
+    }
+
+    /// A middleware's call, which can run the rest of the chain.
+    pub fn middleware_call(&self) -> Option<&MiddlewareCall> {
+        match &self.work {
+            Work::Middleware(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// A model's call, to which chunks are pushed.
+    pub fn model_call(&self) -> Option<&ModelCall> {
+        match &self.work {
+            Work::Model(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Cancelled when the run is aborted or a time limit passes. Listeners are not cancelled.
+    pub fn cancel_token(&self) -> Option<&CancellationToken> {
+        match &self.work {
+            Work::Prepare { context, .. } | Work::Hook { context, .. } => Some(context.cancel_token()),
+            Work::Model(call) => Some(call.cancel_token()),
+            Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::cancel_token),
+            Work::Listener(_) => None,
+        }
+    }
+
+    /// Whether the answer is no longer needed.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel_token().is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Cancelled when the run no longer waits for the answer: it has it, or gave the call up.
+    pub fn over_token(&self) -> Option<&CancellationToken> {
+        match &self.work {
+            Work::Prepare { over, .. } | Work::Hook { over, .. } => Some(over),
+            Work::Model(call) => Some(call.cancel_token()),
+            Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::over_token),
+            Work::Listener(_) => None,
+        }
+    }
+
+    /// Waits in the engine's time; ends early when the call is cancelled. True when the whole time passed.
+    pub fn sleep(&self, ms: u64) -> impl Future<Output = bool> + Send + 'static {
+        let work = self.host_work().cloned();
+        async move {
+            match work {
+                Some(work) => work.sleep(ms).await,
+                None => false,
+            }
+        }
+    }
+
+    /// The same for a thread that may block: not one that runs async code.
+    pub fn sleep_blocking(&self, ms: u64) -> bool {
+        self.host_work().is_some_and(|work| work.sleep_blocking(ms))
+    }
+
+    fn host_work(&self) -> Option<&HostWork> {
+        match &self.work {
+            Work::Prepare { context, .. } | Work::Hook { context, .. } => Some(&context.0),
+            Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::work),
+            Work::Listener(_) | Work::Model(_) => None,
+        }
+    }
+
+    /// Reports a tool's progress.
+    ///
+    /// # Errors
+    /// `invalid_state` after the answer.
+    pub fn update(&self, partial: Value) -> Result<(), Error> {
+        let update = || self.tool_context().map(|context| context.update(partial));
+        self.answer.before(update).map(drop).ok_or_else(|| self.answered())
+    }
+
+    /// Answers the call. A model's response is complete with any answer.
+    ///
+    /// # Errors
+    /// `invalid_state` when it was answered before.
+    pub fn respond(&self, answer: HostAnswer) -> Result<(), Error> {
+        self.give(Ok(answer))
+    }
+
+    /// Fails the call with a text.
+    ///
+    /// # Errors
+    /// As [`HostCall::respond`].
+    pub fn fail(&self, text: impl Into<String>) -> Result<(), Error> {
+        if self.answer.fail(text) { Ok(()) } else { Err(self.answered()) }
+    }
+
+    /// Fails the call; where it is no model's, the error's text alone counts.
+    ///
+    /// # Errors
+    /// As [`HostCall::respond`].
+    pub fn fail_with(&self, error: Error) -> Result<(), Error> {
+        self.give(Err(error))
+    }
+
+    /// Whether the call was answered.
+    pub fn is_answered(&self) -> bool {
+        self.answer.before(|| ()).is_none()
+    }
+
+    /// # Errors
+    /// `invalid_state` when the call was answered.
+    pub fn check_unanswered(&self) -> Result<(), Error> {
+        if self.is_answered() { Err(self.answered()) } else { Ok(()) }
+    }
+
+    pub(super) fn answer(&self) -> &Arc<Answer> {
+        &self.answer
+    }
+
+    fn give(&self, result: HostResult) -> Result<(), Error> {
+        if self.answer.give(result) { Ok(()) } else { Err(self.answered()) }
+    }
+
+    fn answered(&self) -> Error {
+        let text = match (self.kind(), self.tool_context()) {
+            (HostKind::Model, _) => "the response of this request has already ended; end it once".to_owned(),
+            (_, Some(context)) => format!("this call of {} was already answered; answer a call once", context.name()),
+            _ => "this hook call was already answered; answer a call once".to_owned(),
+        };
+        Error::new(ErrorKind::InvalidState, text)
+    }
+}
+
+impl Drop for HostCall {
+    fn drop(&mut self) {
+        match (&self.work, self.dropped) {
+            // They fail themselves.
+            (Work::Tool(_) | Work::Model(_), _) => {}
+            (_, Some(dropped)) => drop(self.answer.fail(dropped)),
+            (Work::Middleware(call), None) => {
+                self.answer.fail(format!("a middleware dropped the call of {} without an answer", call.name()));
+            }
+            (_, None) => drop(self.answer.fail("its call was freed without an answer")),
+        }
+    }
+}
+
+fn ask(
+    work: Work,
+    over: Option<DropGuard>,
+    function: &(dyn Fn(HostCall) + Send + Sync),
+) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+    let (answer, receiver) = Answer::awaited();
+    function(HostCall { work, answer, dropped: None });
+    async move {
+        let _over = over;
+        // A call gives an answer even if it is dropped.
+        receiver.await.unwrap_or_else(|_| Ok(HostAnswer::Nothing))
+    }
+}

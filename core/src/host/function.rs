@@ -1,0 +1,105 @@
+//! Functions of a host that are called with a [`HostCall`], as tools, hooks, middleware, listeners and models.
+
+use std::sync::Arc;
+
+use agent_loop_proto::hook::HookOutput;
+use serde_json::{Map, Value};
+
+use super::answer::{self, HostAnswer};
+use super::call::HostCall;
+use crate::agent::Agent;
+use crate::hook::{Hook, HookContext, HookInput, HookKind};
+use crate::listener::{Listener, Subscription};
+use crate::tool::{PendingCall, PreparedArguments, Tool, ToolSpec};
+
+/// A function of the host. It answers its call now or later; it should not block.
+pub type HostFunction = Arc<dyn Fn(HostCall) + Send + Sync>;
+
+/// A tool that is a function of the host.
+pub struct HostTool {
+    /// What the model is told.
+    pub spec: Arc<ToolSpec>,
+    /// The tool.
+    pub execute: HostFunction,
+    /// Its `prepare_arguments`, answered with an object, or with null for no change.
+    pub prepare: Option<HostFunction>,
+    /// What `prepare` has to answer, in the words of the host's language, for the error.
+    pub prepared: &'static str,
+    /// Whether `execute` may block its thread.
+    pub may_block: bool,
+}
+
+impl std::fmt::Debug for HostTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostTool").field("name", &self.spec.name).finish_non_exhaustive()
+    }
+}
+
+impl Tool for HostTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        let answer = HostCall::prepare(arguments.clone(), context.clone(), &**self.prepare.as_ref()?);
+        let (arguments, expected) = (arguments.clone(), self.prepared);
+        Some(Box::pin(async move {
+            match answer::json(answer.await)? {
+                Value::Object(prepared) => Ok(prepared),
+                Value::Null => Ok(arguments),
+                other => Err(format!("expected {expected}, got {other}")),
+            }
+        }))
+    }
+
+    fn start(&self, call: PendingCall) {
+        (self.execute)(HostCall::tool(call));
+    }
+
+    fn may_block(&self) -> bool {
+        self.may_block
+    }
+}
+
+/// Callbacks of hosts of other languages.
+impl Agent {
+    /// Sets a hook, or removes it with `None`. It answers with JSON, as [`HookKind`] documents it, or with messages.
+    pub fn set_host_hook(&self, kind: HookKind, function: Option<HostFunction>) {
+        let hook = function.map(|function| -> Hook {
+            Arc::new(move |question, context| {
+                let answer = HostCall::hook(kind, HookInput(question), context, &*function);
+                Box::pin(async move {
+                    let value = match answer.await {
+                        Ok(HostAnswer::Messages(messages)) => return Ok(HookOutput::Messages(messages)),
+                        other => answer::json(other)?,
+                    };
+                    HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
+                })
+            })
+        });
+        self.change_hooks(|hooks| hooks.set(kind, hook));
+    }
+
+    /// Adds a middleware, inside of those added before.
+    pub fn add_host_middleware(&self, function: HostFunction) {
+        self.add_middleware(Arc::new(move |call| {
+            let answer = HostCall::middleware(call, &*function);
+            Box::pin(async move { answer::json(answer.await) })
+        }));
+    }
+
+    /// Adds a listener, for which the run waits.
+    pub fn add_host_listener(&self, function: HostFunction) -> Subscription {
+        self.add_listener(Listener::Future(Arc::new(move |event| {
+            let answer = HostCall::listener(event, &*function);
+            Box::pin(async move { answer::json(answer.await).map(drop) })
+        })))
+    }
+
+    /// Sets or, with `None`, removes a custom model, which answers for any model's name.
+    pub fn set_host_model(&self, function: Option<HostFunction>) {
+        let function =
+            function.map(|function| -> crate::model::ProviderFn { Arc::new(move |call| function(HostCall::model(call))) });
+        self.set_provider(function);
+    }
+}
