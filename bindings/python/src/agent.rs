@@ -10,14 +10,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Map, Value};
 
+use crate::call::{Target, fail_without_agent};
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host, Shared};
-use crate::listener::{Subscription, listener};
+use crate::listener::Subscription;
 use crate::message::{from_py, message, messages, one_from_py};
 use crate::run::{Run, prompt};
-use crate::tool::HostTool;
-use crate::{error, hook, json, middleware, model, runtime};
+use crate::{error, hook, json, model, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -108,15 +108,23 @@ impl Agent {
         self.core.set_options(&named, Spelling::Snake, &binding_options()).map_err(|error| raised(py, error))
     }
 
-    /// Sets a hook, a function that is called with a `HookJob`; None removes it.
+    /// Sets a hook, a function that is called with a `HostCall`; None removes it.
     fn set_hook(&self, py: Python<'_>, name: json::Text, function: Option<Py<PyAny>>) -> PyResult<()> {
         hook::set(&self.core, &self.host, hook::kind(py, &name.0)?, function);
         Ok(())
     }
 
-    /// Adds a middleware: a function that is called with a `MiddlewareJob`.
+    /// Adds a middleware: a function that is called with a `HostCall`.
     fn add_middleware(&self, function: Py<PyAny>) {
-        middleware::add(&self.core, &self.host, function);
+        let function: Shared = Arc::new(function);
+        // The engine keeps its middleware as long as the agent. Only the host holds the function, so that the garbage collector
+        // can free it.
+        let (weak, host) = (Arc::downgrade(&function), Arc::downgrade(&self.host));
+        self.host.lock().middleware.push(function);
+        self.core.add_host_middleware(Arc::new(move |call| match (host.upgrade(), weak.upgrade()) {
+            (Some(host), Some(function)) => Target::new(function).call(&host, call),
+            _ => fail_without_agent(&call),
+        }));
     }
 
     /// Replaces the model. One that the agent cannot use is refused and changes nothing.
@@ -131,7 +139,7 @@ impl Agent {
         let mut held: Vec<Shared> = Vec::with_capacity(tools.len());
         for tool in tools {
             let shared: Shared = Arc::new(tool.clone().unbind());
-            let core = HostTool::new(&tool, &shared, &self.host)?;
+            let core = tool::of_agent(&tool, &shared, &self.host)?;
             set.add(Arc::new(core)).map_err(|error| raised(py, error))?;
             held.push(shared);
         }
@@ -228,7 +236,7 @@ impl Agent {
 
     fn subscribe(&self, function: Py<PyAny>) -> Subscription {
         let function: Shared = Arc::new(function);
-        let subscription = self.core.add_listener(listener(&self.host, &function));
+        let subscription = self.core.add_host_listener(Target::new(Arc::clone(&function)).function(&self.host));
         let mut host = self.host.lock();
         host.next_listener += 1;
         let number = host.next_listener;
@@ -298,7 +306,7 @@ impl Agent {
 
     fn __clear__(&self) {
         self.core.set_tools(ToolSet::default());
-        HookKind::ALL.iter().for_each(|kind| self.core.set_json_hook(*kind, None));
+        HookKind::ALL.iter().for_each(|kind| self.core.set_host_hook(*kind, None));
         self.core.set_provider(None);
         self.host.clear();
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::{HookKind, Message as CoreMessage, RunResult as CoreResult};
+use agent_loop::{HookKind, Message as CoreMessage, Question, RunResult as CoreResult};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -28,27 +28,23 @@ pub(crate) enum HookInput {
 }
 
 impl HookInput {
-    /// From the engine's JSON; an input of one field is that field's value.
-    pub(crate) fn of(kind: HookKind, value: Value) -> Result<HookInput, String> {
-        let mut fields = match value {
-            Value::Object(fields) => fields,
-            other => return Ok(HookInput::Value(other)),
+    /// From the engine's; an input of one field is that field's value.
+    pub(crate) fn of(input: agent_loop::HookInput) -> HookInput {
+        let Some(kind) = input.0.kind() else {
+            return HookInput::Nothing;
         };
-        let mut single = |name| fields.remove(name).unwrap_or_default();
-        Ok(match kind {
-            HookKind::TransformContext | HookKind::ConvertToLlm => HookInput::Messages(read_messages(&single("messages"))?),
-            HookKind::BeforeRun => HookInput::Messages(read_messages(&single("prompts"))?),
-            HookKind::GetApiKey => HookInput::Value(single("provider")),
-            HookKind::GetSteeringMessages | HookKind::GetFollowUpMessages => HookInput::Nothing,
-            HookKind::BeforeToolCall
-            | HookKind::AfterToolCall
-            | HookKind::PrepareNextTurn
-            | HookKind::ShouldStopAfterTurn
-            | HookKind::OnPayload
-            | HookKind::OnResponse
-            | HookKind::OnError
-            | HookKind::AfterRun => HookInput::Fields(kind, fields),
-        })
+        match input.0 {
+            // Transcripts may be long, so messages are passed without a conversion to JSON. So are results.
+            Question::TransformContext(messages) | Question::ConvertToLlm(messages) => HookInput::Messages(messages),
+            Question::BeforeRun(task) => HookInput::Messages(task.prompts),
+            Question::AfterRun(result) => HookInput::Result(Box::new(result)),
+            Question::GetApiKey(provider) => HookInput::Value(Value::String(provider)),
+            question => match agent_loop::HookInput(question).to_value() {
+                Value::Object(fields) if fields.is_empty() => HookInput::Nothing,
+                Value::Object(fields) => HookInput::Fields(kind, fields),
+                other => HookInput::Value(other),
+            },
+        }
     }
 
     /// As the arguments of a call.

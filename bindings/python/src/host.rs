@@ -10,10 +10,7 @@ use agent_loop::Subscription;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-use crate::job_queue::{JobQueue, JobSender};
-
-/// The error of a callback whose agent was dropped.
-pub(crate) const AGENT_GONE: &str = "the agent no longer exists";
+use crate::job_queue::{JobQueue, Jobs};
 
 /// A Python object that threads without Python may pass on.
 pub(crate) type Shared = Arc<Py<PyAny>>;
@@ -23,7 +20,7 @@ pub(crate) type Shared = Arc<Py<PyAny>>;
 #[pyclass(frozen, module = "agent_loop._native")]
 #[derive(Clone)]
 pub(crate) struct Caller {
-    pub(crate) jobs: Arc<JobSender>,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) vars: Shared,
     pub(crate) marker: u64,
     pub(crate) inside: Arc<[u64]>,
@@ -33,7 +30,7 @@ pub(crate) struct Caller {
 impl Caller {
     #[new]
     fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
-        Caller { jobs: Arc::clone(queue.get().sender()), vars: Arc::new(vars), marker, inside: inside.into() }
+        Caller { jobs: Arc::clone(queue.get().jobs()), vars: Arc::new(vars), marker, inside: inside.into() }
     }
 }
 

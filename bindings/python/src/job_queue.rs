@@ -1,159 +1,89 @@
-//! The way from the runtime's threads to an event loop of Python: jobs for the loop are put into its queue, and the loop is woken
-//! once for all jobs that came since it last took them.
+//! The way from the runtime's threads to an event loop of Python: what wakes the loop, and what it takes from its job queue.
 //!
 //! The wakeup is a byte in a pipe that the loop watches, so that the runtime's threads need nothing of Python. Event loops
 //! that cannot watch a pipe are woken by a call into Python.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::hook::HookJob;
+use crate::call::HostCall;
 use crate::host::Shared;
-use crate::listener::ListenerJob;
-use crate::middleware::MiddlewareJob;
-use crate::model::ModelJob;
 use crate::runtime;
-use crate::tool::ToolJob;
 
-/// The error of a job whose event loop no longer runs.
-pub(crate) const CLOSED: &str = "the event loop that started the run is closed";
-
-/// The error of a job that was dropped without an answer.
-pub(crate) const DROPPED: &str = "the event loop dropped the call without an answer";
+/// The error of a call whose event loop no longer runs.
+const CLOSED: &str = "the event loop that started the run is closed";
 
 /// Work for the event loop.
 pub(crate) enum Job {
     /// Wake the coroutine that awaits this number: it polls again.
     Wake(u64),
-    /// Call a tool.
-    Tool(ToolJob),
-    /// Call a hook, or a tool's `prepare_arguments`.
-    Hook(HookJob),
-    /// Call a middleware.
-    Middleware(MiddlewareJob),
-    /// Call a custom provider.
-    Model(ModelJob),
-    /// Call a listener.
-    Listener(ListenerJob),
+    /// Call a function.
+    Call(HostCall),
 }
 
-impl Job {
-    /// Fails the job: its loop no longer runs.
-    fn refuse(self) {
-        match self {
-            Job::Wake(_) => {}
-            Job::Tool(job) => job.refuse(),
-            Job::Hook(job) => job.refuse(),
-            Job::Middleware(job) => job.refuse(),
-            Job::Model(job) => job.refuse(),
-            Job::Listener(job) => job.refuse(),
-        }
-    }
-}
+/// The side of a job queue that any thread may hold.
+pub(crate) type Jobs = agent_loop::JobQueue<Job, Wakeup>;
 
 /// The job queue of one event loop; the loop's side.
 #[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct JobQueue(Arc<JobSender>);
+pub(crate) struct JobQueue(Arc<Jobs>);
 
-/// The side of a job queue that any thread may hold.
-pub(crate) struct JobSender {
-    state: Mutex<State>,
-    wakeup: Wakeup,
-}
-
-#[derive(std::default::Default)]
-struct State {
-    jobs: Vec<Job>,
-    /// The loop was woken and has not taken the jobs yet.
-    woken: bool,
-    closed: bool,
-}
-
-enum Wakeup {
+pub(crate) enum Wakeup {
     Pipe(PipeReader, PipeWriter),
     /// A function to call. It holds the loop, and the loop holds this queue: closing drops it.
     Call(Mutex<Option<Shared>>),
 }
 
-impl JobSender {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Queues a job for the loop, or refuses it when the loop is closed.
-    pub(crate) fn send(&self, job: Job) {
-        let mut state = self.lock();
-        if state.closed {
-            drop(state);
-            return job.refuse();
-        }
-        state.jobs.push(job);
-        let woken = std::mem::replace(&mut state.woken, true);
-        drop(state);
-        if !woken {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        match &self.wakeup {
+impl agent_loop::Wakeup for Wakeup {
+    fn wake(&self) -> bool {
+        match self {
             // At most one byte is ever in the pipe, so this does not block; it fails only when the loop's side is gone.
-            Wakeup::Pipe(_, writer) => drop((&mut &*writer).write(&[0])),
+            Wakeup::Pipe(_, writer) => {
+                let _ = (&mut &*writer).write(&[0]);
+                true
+            }
             Wakeup::Call(function) => {
                 let function = function.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let called = runtime::attached(|py| function.as_ref().is_some_and(|function| function.call0(py).is_ok()));
-                if called != Some(true) {
-                    self.close();
-                }
+                called == Some(true)
             }
         }
     }
 
-    fn take(&self) -> Vec<Job> {
-        if !self.lock().woken {
-            return Vec::new();
-        }
-        if let Wakeup::Pipe(reader, _) = &self.wakeup {
-            // The byte is in the pipe, or on its way from the thread that set `woken`.
+    fn noticed(&self) {
+        if let Wakeup::Pipe(reader, _) = self {
+            // The byte is in the pipe, or on its way from the thread that wakes.
             let _ = (&mut &*reader).read(&mut [0]);
         }
-        let mut state = self.lock();
-        state.woken = false;
-        std::mem::take(&mut state.jobs)
     }
 
-    fn close(&self) {
-        let mut state = self.lock();
-        state.closed = true;
-        let jobs = std::mem::take(&mut state.jobs);
-        drop(state);
-        if let Wakeup::Call(function) = &self.wakeup {
+    fn closed(&self) {
+        if let Wakeup::Call(function) = self {
             let function = function.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(function);
         }
-        jobs.into_iter().for_each(Job::refuse);
     }
 }
 
 impl JobQueue {
-    pub(crate) fn sender(&self) -> &Arc<JobSender> {
+    pub(crate) fn jobs(&self) -> &Arc<Jobs> {
         &self.0
     }
 
     /// Wakes the coroutine that awaits this number.
     pub(crate) fn waker(&self, number: u64) -> Waker {
         struct QueueWaker {
-            jobs: Arc<JobSender>,
+            jobs: Arc<Jobs>,
             number: u64,
         }
         impl Wake for QueueWaker {
             fn wake(self: Arc<Self>) {
-                self.jobs.send(Job::Wake(self.number));
+                self.jobs.push(Job::Wake(self.number));
             }
         }
         Waker::from(Arc::new(QueueWaker { jobs: Arc::clone(&self.0), number }))
@@ -180,12 +110,12 @@ impl JobQueue {
                 Wakeup::Pipe(reader, writer)
             }
         };
-        Ok(JobQueue(Arc::new(JobSender { state: Mutex::default(), wakeup })))
+        Ok(JobQueue(Arc::new(Jobs::new(wakeup, CLOSED))))
     }
 
     /// The descriptor that the loop watches; None without a pipe.
     fn fileno(&self) -> Option<i32> {
-        match &self.0.wakeup {
+        match self.0.wakeup() {
             #[cfg(unix)]
             Wakeup::Pipe(reader, _) => Some(std::os::fd::AsRawFd::as_raw_fd(reader)),
             #[cfg(not(unix))]
@@ -194,20 +124,16 @@ impl JobQueue {
         }
     }
 
-    /// All queued jobs, in order: a number to wake, or an object with a call to answer.
+    /// All queued jobs, in order: a number to wake, or a call to answer.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let object = |job| match job {
             Job::Wake(number) => number.into_bound_py_any(py),
-            Job::Tool(job) => job.into_bound_py_any(py),
-            Job::Hook(job) => job.into_bound_py_any(py),
-            Job::Middleware(job) => job.into_bound_py_any(py),
-            Job::Model(job) => job.into_bound_py_any(py),
-            Job::Listener(job) => job.into_bound_py_any(py),
+            Job::Call(call) => call.into_bound_py_any(py),
         };
-        PyList::new(py, self.0.take().into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
+        PyList::new(py, self.0.take(usize::MAX).into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The loop no longer runs: refuses the queued jobs and all further ones.
+    /// The loop no longer runs: fails its calls, also those to come.
     fn close(&self) {
         self.0.close();
     }

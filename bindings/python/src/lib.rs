@@ -5,7 +5,7 @@
 
 mod agent;
 mod block;
-mod cancel_watch;
+mod call;
 mod error;
 mod event;
 mod future;
@@ -16,7 +16,6 @@ mod job_queue;
 mod json;
 mod listener;
 mod message;
-mod middleware;
 mod model;
 mod run;
 mod runtime;
@@ -34,22 +33,21 @@ mod _native {
     use crate::{
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
+        call::HostCall,
         event::{
             AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, Raw, Retry, TextDelta, TextEnd,
             TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
             ToolExecutionStart, ToolExecutionUpdate, TurnEnd, TurnStart,
         },
         future::NativeFuture,
-        hook::HookJob,
         hook_input::{AfterToolCall, BeforeToolCall, Failure, Payload, ResponseHead, TurnSummary},
         host::Caller,
         job_queue::JobQueue,
-        listener::{ListenerJob, Subscription},
+        listener::Subscription,
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
-        middleware::MiddlewareJob,
-        model::{ModelJob, ModelRequest},
+        model::ModelRequest,
         run::{Run, RunResult, Undelivered},
-        tool::{CallContext, PartialResult, ToolJob, ToolOutput, ToolSpec},
+        tool::{CallContext, PartialResult, ToolOutput, ToolSpec},
         transcript::{Repair, Repaired},
         usage::{Cost, Usage},
     };

@@ -1,22 +1,18 @@
 //! Tools: Python functions that a model can call, and their calls.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use agent_loop::{HookContext, PendingCall, PreparedArguments, Spelling, Tool, ToolContext, ToolSpec as CoreSpec};
+use agent_loop::{HostTool, Spelling, ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use serde_json::{Map, Value};
 
 use crate::block::blocks;
-use crate::cancel_watch::CancelWatch;
+use crate::call::Target;
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
-use crate::hook::HookFunction;
-use crate::hook_input::HookInput;
-use crate::host::{AGENT_GONE, Host, Shared};
-use crate::job_queue::{CLOSED, Job, JobQueue};
-use crate::{error, json, runtime};
+use crate::host::{Host, Shared};
+use crate::json;
 
 /// A tool's name, description and parameters, checked when it is made.
 #[pyclass(frozen, module = "agent_loop._native")]
@@ -65,148 +61,16 @@ impl ToolSpec {
     }
 }
 
-/// The engine's side of a tool.
-pub(crate) struct HostTool {
-    spec: Arc<CoreSpec>,
-    tool: Shared,
-    /// Whether it is a plain function, which is called on a thread of its own.
-    blocking: bool,
-    /// Whether it has a `prepare_arguments` function, called before the arguments are checked.
-    prepares: bool,
-    host: Weak<Host>,
-}
-
-impl HostTool {
-    /// From an `agent_loop.Tool`.
-    pub(crate) fn new(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host>) -> PyResult<HostTool> {
-        let spec = tool.getattr("spec")?.cast::<ToolSpec>()?.get().0.clone();
-        let blocking = !tool.getattr("is_async")?.is_truthy()?;
-        let prepares = !tool.getattr("prepare_arguments")?.is_none();
-        Ok(HostTool { spec, tool: Arc::clone(shared), blocking, prepares, host: Arc::downgrade(host) })
-    }
-}
-
-impl Tool for HostTool {
-    fn spec(&self) -> &CoreSpec {
-        &self.spec
-    }
-
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        if !self.prepares {
-            return None;
-        }
-        // Held is the tool, which the garbage collector can see, not its function.
-        let prepare = HookFunction { host: self.host.clone(), function: Arc::clone(&self.tool), method: Some("_prepare") };
-        let (arguments, context) = (arguments.clone(), context.clone());
-        Some(Box::pin(async move {
-            match prepare.call_json(HookInput::Value(Value::Object(arguments)), context).await? {
-                Value::Object(arguments) => Ok(arguments),
-                other => Err(format!("expected a dict of arguments, got {other}")),
-            }
-        }))
-    }
-
-    fn start(&self, call: PendingCall) {
-        let Some(caller) = self.host.upgrade().and_then(|host| host.caller()) else {
-            return call.fail(AGENT_GONE);
-        };
-        let job = ToolJob::new(call, Arc::clone(&self.tool), caller.vars);
-        if !self.blocking {
-            return caller.jobs.send(Job::Tool(job));
-        }
-        // At interpreter exit the job is dropped, which fails the call.
-        let _ = runtime::attached(|py| {
-            if let Err(error) = self.tool.call_method1(py, "_answer_in_thread", (job,)) {
-                error.write_unraisable(py, None);
-            }
-        });
-    }
-
-    fn may_block(&self) -> bool {
-        self.blocking
-    }
-}
-
-/// A tool call to be answered.
-#[pyclass(frozen, module = "agent_loop._native")]
-pub(crate) struct ToolJob {
-    pending: Mutex<Option<PendingCall>>,
-    context: ToolContext,
-    tool: Shared,
-    vars: Shared,
-    watch: CancelWatch,
-}
-
-impl ToolJob {
-    fn new(pending: PendingCall, tool: Shared, vars: Shared) -> ToolJob {
-        let context = pending.context().clone();
-        ToolJob { pending: Mutex::new(Some(pending)), context, tool, vars, watch: CancelWatch::default() }
-    }
-
-    /// Takes the call, to answer it, and stops watching for its cancellation.
-    fn take(&self) -> Option<PendingCall> {
-        self.watch.end();
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-#[pymethods]
-impl ToolJob {
-    /// The `agent_loop.Tool`.
-    #[getter]
-    fn tool(&self, py: Python<'_>) -> Py<PyAny> {
-        self.tool.clone_ref(py)
-    }
-
-    /// The `contextvars.Context` of the run's caller.
-    #[getter]
-    fn vars(&self, py: Python<'_>) -> Py<PyAny> {
-        self.vars.clone_ref(py)
-    }
-
-    #[getter]
-    fn context(&self) -> CallContext {
-        CallContext(self.context.clone())
-    }
-
-    /// The validated arguments; empty once the call is answered.
-    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let arguments = match &*self.pending.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(pending) => pending.arguments().clone(),
-            None => Map::new(),
-        };
-        json::map_to_py(py, &arguments)
-    }
-
-    /// Answers the call; a value that is not JSON becomes an error result.
-    fn respond(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let answer = json::from_py(value, "the answer");
-        let Some(pending) = self.take() else {
-            return Ok(());
-        };
-        match answer {
-            Ok(answer) => pending.respond(answer),
-            Err(error) => pending.fail(error::text(py, &error)?),
-        }
-        Ok(())
-    }
-
-    /// Fails the call.
-    fn fail(&self, message: json::Text) {
-        if let Some(pending) = self.take() {
-            pending.fail(message.0);
-        }
-    }
-
-    /// Fails the call: its event loop no longer runs.
-    pub(crate) fn refuse(&self) {
-        self.fail(json::Text(CLOSED.to_owned()));
-    }
-
-    /// Wakes the number in the queue when the run no longer needs the answer; returns true when it already does not.
-    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
-        self.watch.begin(self.context.over_token(), queue, number)
-    }
+/// The engine's side of an `agent_loop.Tool`.
+pub(crate) fn of_agent(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host>) -> PyResult<HostTool> {
+    let spec = Arc::clone(&tool.getattr("spec")?.cast::<ToolSpec>()?.get().0);
+    // A plain function is called on a thread of its own.
+    let blocking = !tool.getattr("is_async")?.is_truthy()?;
+    // Held is the tool, which the garbage collector can see, not its functions.
+    let target = |method, blocking| Target { object: Arc::clone(shared), method: Some(method), blocking }.function(host);
+    let prepare = (!tool.getattr("prepare_arguments")?.is_none()).then(|| target("_prepare", false));
+    let execute = target(if blocking { "_answer_in_thread" } else { "_answer" }, blocking);
+    Ok(HostTool { spec, execute, prepare, prepared: "a dict of arguments", may_block: blocking })
 }
 
 /// The native side of a `ToolContext`.

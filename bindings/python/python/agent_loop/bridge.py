@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from ._native import JobQueue, ListenerJob, ModelJob, ToolJob
+from ._native import JobQueue
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE
 
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Protocol
 
-    from typing_extensions import TypeAlias
-
-    from ._native import HookJob, MiddlewareJob, NativeFuture
+    from ._native import HostCall, NativeFuture
 
     class _Run(Protocol):
         def abort(self) -> None: ...
 
-    _Job: TypeAlias = ToolJob | HookJob | MiddlewareJob | ModelJob | ListenerJob
-    """A call that the engine makes into Python."""
 
 T = TypeVar("T")
 
@@ -72,7 +68,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[_Run] = WeakSet()
         self._wakeups: dict[int, asyncio.Future[None]] = {}
-        self._tasks: dict[int, tuple[asyncio.Task[None], _Job]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
         self.queue = JobQueue()
         self._fd = self.queue.fileno()
         try:
@@ -101,9 +97,6 @@ class Bridge:
         for run in list(self.runs):
             run.abort()
         self.queue.close()
-        for _, job in self._tasks.values():
-            # Its task will not continue.
-            job.refuse()
         if self._fd is not None and not loop.is_closed():
             loop.remove_reader(self._fd)
         _bridges.pop(loop, None)
@@ -112,8 +105,8 @@ class Bridge:
         """After a time, cancels the tasks of a run's tools, hooks and listeners, and those that start later."""
         while True:
             await asyncio.sleep(seconds)
-            for task, job in list(self._tasks.values()):
-                if job.vars[INSIDE][-1] == run:
+            for task, call in list(self._tasks.values()):
+                if call.vars[INSIDE][-1] == run:
                     task.cancel()
             seconds = 0.05
 
@@ -129,19 +122,15 @@ class Bridge:
     def _take_jobs(self) -> None:
         self._run_jobs(iter(self.queue.take()))
 
-    def _run_jobs(self, jobs: Iterator[int | _Job]) -> None:
+    def _run_jobs(self, jobs: Iterator[int | HostCall]) -> None:
         try:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
-                elif isinstance(job, ListenerJob):
-                    self._call_listener(job)
-                elif isinstance(job, ToolJob):
-                    self._start(job, job.tool._answer(job))
-                elif isinstance(job, ModelJob):
+                elif job.kind in ("tool", "model"):
                     self._start(job, job.function(job))
                 else:
-                    self._call_hook(job)
+                    self._call(job)
         except BaseException:
             # Ctrl-C may come anywhere; the jobs that are left are not lost.
             asyncio.get_running_loop().call_soon(self._run_jobs, jobs)
@@ -155,73 +144,44 @@ class Bridge:
             # The run no longer needs the answer.
             self._tasks[number][0].cancel()
 
-    def _start(self, job: ToolJob | HookJob | MiddlewareJob | ModelJob, work: Any) -> None:
-        """Starts a task for a coroutine. It is cancelled when the run no longer needs the answer."""
-        number = self._create_task(job, work)
-        if job.watch(self.queue, number):
+    def _start(self, call: HostCall, work: Any) -> None:
+        """Starts a task for a coroutine, in the context of the run's caller. It is cancelled when the run no longer needs the
+        answer."""
+        task = call.vars.run(asyncio.get_running_loop().create_task, work)
+        number = next(numbers)
+        self._tasks[number] = task, call
+        task.add_done_callback(functools.partial(self._tasks.pop, number))
+        if call.watch(self.queue, number):
             self._wake(number)
 
-    def _call_hook(self, job: HookJob | MiddlewareJob) -> None:
-        """Calls a hook or a middleware."""
-        if job.is_over:
+    def _call(self, call: HostCall) -> None:
+        """Calls a hook, a middleware or a listener."""
+        if call.is_over:
             return
         try:
-            function: Callable[[Any], Any] = job.function
-            answer = job.vars.copy().run(function, job)
+            arguments = call.take_input() if call.kind == "listener" else (call,)
+            answer = call.vars.copy().run(call.function, *arguments)
         except BaseException as error:
-            job.fail(one_line(error))
+            call.fail(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
             if inspect.isawaitable(answer):
-                self._start(job, respond(job, answer))
+                self._start(call, respond(call, answer))
             else:
-                job.respond(answer)
-
-    def _call_listener(self, job: ListenerJob) -> None:
-        try:
-            returned = job.vars.copy().run(job.function, job.take_event())
-        except BaseException as error:
-            job.done(one_line(error))
-            if not isinstance(error, Exception):
-                raise
-        else:
-            if inspect.isawaitable(returned):
-                self._create_task(job, finish(job, returned))
-            else:
-                job.done()
-
-    def _create_task(self, job: _Job, work: Any) -> int:
-        """A task for a coroutine, in the context of the run's caller."""
-        task = job.vars.run(asyncio.get_running_loop().create_task, work)
-        number = next(numbers)
-        self._tasks[number] = task, job
-        task.add_done_callback(functools.partial(self._tasks.pop, number))
-        return number
+                call.respond(answer)
 
 
-async def finish(job: ListenerJob, returned: Awaitable[object]) -> None:
-    """Awaits an async listener."""
-    try:
-        await returned
-    except BaseException as error:
-        job.done(one_line(error))
-        if not isinstance(error, Exception):
-            raise
-    else:
-        job.done()
-
-
-async def respond(job: HookJob | MiddlewareJob, answer: Awaitable[Any]) -> None:
-    """Awaits an async hook or middleware and answers with its value."""
+async def respond(call: HostCall, answer: Awaitable[Any]) -> None:
+    """Awaits an async function and answers with its value."""
     try:
         value = await answer
     except BaseException as error:
-        job.fail(one_line(error))
+        call.fail(one_line(error))
         if not isinstance(error, Exception):
             raise
     else:
-        job.respond(value)
+        call.respond(value)
 
 
 def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:

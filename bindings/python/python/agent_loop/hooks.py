@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import HookJob
+    from ._native import HostCall
 
 WITHOUT_INPUT = ("get_steering_messages", "get_follow_up_messages")
 """The hooks without input. Each of the others gets one object."""
@@ -19,15 +19,15 @@ class HookContext:
     `is_cancelled` may be read from any thread; `sleep` is awaited on the event loop.
     """
 
-    __slots__ = ("_job",)
+    __slots__ = ("_call",)
 
-    def __init__(self, job: HookJob) -> None:
-        self._job = job
+    def __init__(self, call: HostCall) -> None:
+        self._call = call
 
     @property
     def is_cancelled(self) -> bool:
         """Whether the answer is no longer needed: the run was aborted or a time limit passed."""
-        return self._job.is_cancelled
+        return self._call.is_cancelled
 
     async def sleep(self, ms: float) -> bool:
         """Sleeps for `ms` milliseconds of the engine's time, which is virtual with a scripted model.
@@ -36,17 +36,17 @@ class HookContext:
         """
         from .bridge import wait
 
-        return await wait(self._job.sleep(ms))
+        return await wait(self._call.sleep(ms))
 
     def __repr__(self) -> str:
         return f"<HookContext{': cancelled' if self.is_cancelled else ''}>"
 
 
-def hook_callback(what: str, function: Callable[..., Any], inputs: int) -> Callable[[HookJob], Any]:
+def hook_callback(what: str, function: Callable[..., Any], inputs: int) -> Callable[[HostCall], Any]:
     """The function as the bridge calls it. It is called with `inputs` arguments, and a context if it takes one more."""
     if takes_context(what, function, inputs):
-        return lambda job: function(*job.take_input(), HookContext(job))
-    return lambda job: function(*job.take_input())
+        return lambda call: function(*call.take_input(), HookContext(call))
+    return lambda call: function(*call.take_input())
 
 
 def takes_context(what: str, function: Callable[..., Any], inputs: int) -> bool:

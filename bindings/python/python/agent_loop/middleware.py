@@ -9,20 +9,20 @@ from .tool_context import ToolContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import MiddlewareJob
+    from ._native import HostCall
 
 
 class MiddlewareCall:
     """A tool call in a middleware function. It may be read from any thread."""
 
-    __slots__ = ("_job", "context")
+    __slots__ = ("_call", "context")
 
     context: ToolContext
     """The tool's context: `is_cancelled`, `update` and `sleep`."""
 
-    def __init__(self, job: MiddlewareJob) -> None:
-        self._job = job
-        self.context = ToolContext(job.context)
+    def __init__(self, call: HostCall) -> None:
+        self._call = call
+        self.context = ToolContext(call.context)
 
     @property
     def id(self) -> str:
@@ -37,13 +37,13 @@ class MiddlewareCall:
     @property
     def arguments(self) -> dict[str, Any]:
         """The validated arguments; a new copy each time."""
-        return self._job.arguments()
+        return self._call.arguments()
 
     def __repr__(self) -> str:
         return f"<MiddlewareCall of {self.name}, {self.id}>"
 
 
-def middleware_callback(function: Callable[..., Any]) -> Callable[[MiddlewareJob], Any]:
+def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], Any]:
     """The function as the bridge calls it. Raises TypeError for one that cannot be called as `f(call, next)`."""
     import inspect
 
@@ -57,12 +57,12 @@ def middleware_callback(function: Callable[..., Any]) -> Callable[[MiddlewareJob
     except TypeError as error:
         raise TypeError(f"middleware: expected a function that is called as f(call, next): {error}") from None
 
-    def callback(job: MiddlewareJob) -> Any:
+    def callback(call: HostCall) -> Any:
         async def next(arguments: dict[str, Any] | None = None) -> dict[str, Any]:
             from .bridge import wait
 
-            return await wait(job.next(arguments))
+            return await wait(call.next(arguments))
 
-        return function(MiddlewareCall(job), next)
+        return function(MiddlewareCall(call), next)
 
     return callback

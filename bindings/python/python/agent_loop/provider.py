@@ -11,16 +11,16 @@ from .hooks import takes_context
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._native import ModelJob
+    from ._native import HostCall
 
 
 class ModelContext:
     """The context of a model call. A custom provider that takes a second argument receives it."""
 
-    __slots__ = ("_job",)
+    __slots__ = ("_call",)
 
-    def __init__(self, job: ModelJob) -> None:
-        self._job = job
+    def __init__(self, call: HostCall) -> None:
+        self._call = call
 
     @property
     def is_cancelled(self) -> bool:
@@ -28,45 +28,45 @@ class ModelContext:
 
         An async generator is then closed immediately, a plain one at its next chunk.
         """
-        return self._job.is_cancelled
+        return self._call.is_cancelled
 
     def __repr__(self) -> str:
         return f"<ModelContext{': cancelled' if self.is_cancelled else ''}>"
 
 
-def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[ModelJob], Any], bool]:
+def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall], Any], bool]:
     """The function that answers model calls with a provider, and whether it is called on a thread of its own."""
     import inspect
 
     with_context = takes_context("provider", function, 1)
 
-    def begin(job: ModelJob) -> Any:
-        request = job.request()
-        return function(request, ModelContext(job)) if with_context else function(request)
+    def begin(call: HostCall) -> Any:
+        request = call.request()
+        return function(request, ModelContext(call)) if with_context else function(request)
 
-    async def answer(job: ModelJob) -> None:
+    async def answer(call: HostCall) -> None:
         try:
-            await push_all(job, begin(job))
+            await push_all(call, begin(call))
         except BaseException as error:
-            job.fail(error_fields(error))
+            call.fail_with(error_fields(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            job.finish()
+            call.respond()
 
-    def answer_in_thread(job: ModelJob) -> None:
+    def answer_in_thread(call: HostCall) -> None:
         try:
-            job.vars.copy().run(push_all_sync, job, begin)
+            call.vars.copy().run(push_all_sync, call, begin)
         except BaseException as error:
-            job.fail(error_fields(error))
+            call.fail_with(error_fields(error))
         else:
-            job.finish()
+            call.respond()
 
     plain = inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(getattr(function, "__call__", None))
     return (answer_in_thread if plain else answer), plain
 
 
-async def push_all(job: ModelJob, chunks: Any) -> None:
+async def push_all(call: HostCall, chunks: Any) -> None:
     """Passes on a provider's chunks, on the event loop of the run."""
     import inspect
 
@@ -75,23 +75,23 @@ async def push_all(job: ModelJob, chunks: Any) -> None:
     if inspect.isawaitable(chunks):
         chunks = await chunks
     if isinstance(chunks, AsyncIterable):
-        await push_async(job, chunks)
+        await push_async(call, chunks)
     else:
         for chunk in iterable(chunks):
-            push(job, chunk)
-            if not await wait(job.ready()):
+            push(call, chunk)
+            if not await wait(call.ready()):
                 break
 
 
-async def push_async(job: ModelJob, chunks: AsyncIterable[Any]) -> None:
+async def push_async(call: HostCall, chunks: AsyncIterable[Any]) -> None:
     from .bridge import wait
 
     iterator = aiter(chunks)
     close = getattr(iterator, "aclose", None)
     try:
         async for chunk in iterator:
-            push(job, chunk)
-            if not await wait(job.ready()):
+            push(call, chunk)
+            if not await wait(call.ready()):
                 break
     except GeneratorExit:
         # The loop is closed; nothing can be awaited any more.
@@ -102,13 +102,13 @@ async def push_async(job: ModelJob, chunks: AsyncIterable[Any]) -> None:
             await close()
 
 
-def push_all_sync(job: ModelJob, begin: Callable[[ModelJob], Any]) -> None:
+def push_all_sync(call: HostCall, begin: Callable[[HostCall], Any]) -> None:
     """Passes on the chunks of a plain generator, on a thread that may block."""
-    chunks = begin(job)
+    chunks = begin(call)
     try:
         for chunk in chunks:
-            push(job, chunk)
-            if not job.ready_sync():
+            push(call, chunk)
+            if not call.ready_sync():
                 break
     finally:
         chunks.close()
@@ -121,9 +121,9 @@ def iterable(chunks: Any) -> Iterable[Any]:
     return chunks
 
 
-def push(job: ModelJob, chunk: Any) -> None:
+def push(call: HostCall, chunk: Any) -> None:
     try:
-        job.push(chunk)
+        call.push(chunk)
     except InvalidArgumentError as error:
         # A wrong chunk is the provider's failure.
         raise ProviderError(error.message) from None

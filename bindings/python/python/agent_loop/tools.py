@@ -105,28 +105,28 @@ class Tool:
         """The time limit of a call in milliseconds; 0 for the agent's `tool_timeout_ms` alone."""
         return self.spec.timeout_ms
 
-    async def _answer(self, job: _native.ToolJob) -> None:
+    async def _answer(self, call: _native.HostCall) -> None:
         """Answers a call with an async function, on the event loop of the run."""
         try:
-            value = await self.execute(job.arguments(), ToolContext(job.context))
+            value = await self.execute(call.arguments(), ToolContext(call.context))
         except BaseException as error:
-            job.fail(one_line(error))
+            call.fail(one_line(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            job.respond(value)
+            call.respond(value)
 
-    def _answer_in_thread(self, job: _native.ToolJob) -> None:
+    def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            value = job.vars.copy().run(self.execute, job.arguments(), ToolContext(job.context))
+            value = call.vars.copy().run(self.execute, call.arguments(), ToolContext(call.context))
             if is_coroutine(value):
                 value.close()
                 raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
         except BaseException as error:
-            job.fail(one_line(error))
+            call.fail(one_line(error))
         else:
-            job.respond(value)
+            call.respond(value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the decorated function directly, without an agent."""

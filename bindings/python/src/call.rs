@@ -1,0 +1,280 @@
+//! Calls of Python functions by the engine: tools, hooks, middleware, listeners and custom providers.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Context;
+
+use agent_loop::{HostAnswer, HostCall as CoreCall, HostFunction, HostKind};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::Value;
+
+use crate::error::{from_fields, raised};
+use crate::event::event;
+use crate::future::{NativeFuture, Output};
+use crate::hook_input::HookInput;
+use crate::host::{Host, Shared};
+use crate::job_queue::{Job, JobQueue};
+use crate::model::ModelRequest;
+use crate::tool::{CallContext, millis};
+use crate::{error, json, message, runtime};
+
+/// The error of a call that was dropped without an answer.
+const DROPPED: &str = "the event loop dropped the call without an answer";
+
+/// A Python object that the engine calls.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) object: Shared,
+    /// The method of the object to call; `None` to call the object itself.
+    pub(crate) method: Option<&'static str>,
+    /// Whether it is called on the engine's thread, which it may block, and not on the event loop.
+    pub(crate) blocking: bool,
+}
+
+impl Target {
+    /// An object that is called on the event loop.
+    pub(crate) fn new(object: Shared) -> Target {
+        Target { object, method: None, blocking: false }
+    }
+
+    /// The engine's side. The agent must not keep itself alive through its callbacks.
+    pub(crate) fn function(self, host: &Arc<Host>) -> HostFunction {
+        let host = Arc::downgrade(host);
+        Arc::new(move |core| {
+            if let Some(host) = host.upgrade() {
+                self.clone().call(&host, core);
+            } else {
+                fail_without_agent(&core);
+            }
+        })
+    }
+
+    /// Calls the object on the event loop of the active run, or here.
+    pub(crate) fn call(self, host: &Host, core: CoreCall) {
+        let Some(caller) = host.caller() else {
+            return fail_without_agent(&core);
+        };
+        let core = core.failing_with(DROPPED);
+        let Target { object, method, blocking } = self;
+        let input = core.take_input().map(HookInput::of);
+        let make = |core| HostCall { core, object, method, vars: caller.vars, input: Mutex::new(input), watch: Mutex::default() };
+        if !blocking {
+            return caller.jobs.call(core, |core| Job::Call(make(core)));
+        }
+        // At interpreter exit the call is dropped, which fails it.
+        let call = make(core);
+        runtime::attached(|py| {
+            let called = call.function(py).and_then(|function| function.call1((call,)));
+            if let Err(error) = called {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}
+
+/// Fails a call whose agent was dropped; a model's fails by being dropped.
+pub(crate) fn fail_without_agent(call: &CoreCall) {
+    if call.kind() != HostKind::Model {
+        // Nothing has answered it.
+        let _ = call.fail("the agent no longer exists");
+    }
+}
+
+/// A call of a Python function, to be answered once.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct HostCall {
+    core: CoreCall,
+    object: Shared,
+    method: Option<&'static str>,
+    vars: Shared,
+    input: Mutex<Option<HookInput>>,
+    /// Until the answer: wakes the event loop when it is no longer needed.
+    watch: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl HostCall {
+    fn end_watch(&self) {
+        let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(watch);
+    }
+
+    fn read(&self, value: &Bound<'_, PyAny>) -> PyResult<HostAnswer> {
+        use agent_loop::HookKind::{ConvertToLlm, TransformContext};
+        match self.core.kind() {
+            HostKind::Listener | HostKind::Model => Ok(HostAnswer::Nothing),
+            // Transcripts may be long, so messages are passed without a conversion to JSON.
+            HostKind::Hook(TransformContext | ConvertToLlm) if value.is_none() => Ok(HostAnswer::Messages(None)),
+            HostKind::Hook(TransformContext | ConvertToLlm) => {
+                message::from_py(value, "the answer").map(|list| HostAnswer::Messages(Some(list)))
+            }
+            HostKind::Tool | HostKind::PrepareArguments | HostKind::Middleware | HostKind::Hook(_) => {
+                json::from_py(value, "the answer").map(HostAnswer::Json)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl HostCall {
+    /// `tool`, `hook` (also for a tool's `prepare_arguments`), `middleware`, `listener` or `model`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.core.kind() {
+            HostKind::Tool => "tool",
+            HostKind::PrepareArguments | HostKind::Hook(_) => "hook",
+            HostKind::Middleware => "middleware",
+            HostKind::Listener => "listener",
+            HostKind::Model => "model",
+        }
+    }
+
+    /// The function to call with this call; a listener's is called with the event.
+    #[getter]
+    fn function<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let object = self.object.bind(py);
+        self.method.map_or_else(|| Ok(object.clone()), |method| object.getattr(method))
+    }
+
+    /// The `contextvars.Context` of the run's caller.
+    #[getter]
+    fn vars(&self, py: Python<'_>) -> Py<PyAny> {
+        self.vars.clone_ref(py)
+    }
+
+    /// The context of a tool's call.
+    #[getter]
+    fn context(&self) -> Option<CallContext> {
+        self.core.tool_context().cloned().map(CallContext)
+    }
+
+    /// The validated arguments of a tool's call.
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.core.arguments().map_or_else(|| Ok(PyDict::new(py)), |arguments| json::map_to_py(py, arguments))
+    }
+
+    /// The arguments for a hook or a listener. Can be taken once.
+    fn take_input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if let Some(core) = self.core.take_event() {
+            return PyTuple::new(py, [event(py, core)?]);
+        }
+        if let (HostKind::PrepareArguments, Some(arguments)) = (self.core.kind(), self.core.arguments()) {
+            return PyTuple::new(py, [json::map_to_py(py, arguments)?]);
+        }
+        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
+        input.unwrap_or(HookInput::Nothing).into_args(py)
+    }
+
+    /// The request to a provider.
+    fn request(&self) -> Option<ModelRequest> {
+        self.core.model_call().map(|call| ModelRequest(call.request().clone()))
+    }
+
+    #[getter]
+    fn is_cancelled(&self) -> bool {
+        self.core.is_cancelled()
+    }
+
+    /// Whether the run no longer waits for the answer.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.core.over_token().is_some_and(agent_loop::CancellationToken::is_cancelled)
+    }
+
+    fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
+        let sleep = self.core.sleep(millis(ms)?);
+        Ok(NativeFuture::new(None, async move { Ok(Output::Flag(sleep.await)) }))
+    }
+
+    /// Runs the rest of the chain after a middleware, with these arguments or the call's own.
+    #[pyo3(signature = (arguments=None))]
+    fn next(&self, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<NativeFuture> {
+        let arguments = arguments.map(|arguments| json::from_py(arguments, "arguments")).transpose()?;
+        let rest = self.core.middleware_call().map(|call| match arguments {
+            Some(Value::Object(arguments)) => call.next(arguments),
+            _ => call.next(call.arguments().clone()),
+        });
+        Ok(NativeFuture::new(None, async move {
+            let result = match rest {
+                Some(rest) => rest.await,
+                None => Err("next is for middleware".to_owned()),
+            };
+            let failed = |text: String| agent_loop::Error::new(agent_loop::ErrorKind::Callback, text);
+            result.map(Output::Json).map_err(failed)
+        }))
+    }
+
+    /// Adds a chunk to a model's answer.
+    fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        let chunk = json::from_py(chunk, "piece")?;
+        match self.core.model_call() {
+            Some(call) if !self.core.is_answered() => call.push(&chunk).map_err(|error| raised(py, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ready when the run can take the next chunk; false when the call was cancelled.
+    fn ready(&self) -> NativeFuture {
+        let ready = self.core.model_call().map(agent_loop::ModelCall::ready);
+        NativeFuture::new(None, async move {
+            let ready = match ready {
+                Some(ready) => ready.await,
+                None => false,
+            };
+            Ok(Output::Flag(ready))
+        })
+    }
+
+    /// Same as `ready`, for a thread that may block.
+    fn ready_sync(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.core.model_call().is_some_and(agent_loop::ModelCall::ready_blocking))
+    }
+
+    /// Answers the call, unless it was answered; a wrong value fails it. Of a listener and a provider the value does not count.
+    #[pyo3(signature = (value=None))]
+    fn respond(&self, py: Python<'_>, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let none = py.None().into_bound(py);
+        let answer = match self.read(value.unwrap_or(&none)) {
+            Ok(HostAnswer::Json(Value::Null)) if self.core.kind() == HostKind::PrepareArguments => {
+                Err("expected a dict of arguments, got null".to_owned())
+            }
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(error::text(py, &error)?),
+        };
+        self.end_watch();
+        // Only the first answer counts.
+        let _ = match answer {
+            Ok(answer) => self.core.respond(answer),
+            Err(text) => self.core.fail(text),
+        };
+        Ok(())
+    }
+
+    /// Fails the call, unless it was answered.
+    fn fail(&self, message: json::Text) {
+        self.end_watch();
+        let _ = self.core.fail(message.0);
+    }
+
+    /// Fails a model's call; `error` is an `AgentError` as its `to_dict` returns it.
+    fn fail_with(&self, error: &Bound<'_, PyAny>) -> PyResult<()> {
+        let error = from_fields(&json::from_py(error, "error")?);
+        self.end_watch();
+        let _ = self.core.fail_with(error);
+        Ok(())
+    }
+
+    /// Wakes the number in the queue when the run no longer needs the answer; returns true when it already does not.
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
+        let Some(over) = self.core.over_token() else {
+            return false;
+        };
+        let mut over = Box::pin(over.clone().cancelled_owned());
+        let waker = queue.get().waker(number);
+        let is_over = over.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+        if !is_over {
+            *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
+        }
+        is_over
+    }
+}
