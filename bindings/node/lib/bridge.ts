@@ -5,15 +5,13 @@
 
 import { AgentError, errorOf } from './errors.js'
 import type { ErrorInfo } from './errors.js'
-import type { NativeAnswer, NativeCall } from './native.js'
+import type { NativeCall } from './native.js'
 import { native } from './native.js'
 
 /** @internal Runs the callbacks of an agent. Its methods must not throw. */
 export interface Host {
-  /** Calls a tool, hook or middleware, which must respond through `call`. */
+  /** Calls a tool, hook, middleware or custom provider, which must respond through `call`. */
   call(callback: number, call: NativeCall): void
-  /** Calls a custom provider, which must answer through `answer`. */
-  model(callback: number, answer: NativeAnswer): void
   /** Forgets a callback: native code does not reference it any more. */
   gone(callback: number): void
   /** Calls a listener with an event. Resolves to the text of its error, if it fails. */
@@ -111,10 +109,6 @@ function pump(): void {
         else job.call.fail('its agent is gone')
         break
       }
-      case 'Model':
-        // Without its host the answer is dropped, which fails it.
-        hosts.get(job.agent)?.deref()?.model(job.callback, job.answer)
-        break
       case 'Gone':
         hosts.get(job.agent)?.deref()?.gone(job.callback)
         break

@@ -9,7 +9,7 @@ import { nextNumber, register } from './bridge.js'
 import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
 import { textOf } from './json.js'
-import type { NativeAnswer, NativeCall } from './native.js'
+import type { NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
 
 /** A function that is called with each event. The run waits for it, and for the promise it returns. */
@@ -18,14 +18,10 @@ export type Listener = (event: AgentEvent) => void | Promise<void>
 /** @internal Responds to a call; never throws. */
 export type Callback = (call: NativeCall) => Promise<void>
 
-/** @internal Answers a request; never throws. */
-export type ModelCallback = (answer: NativeAnswer) => Promise<void>
-
 /** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
   readonly #calls = new Map<number, Callback>()
-  readonly #models = new Map<number, ModelCallback>()
   readonly #listeners = new Map<number, Listener>()
   #context: AsyncResource | undefined
 
@@ -58,26 +54,14 @@ export class Callbacks implements Host {
     return number
   }
 
-  keepModel(callback: ModelCallback): number {
-    const number = nextNumber()
-    this.#models.set(number, callback)
-    return number
-  }
-
   gone(number: number): void {
     this.#calls.delete(number)
-    this.#models.delete(number)
   }
 
   call(number: number, call: NativeCall): void {
     const callback = this.#calls.get(number)
     // Without its callback the call is dropped, which fails it.
     if (callback) void this.#run(() => callback(call))
-  }
-
-  model(number: number, answer: NativeAnswer): void {
-    const callback = this.#models.get(number)
-    if (callback) void this.#run(() => callback(answer))
   }
 
   async event(number: number, text: string): Promise<string | undefined> {

@@ -31,8 +31,6 @@ export const native = load()
 /** @internal */
 export type NativeAgent = InstanceType<Native['Agent']>
 /** @internal */
-export type NativeAnswer = InstanceType<Native['Answer']>
-/** @internal */
 export type NativeAbortHandle = InstanceType<Native['AbortHandle']>
 /** @internal */
 export type NativeCall = InstanceType<Native['Call']>

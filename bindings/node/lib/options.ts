@@ -217,7 +217,7 @@ export function makeAgent(options: object): AgentParts {
 
 function keepProvider(callbacks: Callbacks, provider: Provider): number {
   expectFunction('option "provider"', provider)
-  return callbacks.keepModel((answer) => runProvider(provider, answer))
+  return callbacks.keep((call) => runProvider(provider, call))
 }
 
 /** @internal The options as JSON; an undefined one is left out, or is `missing`. */

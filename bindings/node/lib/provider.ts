@@ -8,7 +8,7 @@ import { AgentError } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
 import { jsonOf, jsonOfAnswer, textOf } from './json.js'
 import type { Canonical, StandardMessage, StopReason, Usage } from './message.js'
-import type { NativeAnswer } from './native.js'
+import type { NativeCall } from './native.js'
 import type { ThinkingBudgets, ThinkingLevel, ToolChoice } from './options.js'
 import type { JsonSchema } from './schema.js'
 import { LazySignal } from './context.js'
@@ -83,49 +83,49 @@ export type Provider = (
 ) => AsyncIterable<ModelChunk> | Iterable<ModelChunk> | PromiseLike<AsyncIterable<ModelChunk> | Iterable<ModelChunk>>
 
 /** @internal Runs a custom provider and passes its answer on. */
-export async function runProvider(provider: Provider, answer: NativeAnswer): Promise<void> {
-  const signal = new LazySignal(answer)
+export async function runProvider(provider: Provider, call: NativeCall): Promise<void> {
+  const signal = new LazySignal(call)
   const context = {
     get signal() {
       return signal.get()
     },
   }
   try {
-    const chunks: unknown = await provider(withToJson<ModelRequest>(JSON.parse(answer.request)), context)
+    const chunks: unknown = await provider(withToJson<ModelRequest>(JSON.parse(call.input)), context)
     if (!isIterable(chunks)) {
       const got = chunks === null ? 'null' : typeof chunks
       throw new TypeError(`the provider returned ${got}; expected a generator or another iterable of chunks`)
     }
     for await (const chunk of chunks) {
-      const wanted = push(answer, chunk) ?? (await hasRoom(answer))
+      const wanted = push(call, chunk) ?? (await hasRoom(call))
       if (!wanted) {
         signal.abort()
         // Leaving the loop closes the generator.
         break
       }
     }
-    answer.finish()
+    call.finish()
   } catch (error) {
-    answer.fail(errorJson(error))
+    call.failWith(errorJson(error))
   } finally {
     signal.end()
   }
 }
 
-function push(answer: NativeAnswer, chunk: unknown): boolean | null | undefined {
+function push(call: NativeCall, chunk: unknown): boolean | null | undefined {
   // JSON would drop the text of an Error.
   if (isObject(chunk) && chunk.error instanceof Error) throw chunk.error
   const text = jsonOfAnswer("the provider's chunk", canonical(chunk))
   try {
-    return enter(() => answer.push(text))
+    return enter(() => call.push(text))
   } catch (error) {
     // The provider's error, not the one of the caller that started the run.
     throw new TypeError(textOf(error))
   }
 }
 
-async function hasRoom(answer: NativeAnswer): Promise<boolean> {
-  return (await answerTo((ticket) => answer.ready(ticket))) === 'true'
+async function hasRoom(call: NativeCall): Promise<boolean> {
+  return (await answerTo((ticket) => call.ready(ticket))) === 'true'
 }
 
 function isIterable(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {

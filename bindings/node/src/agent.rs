@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_loop::{Context, HookKind, Listener, Message, ModelSpec, Prompt, Spelling};
+use agent_loop::{Context, HookKind, Message, ModelSpec, Prompt, Spelling};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
 use crate::tool::{self, Tool};
-use crate::{camel_case, hook, message, model, runtime};
+use crate::{camel_case, hook, message, runtime};
 
 /// An agent.
 #[napi]
@@ -37,8 +37,7 @@ impl Agent {
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let agent = agent_loop::Agent::with_spec(placeholder).runtime(&runtime);
         let agent = Agent { agent, link: Arc::clone(&bridge.link), number, subscriptions: HashMap::new() };
-        let provider = provider.map(|provider| model::of_callback(agent.callback(provider)));
-        agent.agent.set_provider(provider);
+        agent.agent.set_host_model(provider.map(|provider| agent.callback(provider).function()));
         agent.set(&options)?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
@@ -85,15 +84,15 @@ impl Agent {
     /// Sets the hook with this canonical name to the callback with this number, or removes it.
     #[napi(catch_unwind)]
     pub fn set_hook(&self, name: String, number: Option<u32>) -> Result<()> {
-        let hook = number.map(|number| hook::of_callback(self.callback(number)));
-        self.agent.set_json_hook(hook::kind(&name)?, hook);
+        let function = number.map(|number| self.callback(number).function());
+        self.agent.set_host_hook(hook::kind(&name)?, function);
         Ok(())
     }
 
     /// Adds the callback with this number as the innermost middleware.
     #[napi(catch_unwind)]
     pub fn add_middleware(&self, number: u32) {
-        self.agent.add_middleware(tool::middleware(self.callback(number)));
+        self.agent.add_host_middleware(self.callback(number).function());
     }
 
     /// Starts a run without events; without a prompt it resumes. Its result settles the ticket. `aborted`: the run starts
@@ -184,11 +183,8 @@ impl Agent {
     /// Appends messages, a JSON array, to the transcript.
     #[napi(catch_unwind)]
     pub fn append_messages(&self, messages: String) -> Result<()> {
-        for message in message::list("messages", &messages).map_err(|e| thrown(&e))? {
-            // No run can start in between: runs start on this thread.
-            self.agent.append_message(message).map_err(|e| thrown(&e))?;
-        }
-        Ok(())
+        let messages = message::list("messages", &messages).map_err(|e| thrown(&e))?;
+        self.agent.append_messages(messages).map_err(|e| thrown(&e))
     }
 
     /// Replaces the transcript by messages, a JSON array.
@@ -235,12 +231,7 @@ impl Agent {
     /// Subscribes a listener: an `Event` job with its number for each event. The run waits for each.
     #[napi(catch_unwind)]
     pub fn subscribe(&mut self, listener: u32) {
-        let (link, number) = (Arc::clone(&self.link), self.number);
-        let notify = move |event: agent_loop::Event| -> agent_loop::BoxFuture<'static, std::result::Result<(), String>> {
-            let link = Arc::clone(&link);
-            Box::pin(async move { link.notify(number, listener, camel_case::to_json(&event)).await })
-        };
-        let subscription = self.agent.add_listener(Listener::Future(Arc::new(notify)));
+        let subscription = self.agent.add_host_listener(Arc::clone(&self.link).listener(self.number, listener));
         self.subscriptions.insert(listener, subscription.detach());
     }
 

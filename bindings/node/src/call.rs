@@ -1,44 +1,18 @@
-//! Calls of tools, hooks and middleware: to JavaScript and back.
+//! Calls of tools, hooks, middleware and custom providers: to JavaScript and back.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
-use agent_loop::{CancellationToken, ContentBlock, HookContext, MiddlewareCall, ToolContext, read_json};
+use agent_loop::{CancellationToken, ContentBlock, Error, ErrorKind, HostAnswer, HostCall, ModelCall, ToolContext, read_json};
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bridge::{CallbackResult, Link, Waiter};
+use crate::bridge::Link;
 use crate::error::{Result, invalid_argument, thrown};
-use crate::{camel_case, runtime};
-
-/// The context of a call. Cheap to clone, except for a middleware's arguments.
-#[derive(Clone)]
-pub(crate) enum Work {
-    /// A tool call.
-    Tool(ToolContext),
-    /// A tool call on its way through the middleware.
-    Middleware(MiddlewareCall),
-    /// A hook, or a tool's `prepareArguments`.
-    Hook(HookContext),
-}
-
-impl Work {
-    fn tool(&self) -> Option<&ToolContext> {
-        match self {
-            Work::Tool(context) => Some(context),
-            Work::Middleware(call) => Some(call.context()),
-            Work::Hook(_) => None,
-        }
-    }
-
-    fn cancel_token(&self) -> &CancellationToken {
-        match self {
-            Work::Tool(context) => context.cancel_token(),
-            Work::Middleware(call) => call.context().cancel_token(),
-            Work::Hook(context) => context.cancel_token(),
-        }
-    }
-}
+use crate::{camel_case, message, runtime};
 
 /// The result of a middleware's `next`: `{result}` or `{error}`.
 #[derive(Serialize)]
@@ -64,8 +38,8 @@ struct FullResult {
     terminate: bool,
 }
 
-impl From<CallbackResult> for Next {
-    fn from(result: CallbackResult) -> Next {
+impl From<std::result::Result<Value, String>> for Next {
+    fn from(result: std::result::Result<Value, String>) -> Next {
         match result.map(|value| (FullResult::deserialize(&value), value)) {
             Ok((Ok(result), _)) => Next::Full { result },
             Ok((Err(_), result)) => Next::Other { result },
@@ -78,45 +52,56 @@ impl From<CallbackResult> for Next {
 #[napi]
 pub struct Call {
     link: Arc<Link>,
-    number: u32,
+    call: HostCall,
     input: String,
-    work: Work,
-    /// Cancelled when the answer is no longer awaited.
+    /// Cancelled with the answer.
     over: CancellationToken,
 }
 
 impl Call {
-    pub(crate) fn new(link: &Arc<Link>, waiter: Waiter, work: Work, input: String) -> Call {
-        let over = work.tool().map(|context| context.over_token().clone()).unwrap_or_default();
-        let number = link.keep(waiter);
-        Call { link: Arc::clone(link), number, input, work, over }
+    pub(crate) fn new(link: &Arc<Link>, call: HostCall) -> Call {
+        let input = match (call.arguments(), call.model_call()) {
+            // Serializing a JSON object cannot fail.
+            (Some(arguments), _) => serde_json::to_string(arguments).unwrap_or_default(),
+            (None, Some(call)) => camel_case::to_json(call.request()),
+            (None, None) => call.take_input().map(|input| camel_case::to_json(&input)).unwrap_or_default(),
+        };
+        Call { link: Arc::clone(link), call, input, over: CancellationToken::new() }
     }
 
-    fn answer(&self, answer: impl FnOnce(Waiter)) {
-        if let Some(waiter) = self.link.answered(self.number) {
-            answer(waiter);
-        }
-        if let Work::Hook(_) = self.work {
-            self.over.cancel();
-        }
+    fn answer(&self, answer: std::result::Result<HostAnswer, String>) {
+        self.over.cancel();
+        // Only the first answer counts.
+        let _ = match answer {
+            Ok(answer) => self.call.respond(answer),
+            Err(message) => self.call.fail(message),
+        };
+    }
+
+    /// Settles the ticket with the outcome of a future.
+    fn settle<T: ToString>(&self, ticket: u32, future: impl Future<Output = T> + Send + 'static) -> Result<()> {
+        let link = Arc::clone(&self.link);
+        let settle = async move { link.settle(ticket, Some(future.await.to_string())) };
+        runtime::runtime().map_err(|e| thrown(&e))?.spawn(settle);
+        Ok(())
     }
 }
 
 #[napi]
 impl Call {
-    /// The id of the tool call; empty for a hook.
+    /// The id of the tool call; empty for others.
     #[napi(getter, catch_unwind)]
     pub fn id(&self) -> &str {
-        self.work.tool().map(ToolContext::id).unwrap_or_default()
+        self.call.tool_context().map(ToolContext::id).unwrap_or_default()
     }
 
-    /// The tool's name; empty for a hook.
+    /// The tool's name; empty for others.
     #[napi(getter, catch_unwind)]
     pub fn name(&self) -> &str {
-        self.work.tool().map(ToolContext::name).unwrap_or_default()
+        self.call.tool_context().map(ToolContext::name).unwrap_or_default()
     }
 
-    /// The tool's arguments, or the hook's input, as JSON.
+    /// The tool's arguments, the hook's input or the provider's request, as JSON.
     #[napi(getter, catch_unwind)]
     pub fn input(&self) -> &str {
         &self.input
@@ -125,26 +110,26 @@ impl Call {
     /// Whether the answer is no longer needed.
     #[napi(getter, catch_unwind)]
     pub fn is_cancelled(&self) -> bool {
-        self.work.cancel_token().is_cancelled()
+        self.call.is_cancelled()
     }
 
     /// Responds with a value in JSON.
     #[napi(catch_unwind)]
     pub fn respond(&self, value: String) {
-        let result = read_json(&value).map_err(|error| format!("the answer is {}", error.message()));
-        self.answer(|waiter| respond(waiter, result));
+        let value = read_json(&value).map_err(|error| format!("the answer is {}", error.message()));
+        self.answer(value.map(HostAnswer::Json));
     }
 
     /// Fails the call.
     #[napi(catch_unwind)]
     pub fn fail(&self, message: String) {
-        self.answer(|waiter| respond(waiter, Err(message)));
+        self.answer(Err(message));
     }
 
     /// Reports the tool's progress, in JSON.
     #[napi(catch_unwind)]
     pub fn update(&self, value: String) {
-        if let Some(context) = self.work.tool() {
+        if let Some(context) = self.call.tool_context() {
             context.update(read_json(&value).unwrap_or(Value::String(value)));
         }
     }
@@ -154,7 +139,7 @@ impl Call {
     /// `{result}` or `{error}`.
     #[napi(catch_unwind)]
     pub fn next(&self, arguments: Option<String>, ticket: u32) -> Result<()> {
-        let Work::Middleware(call) = &self.work else {
+        let Some(call) = self.call.middleware_call() else {
             return Err(invalid_argument("next is for middleware"));
         };
         let arguments = match arguments.map(|text| (read_json(&text), text)) {
@@ -180,54 +165,73 @@ impl Call {
     /// Settles the ticket when the call is cancelled; not after it was answered.
     #[napi(catch_unwind)]
     pub fn watch(&self, ticket: u32) -> Result<()> {
-        watch(&self.link, self.work.cancel_token(), &self.over, ticket)
+        let cancelled = self.call.cancel_token().cloned().unwrap_or_default();
+        let (link, over) = (Arc::clone(&self.link), self.over.clone());
+        let watch = async move {
+            tokio::select! {
+                biased;
+                () = cancelled.cancelled() => link.settle(ticket, None),
+                () = over.cancelled() => {}
+            }
+        };
+        runtime::runtime().map_err(|e| thrown(&e))?.spawn(watch);
+        Ok(())
     }
 
     /// Waits on the run's clock, then settles the ticket with `true`; with `false` as soon as the call is cancelled.
     #[napi(catch_unwind)]
     pub fn sleep(&self, ms: f64, ticket: u32) -> Result<()> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, as intended
-        let (link, work, ms) = (Arc::clone(&self.link), self.work.clone(), ms as u64);
-        let sleep = async move {
-            let passed = match work {
-                Work::Tool(context) => context.sleep(ms).await,
-                Work::Middleware(call) => call.context().sleep(ms).await,
-                Work::Hook(context) => context.sleep(ms).await,
-            };
-            link.settle(ticket, Some(passed.to_string()));
+        let ms = ms as u64;
+        self.settle(ticket, self.call.sleep(ms))
+    }
+
+    /// Adds a chunk to a provider's answer, in JSON. Returns true if the next one can follow, false if the answer is no longer
+    /// needed, nothing if the provider has to wait for `ready`.
+    #[napi(catch_unwind)]
+    pub fn push(&self, chunk: String) -> Result<Option<bool>> {
+        let Some(call) = self.call.model_call().filter(|_| !self.call.is_answered()) else {
+            return Ok(Some(false));
         };
-        runtime::runtime().map_err(|e| thrown(&e))?.spawn(sleep);
-        Ok(())
+        let chunk = message::read("chunk", &chunk).map_err(|e| thrown(&e))?;
+        call.push(&chunk).map_err(|e| thrown(&e))?;
+        Ok(match pin!(call.ready()).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(wanted) => Some(wanted),
+            Poll::Pending => None,
+        })
+    }
+
+    /// Settles the ticket with `true` when the next chunk can follow, or with `false` when the answer is no longer needed.
+    #[napi(catch_unwind)]
+    pub fn ready(&self, ticket: u32) -> Result<()> {
+        let ready = self.call.model_call().filter(|_| !self.call.is_answered()).map(ModelCall::ready);
+        self.settle(ticket, async move {
+            match ready {
+                Some(ready) => ready.await,
+                None => false,
+            }
+        })
+    }
+
+    /// Completes a provider's answer.
+    #[napi(catch_unwind)]
+    pub fn finish(&self) {
+        self.answer(Ok(HostAnswer::Nothing));
+    }
+
+    /// Fails a provider's answer with an error in JSON.
+    #[napi(catch_unwind)]
+    pub fn fail_with(&self, error: String) {
+        let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));
+        let read = message::read("error", &error).map_err(|e| e.to_string());
+        let read = read.and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()));
+        self.over.cancel();
+        let _ = self.call.fail_with(read.unwrap_or_else(unread));
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.answer(drop);
+        self.over.cancel();
     }
-}
-
-fn respond(waiter: Waiter, result: CallbackResult) {
-    match (waiter, result) {
-        (Waiter::Tool(call), Ok(value)) => call.respond(value),
-        (Waiter::Tool(call), Err(message)) => call.fail(message),
-        // The receiver is gone if the run was given up.
-        (Waiter::Answer(sender), result) => drop(sender.send(result)),
-        // Model calls are answered through `Answer`.
-        (Waiter::Model(_), _) => {}
-    }
-}
-
-/// Settles the ticket when `cancelled` is cancelled before `over`.
-pub(crate) fn watch(link: &Arc<Link>, cancelled: &CancellationToken, over: &CancellationToken, ticket: u32) -> Result<()> {
-    let (link, cancelled, over) = (Arc::clone(link), cancelled.clone(), over.clone());
-    let watch = async move {
-        tokio::select! {
-            biased;
-            () = cancelled.cancelled() => link.settle(ticket, None),
-            () = over.cancelled() => {}
-        }
-    };
-    runtime::runtime().map_err(|e| thrown(&e))?.spawn(watch);
-    Ok(())
 }

@@ -1,15 +1,11 @@
-//! Tools: their descriptions, and their calls to JavaScript.
+//! Tools: their descriptions, and those of an agent.
 
 use std::sync::Arc;
 
-use agent_loop::{
-    BoxFuture, ExecutionMode, HookContext, Middleware, MiddlewareCall, PendingCall, PreparedArguments, Spelling, ToolSpec,
-};
+use agent_loop::{ExecutionMode, HostTool, Spelling, ToolSpec};
 use napi_derive::napi;
-use serde_json::{Map, Value};
 
-use crate::bridge::{Callback, Link, Waiter};
-use crate::call::Work;
+use crate::bridge::{Callback, Link};
 use crate::error::{Result, thrown};
 use crate::message;
 
@@ -65,44 +61,6 @@ impl Tool {
     }
 }
 
-/// A tool of one agent: its calls go to that agent's callbacks.
-struct AgentTool {
-    spec: Arc<ToolSpec>,
-    execute: Callback,
-    prepare: Option<Callback>,
-}
-
-impl agent_loop::Tool for AgentTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        let (prepare, context, arguments) = (self.prepare.clone()?, context.clone(), arguments.clone());
-        Some(Box::pin(async move {
-            match prepare.ask(Work::Hook(context), text(&arguments)).await? {
-                Value::Object(prepared) => Ok(prepared),
-                Value::Null => Ok(arguments),
-                other => Err(format!("expected an object of arguments, got {other}")),
-            }
-        }))
-    }
-
-    fn start(&self, call: PendingCall) {
-        let (work, input) = (Work::Tool(call.context().clone()), text(call.arguments()));
-        self.execute.call(Waiter::Tool(call), work, input);
-    }
-}
-
-/// A middleware that calls JavaScript.
-pub(crate) fn middleware(callback: Callback) -> Middleware {
-    Arc::new(move |call: MiddlewareCall| -> BoxFuture<'static, std::result::Result<Value, String>> {
-        let callback = callback.clone();
-        let input = text(call.arguments());
-        Box::pin(async move { callback.ask(Work::Middleware(call), input).await })
-    })
-}
-
 /// The tools of one agent. `execute` and `prepare` are the numbers of their callbacks.
 ///
 /// # Errors
@@ -114,13 +72,15 @@ pub(crate) fn of_agent(
     agent: u32,
     link: &Arc<Link>,
 ) -> std::result::Result<agent_loop::ToolSet, agent_loop::Error> {
-    let callback = |number: &u32| Callback::new(link, agent, *number);
+    let callback = |number: &u32| Callback::new(link, agent, *number).function();
     // All of them, before anything can fail: dropping one reports its callback as no longer needed.
-    let made: Vec<AgentTool> = (tools.iter().zip(execute).zip(prepare))
-        .map(|((tool, execute), prepare)| AgentTool {
+    let made: Vec<HostTool> = (tools.iter().zip(execute).zip(prepare))
+        .map(|((tool, execute), prepare)| HostTool {
             spec: Arc::clone(&tool.spec),
             execute: callback(execute),
             prepare: prepare.as_ref().map(callback),
+            prepared: "an object of arguments",
+            may_block: false,
         })
         .collect();
     let mut set = agent_loop::ToolSet::default();
@@ -128,10 +88,4 @@ pub(crate) fn of_agent(
         set.add(Arc::new(tool))?;
     }
     Ok(set)
-}
-
-/// Arguments as JSON text.
-fn text(arguments: &Map<String, Value>) -> String {
-    // Serializing a JSON object cannot fail.
-    serde_json::to_string(arguments).unwrap_or_default()
 }
