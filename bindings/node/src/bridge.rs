@@ -17,6 +17,7 @@ use crate::{camel_case, runtime};
 
 /// A job for JavaScript.
 #[napi(object_from_js = false, discriminant = "kind")]
+#[allow(clippy::large_enum_variant)] // A call becomes an object of JavaScript, which a boxed one cannot.
 pub enum Job {
     /// The request with this ticket is complete.
     Settled {

@@ -19,6 +19,7 @@ use crate::runtime;
 const CLOSED: &str = "the event loop that started the run is closed";
 
 /// Work for the event loop.
+#[allow(clippy::large_enum_variant)] // Jobs are moved once, into the object that Python gets.
 pub(crate) enum Job {
     /// Wake the coroutine that awaits this number: it polls again.
     Wake(u64),
