@@ -844,63 +844,89 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
 /**
  * Sets options by name, from a JSON object: all of them or, on an error, none. null sets the default.
  *
- *     model, system_prompt, base_url, api_key     as above
- *     fallbacks            an array of models (names or objects), called in this order when the model
- *                            fails before its first content and no retry is left. One of the same
- *                            provider uses the agent's address and key, another its own. Unusable ones
- *                            are refused, like the model
- *     messages             the conversation so far; AGENT_BUSY during a run
+ * <generated: options>
  *
- *   for the model
- *     thinking_level       "off" (default), "minimal", "low", "medium", "high", "xhigh"
- *     thinking_budgets     tokens by level, {"low": 2048, ...}, for providers that take a budget
- *                            (1024, 2048, 8192, 16384, 32768)
- *     temperature          a number; 0 is sent as 0
- *     max_tokens           the most tokens of a message, thinking included; raised if a thinking budget
- *                            would leave none for the text
- *     stop_sequences       texts that end the message when the model writes them
- *     tool_choice          "auto", "none", "required" or {"tool": name}
- *     session_id           identifies the conversation to providers that cache or route by it
- *     cache_retention      how long the provider is asked to cache its input: "short" (default),
- *                            "long" or "none"
- *     headers              an object of strings, for each request
- *     raw_events           true to emit AGENT_EVENT_RAW (false)
+ *   the conversation
+ *     messages               The conversation so far. Not during a run. Default: none.
+ *     session_id             Identifies the conversation to providers that cache or route by it.
+ *                            Default: none.
+ *     system_prompt          The text that precedes the messages: instructions for the model.
+ *                            Default: none.
  *
- *     An option that the model does not support is omitted from the request and reported once per run
- *     by an AGENT_EVENT_DIAGNOSTIC with the code "option_ignored".
+ *   the model and its requests
+ *     model                  The model: "provider/id", or an object where that is not enough.
+ *     base_url               The server's address, with or without "/v1". With one, a key is
+ *                            optional. Default: the provider's.
+ *     api_key                The API key. Default: the provider's environment variable.
+ *     fallbacks              Models that are called in this order when the model fails before its
+ *                            first content and no retry is left. One of the same provider uses the
+ *                            agent's address and key, another one its own. Default: none.
+ *     headers                Headers of each request. Default: none.
+ *     network                Proxy, certificates and name resolution. Default: the environment's
+ *                            proxy variables and the system's certificates.
+ *     thinking_budgets       The token budget of each level, for models whose thinking has one.
+ *                            Levels that are left out keep their default. Default: 1,024, 2,048,
+ *                            8,192, 16,384 and 32,768 tokens from "minimal" to "xhigh".
+ *     temperature            The sampling temperature; 0 is sent as 0. Default: the provider's.
+ *     max_tokens             The most tokens of a message, of thinking and answer together. Raised
+ *                            where a thinking budget would leave none for the answer. Default: the
+ *                            provider's.
+ *     stop_sequences         Texts that end the answer when the model writes them. Default: none.
+ *     tool_choice            Whether the model may, must or must not call tools, or the one that it
+ *                            must call: "auto", "required", "none" or {"tool": name}. Default: the
+ *                            provider's.
+ *     cache_retention        How long the provider is asked to cache the prompt. One of "short",
+ *                            "long", "none". Default: "short".
+ *     thinking_level         How much thinking to ask for. One of "off", "minimal", "low",
+ *                            "medium", "high", "xhigh". Default: "off".
+ *     raw_events             Whether each frame is also emitted as the provider sent it, as a "raw"
+ *                            event. Default: false.
  *
- *   for the loop
- *     max_turns            the most turns of one run; 0 for no limit (10)
- *     steering_mode        how many messages one poll of the queue takes: "one_at_a_time" (default)
- *     follow_up_mode         or "all"
- *     steering_policy      what steering does to tool calls that have not started: "skip_remaining"
- *                            (default), or "after_batch", which runs them first
+ *   the loop and its tools
+ *     max_turns              The most turns of one run; 0 for no limit. Default: 10.
+ *     steering_mode          How many messages one poll takes from the steering queue: the oldest
+ *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
+ *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
+ *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
+ *     steering_policy        What steering does to tool calls that have not started: they are
+ *                            skipped, or run first. One of "skip_remaining", "after_batch".
+ *                            Default: "skip_remaining".
+ *     tool_execution         Whether the tool calls of a message run concurrently or sequentially.
+ *                            One of "parallel", "sequential". Default: "parallel".
+ *     max_parallel_tools     The most tool calls that run concurrently. Default: 8.
+ *     validation             How tool arguments are validated: "coerce" also converts "5" to 5
+ *                            where the schema asks for a number, "strict" does not, "off" checks
+ *                            nothing. One of "coerce", "strict", "off". Default: "coerce".
+ *     max_result_bytes       The most bytes of a tool result's text that the model receives; a
+ *                            longer text is shortened. Default: 50,000.
  *
- *   for tools
- *     tool_execution       "parallel" (default) or "sequential"
- *     max_parallel_tools   the most tools that run concurrently (8)
- *     validation           of arguments: "coerce" (default; "5" becomes 5 where the schema requires a
- *                            number), "strict" or "off"
- *     max_result_bytes     the most bytes of a tool's text that the model receives (50000)
- *     abort_grace_ms       how long an aborted run waits for its tools (1000)
+ *   limits and retries
+ *     abort_grace_ms         How long an aborted run waits for its tools, in milliseconds. Default:
+ *                            1,000.
+ *     connect_timeout_ms     The time limit for opening a connection, in milliseconds; 0 for none.
+ *                            Default: 10,000.
+ *     first_byte_timeout_ms  The time limit until the first byte of a model's response, in
+ *                            milliseconds; 0 for none. Default: 120,000.
+ *     idle_timeout_ms        The time limit between two bytes of a model's response, in
+ *                            milliseconds; 0 for none. Default: 120,000.
+ *     request_timeout_ms     The time limit of one attempt of a model call, in milliseconds; 0 for
+ *                            none. Default: 600,000.
+ *     tool_timeout_ms        The time limit of a tool call, in milliseconds; 0 for none. Default:
+ *                            0.
+ *     run_timeout_ms         The time limit of a run, in milliseconds; 0 for none. Default: 0.
+ *     max_retries            The most retries of a failed model call. Default: 2.
+ *     retry_base_ms          The upper bound of the first backoff, in milliseconds; it doubles with
+ *                            each retry. Default: 500.
+ *     max_retry_delay_ms     The longest backoff, in milliseconds; a call whose provider demands a
+ *                            longer one fails. Default: 60,000.
  *
- *   time limits in milliseconds, 0 for none; retries of a model call
- *     connect_timeout_ms     setting up a connection (10000)
- *     first_byte_timeout_ms  until the response begins (120000)
- *     idle_timeout_ms        the longest silence within a response (120000)
- *     request_timeout_ms     one attempt of a model call (600000)
- *     tool_timeout_ms        one tool call (0)
- *     run_timeout_ms         one run (0)
- *     max_retries            retries of a failed model call (2)
- *     retry_base_ms          the upper bound of the first backoff; doubles with each retry (500)
- *     max_retry_delay_ms     the upper bound of every backoff; no retry if the provider demands a
- *                              longer one (60000)
+ * </generated>
  *
- *   for the connection (docs/network.md); default: the environment's proxy variables and the system's
- *   certificate authorities
- *     network              an object with any of {"proxy": address or false, "no_proxy": hosts,
- *                            "ca_file": path, "client_certificate": path, "client_key": path,
- *                            "roots": "system", "bundled" or "both", "resolve": {host: address}}
+ * An option that the model does not support is omitted from the request and reported once per run by an
+ * AGENT_EVENT_DIAGNOSTIC with the code "option_ignored". Unusable fallbacks are refused, like the model.
+ * network is an object with any of {"proxy": address or false, "no_proxy": hosts,
+ * "ca_file": path, "client_certificate": path, "client_key": path, "roots": "system", "bundled" or "both",
+ * "resolve": {host: address}}; see docs/network.md.
  *
  * Errors: AGENT_INVALID_ARGUMENT (json is not an object, an unknown option, a wrong value), AGENT_BUSY
  * (messages, while a run is active).

@@ -47,6 +47,8 @@ pub mod transcript;
 mod transport;
 
 // The layer below, under the paths of this crate.
+#[doc(hidden)] // For the bindings: names of options, kinds and the like.
+pub use agent_loop_proto::table;
 pub use agent_loop_proto::testing;
 pub(crate) use agent_loop_proto::{did_you_mean, error, event, message, partial, queues, result, usage};
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
-use crate::settings;
+use agent_loop_proto::table::options::{self, Type};
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Runtime {
         }
         match options.get(THREADS) {
             None | Some(Value::Null) => Runtime::new(),
-            Some(value) => Runtime::with_threads(settings::read(value, THREADS, "a whole number of threads", 0)?),
+            Some(value) => Runtime::with_threads(options::read(value, THREADS, Type::Whole("a whole number of threads"), || 0)?),
         }
     }
 

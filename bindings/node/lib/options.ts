@@ -58,20 +58,24 @@ export interface ModelSpec {
   script?: unknown
 }
 
-/** How much thinking to ask for. */
+// <generated: words>
+
+/** The values of the option `thinkingLevel`. */
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
+
+/** The values of the options `steeringMode` and `followUpMode`. */
+export type QueueMode = 'one_at_a_time' | 'all'
+
+/** The values of the option `steeringPolicy`. */
+export type SteeringPolicy = 'skip_remaining' | 'after_batch'
+
+// </generated>
 
 /** The thinking budget of each level in tokens, for providers that take a number of tokens. */
 export type ThinkingBudgets = { [level in Exclude<ThinkingLevel, 'off'>]?: number }
 
 /** Whether the model may, must not or must call tools, or the one tool that it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
-
-/** How many messages one poll takes from a queue: the oldest, or all. */
-export type QueueMode = 'one_at_a_time' | 'all'
-
-/** What happens to tool calls not yet started when a steering message arrives: they are skipped, or run first. */
-export type SteeringPolicy = 'skip_remaining' | 'after_batch'
 
 /** How requests reach the server; see `docs/network.md`. */
 export interface Network {
@@ -99,92 +103,118 @@ export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined 
  * sent; a `diagnostic` event with the code `option_ignored` reports it, once per run.
  */
 export interface Settings extends HookOptions {
-  /** `provider/id`, or an object, which may also be JSON in a string. */
-  model: string | ModelSpec
   /** A custom provider: answers requests in place of the model's server. `model` may then have any name. */
   provider?: Provider | undefined
   /** Functions around the execution of tools, the outermost first. */
   middleware?: readonly Middleware[]
-  /** The server's address, with or without `/v1`; the provider's by default. With one, an API key is optional. */
+
+  // <generated: options of runs>
+  /** The model: `provider/id`, or an object where that is not enough. */
+  model: string | ModelSpec
+  /** The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's. */
   baseUrl?: string | undefined
-  /** The API key; the provider's environment variable by default. */
+  /** The API key. Default: the provider's environment variable. */
   apiKey?: string | undefined
   /**
-   * Models to try in this order when the model fails before its answer begins and no retry is left. A model of the same provider
-   * uses the agent's address and key, any other its provider's.
+   * Models that are called in this order when the model fails before its first content and no retry is left. One of the same
+   * provider uses the agent's address and key, another one its own. Default: none.
    */
   fallbacks?: readonly (string | ModelSpec)[]
-  /** Headers for each request. */
+  /** Headers of each request. Default: none. */
   headers?: Record<string, string>
-  /** The sampling temperature; the provider's default if left out. */
-  temperature?: number
-  /** The most tokens of one answer. */
-  maxTokens?: number
-  /** Texts that end the answer when the model writes them. */
-  stopSequences?: readonly string[]
-  /** `auto` by default. */
-  toolChoice?: ToolChoice
-  /** Identifies the conversation to providers that cache or route by it. */
-  sessionId?: string
-  /** How long the provider should cache the prompt. `short` by default. */
-  cacheRetention?: 'short' | 'long' | 'none'
-  /** `off` by default. */
-  thinkingLevel?: ThinkingLevel
-  /** Overrides the token budgets of single levels. */
-  thinkingBudgets?: ThinkingBudgets
-  /** The most turns of one run; 0 for no limit. 10 by default. */
-  maxTurns?: number
-  /** Whether the tool calls of a message run concurrently (default) or sequentially. */
-  toolExecution?: ExecutionMode
-  /** The most tool calls that run concurrently. 8 by default. */
-  maxParallelTools?: number
-  /** How tool arguments are validated. `coerce` (default) also converts values, such as numeric strings to numbers. */
-  validation?: 'coerce' | 'strict' | 'off'
-  /** The most bytes of a tool result's text; a longer text is shortened. 50,000 by default. */
-  maxResultBytes?: number
-  /** How many steering messages one poll takes. `one_at_a_time` by default. */
-  steeringMode?: QueueMode
-  /** How many follow-up messages one poll takes. `one_at_a_time` by default. */
-  followUpMode?: QueueMode
-  /** What happens to tool calls not yet started when a steering message arrives. `skip_remaining` by default. */
-  steeringPolicy?: SteeringPolicy
-  /** How long an aborted run waits for tools that ignore the abort, in milliseconds. 1,000 by default. */
-  abortGraceMs?: number
-  /** The time limit for connecting, in milliseconds. 10,000 by default. */
-  connectTimeoutMs?: number
-  /** The time limit from the request to the first byte of the answer, in milliseconds. 120,000 by default. */
-  firstByteTimeoutMs?: number
-  /** The time limit between two bytes of an answer, in milliseconds. 120,000 by default. */
-  idleTimeoutMs?: number
-  /** The time limit of one attempt of a model call, in milliseconds. 600,000 by default. */
-  requestTimeoutMs?: number
-  /** The time limit of a tool call, in milliseconds. No limit by default. */
-  toolTimeoutMs?: number
-  /** The time limit of a run, in milliseconds. No limit by default. */
-  runTimeoutMs?: number
-  /** The most retries of a failed model call. 2 by default. */
-  maxRetries?: number
-  /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. 500 by default. */
-  retryBaseMs?: number
-  /** The longest backoff, in milliseconds; if a provider demands a longer one, the call fails immediately. 60,000 by default. */
-  maxRetryDelayMs?: number
-  /**
-   * Proxy, certificates and name resolution. By default the environment's proxy variables and the system's certificate
-   * authorities.
-   */
+  /** Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates. */
   network?: Network
-  /** Whether each frame of the provider's stream is also emitted unchanged, as a `raw` event. */
+  /**
+   * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
+   * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.
+   */
+  thinkingBudgets?: ThinkingBudgets
+  /** The sampling temperature; 0 is sent as 0. Default: the provider's. */
+  temperature?: number
+  /**
+   * The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
+   * answer. Default: the provider's.
+   */
+  maxTokens?: number
+  /** Texts that end the answer when the model writes them. Default: none. */
+  stopSequences?: readonly string[]
+  /**
+   * Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
+   * `{"tool": name}`. Default: the provider's.
+   */
+  toolChoice?: ToolChoice
+  /** Identifies the conversation to providers that cache or route by it. Default: none. */
+  sessionId?: string | undefined
+  /** How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`. */
+  cacheRetention?: 'short' | 'long' | 'none'
+  /** How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`. */
+  thinkingLevel?: ThinkingLevel
+  /** Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false. */
   rawEvents?: boolean
+  /** The most turns of one run; 0 for no limit. Default: 10. */
+  maxTurns?: number
+  /**
+   * How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+   * `one_at_a_time`.
+   */
+  steeringMode?: QueueMode
+  /**
+   * How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+   * `one_at_a_time`.
+   */
+  followUpMode?: QueueMode
+  /**
+   * What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
+   * `after_batch`. Default: `skip_remaining`.
+   */
+  steeringPolicy?: SteeringPolicy
+  /**
+   * Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`. Default: `parallel`.
+   */
+  toolExecution?: ExecutionMode
+  /** The most tool calls that run concurrently. Default: 8. */
+  maxParallelTools?: number
+  /**
+   * How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does not,
+   * `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
+   */
+  validation?: 'coerce' | 'strict' | 'off'
+  /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
+  maxResultBytes?: number
+  /** How long an aborted run waits for its tools, in milliseconds. Default: 1,000. */
+  abortGraceMs?: number
+  /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */
+  connectTimeoutMs?: number
+  /** The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000. */
+  firstByteTimeoutMs?: number
+  /** The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000. */
+  idleTimeoutMs?: number
+  /** The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000. */
+  requestTimeoutMs?: number
+  /** The time limit of a tool call, in milliseconds; 0 for none. Default: 0. */
+  toolTimeoutMs?: number
+  /** The time limit of a run, in milliseconds; 0 for none. Default: 0. */
+  runTimeoutMs?: number
+  /** The most retries of a failed model call. Default: 2. */
+  maxRetries?: number
+  /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500. */
+  retryBaseMs?: number
+  /** The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000. */
+  maxRetryDelayMs?: number
+  // </generated>
 }
 
 /** The options of an agent. */
 export interface AgentOptions extends Settings {
-  /** The system prompt; empty by default. */
-  systemPrompt?: string
   /** The tools that the model may call. */
   tools?: readonly Tool[]
-  /** The conversation so far. */
+
+  // <generated: options of agents>
+  /** The conversation so far. Not during a run. Default: none. */
   messages?: readonly MessageInput[]
+  /** The text that precedes the messages: instructions for the model. Default: none. */
+  systemPrompt?: string | undefined
+  // </generated>
 }
 
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */

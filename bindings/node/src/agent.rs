@@ -312,3 +312,9 @@ fn options_of(text: &str) -> Result<Map<String, Value>> {
         other => Err(invalid_argument(format!("options: expected an object, got {other}"))),
     }
 }
+
+/// The names of all options, for the test that gives each of them.
+#[napi(catch_unwind)]
+pub fn option_names() -> Vec<String> {
+    agent_loop::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
+}

@@ -137,11 +137,16 @@ test('the thinking level', () => {
 })
 
 test('every option is known by its name', () => {
-  scripted([], {
+  const options = {
+    systemPrompt: 's', messages: [], baseUrl: 'http://127.0.0.1:1', apiKey: 'k', headers: { 'x-a': 'b' }, fallbacks: ['openai/x'],
+    temperature: 0, maxTokens: 5, cacheRetention: 'long', rawEvents: true, network: { proxy: false }, maxTurns: 1, abortGraceMs: 1,
+    toolExecution: 'sequential', maxParallelTools: 1, validation: 'strict', maxResultBytes: 10,
     thinkingLevel: 'low', thinkingBudgets: { low: 1 }, steeringMode: 'all', followUpMode: 'one_at_a_time', steeringPolicy: 'skip_remaining',
     connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, requestTimeoutMs: 1, toolTimeoutMs: 1, runTimeoutMs: 1,
     maxRetries: 0, retryBaseMs: 1, maxRetryDelayMs: 1, stopSequences: ['x'], toolChoice: 'none', sessionId: 's',
-  })
+  }
+  assert.deepEqual(['model', ...Object.keys(options)].sort(), optionNames().sort())
+  scripted([], options)
   assert.throws(() => scripted([], { thinkingBudgets: { lots: 1 } }), { message: /^option "thinkingBudgets": expected tokens by level/ })
   assert.throws(() => scripted([], { followupMode: 'all' }), { message: 'unknown option "followupMode"; did you mean "followUpMode"?' })
 })

@@ -68,6 +68,8 @@ mod _native {
         let shutdown = pyo3::wrap_pyfunction!(crate::runtime::shutdown, module)?;
         let hooks = agent_loop::HookKind::ALL.iter().map(|kind| kind.as_str());
         module.add("HOOKS", pyo3::types::PyTuple::new(module.py(), hooks)?)?;
+        let options: Vec<&str> = agent_loop::table::options::names().collect();
+        module.add("OPTIONS", pyo3::types::PyTuple::new(module.py(), options)?)?;
         module.py().import("atexit")?.call_method1("register", (shutdown,))?;
         Ok(())
     }

@@ -7,6 +7,7 @@ import weakref
 import agent_loop
 import pytest
 from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Tool, ToolContext, tool
+from agent_loop._native import OPTIONS
 from scripts import agent, calls, events_of, results, says, scripted
 
 
@@ -110,10 +111,8 @@ def test_state_of_a_new_agent():
 
 
 async def test_all_options_are_taken():
-    subject = Agent(
-        scripted(says("ok")),
+    options = dict(
         system_prompt="s",
-        tools=[noop],
         base_url="http://127.0.0.1:1",
         api_key="k",
         temperature=0,
@@ -144,10 +143,12 @@ async def test_all_options_are_taken():
         retry_base_ms=1,
         max_retry_delay_ms=1,
         network={"proxy": False, "roots": "bundled", "resolve": {"model.test": "127.0.0.1"}},
-        middleware=[],
-        transform_context=None,
+        cache_retention="long",
+        fallbacks=[scripted(says("no"))],
         messages=[{"role": "user", "content": "before"}],
     )
+    assert {"model", *options} == set(OPTIONS)
+    subject = Agent(scripted(says("ok")), tools=[noop], middleware=[], transform_context=None, **options)
     await subject.prompt("hi")
     assert [message.text for message in subject.messages] == ["before", "hi", "ok"]
 

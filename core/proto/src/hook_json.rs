@@ -9,7 +9,7 @@ use crate::did_you_mean::{Spelling, check_names};
 use crate::hook::{HookKind, HookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use crate::message::{ContentBlock, Message, Prompt};
 use crate::model_spec::ModelSpec;
-use crate::request::ThinkingLevel;
+use crate::table::options::{THINKING_LEVELS, Type};
 
 /// The input of any hook, for hosts of other languages. It serializes as [`HookKind`] documents for each hook.
 #[derive(Debug, Clone)]
@@ -230,7 +230,7 @@ impl FromJson for TurnChange {
             messages: list,
             tools: field(&mut context, "tools", "an array of names")?,
             model,
-            thinking_level: field(&mut map, "thinking_level", ThinkingLevel::WANTED)?,
+            thinking_level: field(&mut map, "thinking_level", &Type::Words(THINKING_LEVELS).expected())?,
         })
     }
 }

@@ -6,6 +6,7 @@
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
 //! - Decisions: [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`], [`queues`].
+//! - What all languages have in common: [`table`].
 //! - For tests: [`testing`].
 
 #![forbid(unsafe_code)]
@@ -43,6 +44,7 @@ pub mod schema;
 pub mod settings;
 pub mod sse;
 pub mod surrogate;
+pub mod table;
 pub mod testing;
 pub mod tool;
 pub mod transcript;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::Message;
+use crate::table::options::option_struct;
 
 /// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,33 +36,15 @@ pub struct ToolDescription {
     pub parameters: Value,
 }
 
-/// Options of a request. One that a model does not take is left out of the request and reported by a `diagnostic` with the code
-/// `option_ignored`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ModelOptions {
-    /// 0 is a value and is sent; `None` is not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// The most tokens to write, of thinking and answer together. Raised where a budget of thinking would leave no answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u64>,
-    /// Texts that end the answer when the model writes them. `openai_responses` has no field for them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stop_sequences: Vec<String>,
-    /// Whether the model may, must or must not call tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice>,
-    /// Names the conversation to providers that keep caches or routes by it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// How long the provider is asked to cache the conversation.
-    #[serde(skip_serializing_if = "CacheRetention::is_default")]
-    pub cache_retention: CacheRetention,
-    /// How many tokens of thinking a level stands for, where the provider counts them.
-    #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
-    pub thinking_budgets: ThinkingBudgets,
-}
+crate::options_of!(model, option_struct
+    [
+        /// Options of a request. One that a model does not take is left out of the request and reported by a `diagnostic` with the
+        /// code `option_ignored`. The fields and their defaults are declared in [`crate::table::options`].
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+    ]
+    ModelOptions {}
+);
 
 /// How much thinking to ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,9 +66,6 @@ pub enum ThinkingLevel {
 }
 
 impl ThinkingLevel {
-    /// The words, for error messages.
-    pub const WANTED: &'static str = "\"off\", \"minimal\", \"low\", \"medium\", \"high\" or \"xhigh\"";
-
     /// The canonical word, for example `medium`.
     pub fn as_str(self) -> &'static str {
         match self {

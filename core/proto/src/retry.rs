@@ -3,17 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::table::options::option_struct;
 
-/// How often and how fast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
-    /// Tries beyond the first, per model call.
-    pub max_retries: u32,
-    /// The upper bound of the first backoff, in milliseconds; it doubles with each retry.
-    pub base_ms: u64,
-    /// The longest backoff, in milliseconds; a call whose provider demands a longer one fails.
-    pub max_delay_ms: u64,
-}
+crate::options_of!(retry, option_struct
+    [
+        /// How often and how fast. The fields and their defaults are declared in [`crate::table::options`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    ]
+    Policy {}
+);
 
 impl Policy {
     /// The backoff before the retry of this number (1 for the first), in milliseconds, or the error that ends the call.
@@ -26,7 +24,7 @@ impl Policy {
             return Err(error);
         }
         if let Some(demanded) = error.retry_after_ms() {
-            let most = self.max_delay_ms;
+            let most = self.max_retry_delay_ms;
             if demanded > most {
                 let text = format!(
                     "{} (it asks to wait {demanded} ms, more than max_retry_delay_ms, {most}; try again then)",
@@ -37,7 +35,7 @@ impl Policy {
             return Ok(demanded);
         }
         let doubled = 1_u64.checked_shl(retry.saturating_sub(1)).unwrap_or(u64::MAX);
-        Ok(jitter.of(self.base_ms.saturating_mul(doubled).min(self.max_delay_ms)))
+        Ok(jitter.of(self.retry_base_ms.saturating_mul(doubled).min(self.max_retry_delay_ms)))
     }
 }
 
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    const POLICY: Policy = Policy { max_retries: 3, base_ms: 500, max_delay_ms: 1500 };
+    const POLICY: Policy = Policy { max_retries: 3, retry_base_ms: 500, max_retry_delay_ms: 1500 };
 
     fn overloaded() -> Error {
         Error::new(ErrorKind::Overloaded, "busy")

@@ -1,15 +1,17 @@
-//! Making an agent: chained setters. They may be called later, too, and then take effect at a run's next turn.
+//! Making an agent: chained setters. They may be called later, too, and then take effect at a run's next turn. Those of plain
+//! options are made from the table, `agent_loop_proto::table::options`.
 
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::options_of;
 use serde_json::Value;
 
 use super::Agent;
-use super::state::Fallback;
+use super::state::{Fallback, State};
 use crate::error::Error;
 use crate::message::Message;
-use crate::model::{CacheRetention, ModelCall, ThinkingLevel};
+use crate::model::{CacheRetention, ModelCall, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::provider::ModelSpec;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
@@ -25,12 +27,6 @@ impl Agent {
             state.resolved = None;
             state.forget_fallbacks();
         })
-    }
-
-    /// What the model is told first.
-    #[must_use]
-    pub fn system_prompt(self, text: &str) -> Agent {
-        self.with(|state| text.clone_into(&mut state.settings.system_prompt))
     }
 
     /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. Checked when a run starts.
@@ -62,114 +58,10 @@ impl Agent {
         })
     }
 
-    /// The sampling temperature; 0 is sent as 0.
-    #[must_use]
-    pub fn temperature(self, temperature: f64) -> Agent {
-        self.with(|state| state.settings.model.temperature = Some(temperature))
-    }
-
-    /// The most tokens the model may write per message, of thinking and answer together. Raised where a budget of thinking would
-    /// leave no answer, which a `diagnostic` tells.
-    #[must_use]
-    pub fn max_tokens(self, tokens: u64) -> Agent {
-        self.with(|state| state.settings.model.max_tokens = Some(tokens))
-    }
-
-    /// The most turns of one run; 0 for no limit. 10 by default.
-    #[must_use]
-    pub fn max_turns(self, turns: u32) -> Agent {
-        self.with(|state| state.settings.max_turns = turns)
-    }
-
-    /// Whether the calls of a message run side by side (default) or one after the other.
-    #[must_use]
-    pub fn tool_execution(self, mode: ExecutionMode) -> Agent {
-        self.with(|state| state.settings.tool_execution = mode)
-    }
-
-    /// The most tools that run at once; 8 by default, at least 1.
-    #[must_use]
-    pub fn max_parallel_tools(self, most: usize) -> Agent {
-        self.with(|state| state.settings.max_parallel_tools = most.max(1))
-    }
-
-    /// How tool arguments are checked.
-    #[must_use]
-    pub fn validation(self, validation: Validation) -> Agent {
-        self.with(|state| state.settings.validation = validation)
-    }
-
-    /// How long an aborted run waits for tools that do not react, in milliseconds. 1,000 by default.
-    #[must_use]
-    pub fn abort_grace_ms(self, ms: u64) -> Agent {
-        self.with(|state| state.settings.abort_grace_ms = ms)
-    }
-
-    /// Whether each frame is told as the provider sent it (`raw` events).
-    #[must_use]
-    pub fn raw_events(self, on: bool) -> Agent {
-        self.with(|state| state.settings.raw_events = on)
-    }
-
-    /// How much thinking to ask for. `off` by default.
-    #[must_use]
-    pub fn thinking_level(self, level: ThinkingLevel) -> Agent {
-        self.set_thinking_level(level);
-        self
-    }
-
-    /// How much of the steering queue one poll takes.
-    #[must_use]
-    pub fn steering_mode(self, mode: QueueMode) -> Agent {
-        self.with(|state| state.settings.steering_mode = mode)
-    }
-
-    /// How much of the follow-up queue one poll takes.
-    #[must_use]
-    pub fn follow_up_mode(self, mode: QueueMode) -> Agent {
-        self.with(|state| state.settings.follow_up_mode = mode)
-    }
-
-    /// What steering does to the calls of a batch that do not run yet.
-    #[must_use]
-    pub fn steering_policy(self, policy: SteeringPolicy) -> Agent {
-        self.with(|state| state.settings.steering_policy = policy)
-    }
-
-    /// The longest a tool call may run, in milliseconds; 0, the default, for no limit.
-    #[must_use]
-    pub fn tool_timeout_ms(self, ms: u64) -> Agent {
-        self.with(|state| state.settings.limits.tool_timeout_ms = ms)
-    }
-
-    /// The longest a run may take, in milliseconds; 0, the default, for no limit.
-    #[must_use]
-    pub fn run_timeout_ms(self, ms: u64) -> Agent {
-        self.with(|state| state.settings.limits.run_timeout_ms = ms)
-    }
-
-    /// How often a failed model call is tried again. 2 by default.
-    #[must_use]
-    pub fn max_retries(self, most: u32) -> Agent {
-        self.with(|state| state.settings.retry.max_retries = most)
-    }
-
     /// Proxies, certificate authorities and the like.
     #[must_use]
     pub fn network(self, network: Network) -> Agent {
         self.with(|state| state.settings.network = Arc::new(network))
-    }
-
-    /// Names the conversation to providers that keep caches or route by it.
-    #[must_use]
-    pub fn session_id(self, id: &str) -> Agent {
-        self.with(|state| state.settings.model.session_id = Some(id.to_owned()))
-    }
-
-    /// How long the provider is asked to keep what it has read. [`CacheRetention::Short`] by default.
-    #[must_use]
-    pub fn cache_retention(self, retention: CacheRetention) -> Agent {
-        self.with(|state| state.settings.model.cache_retention = retention)
     }
 
     /// A provider of one's own, which answers for any model's name.
@@ -210,3 +102,68 @@ impl Agent {
         self
     }
 }
+
+/// An argument of a setter as the field of its option has it.
+trait IntoField<F> {
+    fn into_field(self) -> F;
+}
+
+impl<T> IntoField<T> for T {
+    fn into_field(self) -> T {
+        self
+    }
+}
+
+impl<T> IntoField<Option<T>> for T {
+    fn into_field(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl IntoField<String> for &str {
+    fn into_field(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl IntoField<Option<String>> for &str {
+    fn into_field(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+/// A setter for each option of a block, which is the given part of the state.
+macro_rules! option_setters {
+    (
+        [$title:literal, $block:expr]
+        $(
+            $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
+            $kind:expr, $group:ident, $since:literal;
+        )+
+    ) => {
+        #[doc = $title]
+        impl Agent {
+            $(
+                $(#[doc = $doc])*
+                ///
+                #[doc = concat!("Default: ", option_setters!(@default $($shown)? ; $default), ".")]
+                #[must_use]
+                pub fn $name(self, $name: $argument) -> Agent {
+                    $(let $name = $name.max($least);)?
+                    self.with(|state| {
+                        let block: fn(&mut State) -> &mut _ = $block;
+                        block(state).$name = $name.into_field();
+                    })
+                }
+            )+
+        }
+    };
+    (@default $shown:literal ; $default:expr) => { $shown };
+    (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
+}
+
+options_of!(settings, option_setters ["Options of the loop and its tools.", |state| &mut state.settings.engine]);
+options_of!(model, option_setters ["Options of a model's requests.", |state| &mut state.settings.model]);
+options_of!(limits, option_setters ["Time limits.", |state| &mut state.settings.limits]);
+options_of!(retry, option_setters ["Retries.", |state| &mut state.settings.retry]);

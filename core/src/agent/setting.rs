@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, MutexGuard};
 
+use agent_loop_proto::model_spec::check_headers;
+use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
 use super::state::{Fallback, Source, State};
@@ -188,13 +190,13 @@ impl Agent {
     /// # Errors
     /// `invalid_argument`: an unknown name (with the nearest right one), a wrong value, or a model, address or fallback that cannot
     /// be used; `busy` for `messages` during a run.
-    pub fn set_options(&self, options: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
-        let named = settings::named(options, spelling, own)?;
+    pub fn set_options(&self, given: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
+        let named = settings::named(given, spelling, own)?;
         let mut state = self.change();
         let mut new = state.settings.clone();
         let (mut model, mut base_url, mut api_key, mut messages, mut fallbacks) = (None, None, None, None, None);
         for (name, spelled, value) in named {
-            let text = || settings::read(value, spelled, "text", None::<String>);
+            let text = || options::read(value, spelled, Type::Text, || None::<String>);
             match name {
                 "model" => model = Some(ModelSpec::from_json_spelled(value.clone(), spelling)?),
                 "fallbacks" => fallbacks = Some(read_models(value, spelled, spelling)?),
@@ -206,8 +208,12 @@ impl Agent {
                 "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
                 "messages" => messages = Some(read_messages(value, spelled)?),
                 "network" => new.network = Arc::new(Network::from_json_spelled(value.clone(), spelling)?),
+                "headers" => {
+                    check_headers(&format!("option {spelled:?}"), Some(value))?;
+                    new.headers = options::read(value, spelled, options::HEADERS, Map::new)?;
+                }
                 _ => {
-                    new.set(name, value, spelled)?;
+                    new.set_option(name, value, spelled)?;
                 }
             }
         }
@@ -246,7 +252,7 @@ fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<M
     if value.is_null() {
         return Ok(Vec::new());
     }
-    let list = value.as_array().ok_or_else(|| settings::wrong(value, spelled, "a list of models"))?;
+    let list = value.as_array().ok_or_else(|| options::wrong(value, spelled, options::MODELS))?;
     let read = |(i, model): (usize, &Value)| {
         ModelSpec::from_json_spelled(model.clone(), spelling)
             .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {}", e.message())))
@@ -258,7 +264,7 @@ fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Erro
     if value.is_null() {
         return Ok(Vec::new());
     }
-    let list = value.as_array().ok_or_else(|| settings::wrong(value, spelled, "a list of messages"))?;
+    let list = value.as_array().ok_or_else(|| options::wrong(value, spelled, options::MESSAGES))?;
     let read = |(i, message): (usize, &Value)| {
         serde_json::from_value(message.clone())
             .map(Arc::new)

@@ -105,6 +105,8 @@ const agent = new Agent({
   messages: [{ role: 'user', content: 'Hi' }, { role: 'note', text: 'ours' }],
   thinkingLevel: 'low',
   thinkingBudgets: { low: 100, high: 1000 },
+  cacheRetention: 'long',
+  fallbacks: ['openai/x'],
   stopSequences: ['END'],
   toolChoice: { tool: 'calculator' },
   sessionId: 's',

@@ -17,6 +17,7 @@ from .tools import Tool
 
 __all__ = [
     "HOOKS",
+    "OPTIONS",
     "VERSION",
     "AfterToolCall",
     "Agent",
@@ -87,6 +88,8 @@ VERSION: Final[str]
 """The version of the package."""
 HOOKS: Final[tuple[str, ...]]
 """The names of all hooks."""
+OPTIONS: Final[tuple[str, ...]]
+"""The names of all options, `model` included."""
 
 _T = TypeVar("_T", covariant=True)
 

@@ -38,39 +38,69 @@ class Agent:
     that cannot be used, and for an unknown or wrong option; TypeError for a value that is not JSON, or not a function where one
     is expected. The options are keyword arguments; None is the default:
 
-    Request
-    - `system_prompt`: the instructions for the model
-    - `messages`: the conversation so far, as messages or dicts
     - `tools`: the tools it may call; see `tool`
-    - `thinking_level`: `off` (default), `minimal`, `low`, `medium`, `high` or `xhigh`; `thinking_budgets`: tokens by level
-    - `temperature`, `max_tokens`, `stop_sequences`, `session_id`: sent to the provider, also when 0. An option that a model does
-      not support is left out, and a `Diagnostic` with the code `option_ignored` reports it
-    - `tool_choice`: `auto`, `none`, `required` or `{"tool": name}`
-    - `cache_retention`: `short` (default), `long` or `none`: how long the provider should cache the prompt
-
-    Provider
-    - `base_url`: the server's address, with or without `/v1`, instead of the provider's default; a key is then optional
-    - `api_key`: instead of the provider's environment variable
-    - `fallbacks`: models (names or dicts) that are tried in this order when the model fails before its answer began and no retry
-      is left. One of the same provider uses the agent's address and key, others use their own
-    - `headers`: HTTP headers for each request
-    - `network`: proxy, certificates and name resolution: `{"proxy", "no_proxy", "ca_file", "client_certificate", "client_key",
-      "roots", "resolve"}`; without it, the environment's proxy variables apply
     - `provider`: a custom provider, which answers whatever the model's name is; see below
 
-    Run
-    - `max_turns`: the most turns of one run (10); 0 for no limit
-    - `tool_execution`: `parallel` (default) or `sequential`; `max_parallel_tools`: the most concurrent calls (8)
-    - `validation`: of tool arguments: `coerce` (default), `strict` or `off`
-    - `max_result_bytes`: the most bytes of a tool result's text that are sent to the model (50,000)
-    - `steering_mode`, `follow_up_mode`: how many messages one poll takes from the queue: `one_at_a_time` (default) or `all`
-    - `steering_policy`: what steering does to calls that were not started: `skip_remaining` (default) or `after_batch`
-    - `raw_events`: whether each frame of the provider is also emitted, as a `Raw` event
+    An option that a model does not support is left out, and a `Diagnostic` with the code `option_ignored` reports it.
 
-    Time limits in milliseconds, 0 for none: `connect_timeout_ms` (10,000), `first_byte_timeout_ms` and `idle_timeout_ms`
-    (120,000), `request_timeout_ms` (600,000), `tool_timeout_ms` and `run_timeout_ms` (0). `abort_grace_ms`: how long an aborted
-    run waits for its tools (1,000). A failed model call is retried up to `max_retries` times (2), with a backoff that begins at
-    `retry_base_ms` (500) and is at most `max_retry_delay_ms` (60,000).
+    <!-- <generated: options> -->
+
+    Options of the conversation
+    - `messages`: The conversation so far. Not during a run. Default: none.
+    - `session_id`: Identifies the conversation to providers that cache or route by it. Default: none.
+    - `system_prompt`: The text that precedes the messages: instructions for the model. Default: none.
+
+    Options of the model and its requests
+    - `base_url`: The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's.
+    - `api_key`: The API key. Default: the provider's environment variable.
+    - `fallbacks`: Models that are called in this order when the model fails before its first content and no retry is left. One of
+      the same provider uses the agent's address and key, another one its own. Default: none.
+    - `headers`: Headers of each request. Default: none.
+    - `network`: Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's
+      certificates.
+    - `thinking_budgets`: The token budget of each level, for models whose thinking has one. Levels that are left out keep their
+      default. Default: 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.
+    - `temperature`: The sampling temperature; 0 is sent as 0. Default: the provider's.
+    - `max_tokens`: The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
+      for the answer. Default: the provider's.
+    - `stop_sequences`: Texts that end the answer when the model writes them. Default: none.
+    - `tool_choice`: Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
+      `"none"` or `{"tool": name}`. Default: the provider's.
+    - `cache_retention`: How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`.
+    - `thinking_level`: How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`.
+    - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false.
+
+    Options of the loop and its tools
+    - `max_turns`: The most turns of one run; 0 for no limit. Default: 10.
+    - `steering_mode`: How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`,
+      `all`. Default: `one_at_a_time`.
+    - `follow_up_mode`: How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`,
+      `all`. Default: `one_at_a_time`.
+    - `steering_policy`: What steering does to tool calls that have not started: they are skipped, or run first. One of
+      `skip_remaining`, `after_batch`. Default: `skip_remaining`.
+    - `tool_execution`: Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`.
+      Default: `parallel`.
+    - `max_parallel_tools`: The most tool calls that run concurrently. Default: 8.
+    - `validation`: How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
+      does not, `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
+    - `max_result_bytes`: The most bytes of a tool result's text that the model receives; a longer text is shortened. Default:
+      50,000.
+
+    Options of limits and retries
+    - `abort_grace_ms`: How long an aborted run waits for its tools, in milliseconds. Default: 1,000.
+    - `connect_timeout_ms`: The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000.
+    - `first_byte_timeout_ms`: The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default:
+      120,000.
+    - `idle_timeout_ms`: The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000.
+    - `request_timeout_ms`: The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000.
+    - `tool_timeout_ms`: The time limit of a tool call, in milliseconds; 0 for none. Default: 0.
+    - `run_timeout_ms`: The time limit of a run, in milliseconds; 0 for none. Default: 0.
+    - `max_retries`: The most retries of a failed model call. Default: 2.
+    - `retry_base_ms`: The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500.
+    - `max_retry_delay_ms`: The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default:
+      60,000.
+
+    <!-- </generated> -->
 
     Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
     `context` is a `HookContext`. An exception makes the hook fail. None means no change.

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     _I = TypeVar("_I")
     _O = TypeVar("_O")
 
+    # <generated: words>
     _ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
     _QueueMode: TypeAlias = Literal["one_at_a_time", "all"]
+    _SteeringPolicy: TypeAlias = Literal["skip_remaining", "after_batch"]
+    _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
+    # </generated>
     _JsonObject: TypeAlias = Mapping[str, Any]
     _Prompt: TypeAlias = str | _JsonObject | Message | Sequence[_JsonObject | Message | ContentBlock]
     _Model: TypeAlias = str | "ModelSpec" | _JsonObject
@@ -110,41 +114,81 @@ class Network(TypedDict, total=False):
 class Settings(TypedDict, total=False):
     """The options that can also be changed later, with `Agent.set_options`."""
 
+    # <generated: options of runs>
     base_url: str | None
+    """The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's."""
     api_key: str | None
+    """The API key. Default: the provider's environment variable."""
     fallbacks: Sequence[_Model] | None
+    """Models that are called in this order when the model fails before its first content and no retry is left. One of the same
+    provider uses the agent's address and key, another one its own. Default: none."""
     headers: Mapping[str, str] | None
-    thinking_level: _ThinkingLevel | None
-    thinking_budgets: Mapping[str, int] | None
-    temperature: float | None
-    max_tokens: int | None
-    stop_sequences: Sequence[str] | None
-    tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
-    session_id: str | None
-    cache_retention: Literal["short", "long", "none"] | None
-
-    max_turns: int | None
-    tool_execution: Literal["parallel", "sequential"] | None
-    max_parallel_tools: int | None
-    validation: Literal["coerce", "strict", "off"] | None
-    max_result_bytes: int | None
-    steering_mode: _QueueMode | None
-    follow_up_mode: _QueueMode | None
-    steering_policy: Literal["skip_remaining", "after_batch"] | None
-    raw_events: bool | None
-
-    abort_grace_ms: int | None
-    connect_timeout_ms: int | None
-    first_byte_timeout_ms: int | None
-    idle_timeout_ms: int | None
-    request_timeout_ms: int | None
-    tool_timeout_ms: int | None
-    run_timeout_ms: int | None
-    max_retries: int | None
-    retry_base_ms: int | None
-    max_retry_delay_ms: int | None
-
+    """Headers of each request. Default: none."""
     network: Network | None
+    """Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates."""
+    thinking_budgets: Mapping[str, int] | None
+    """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
+    1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
+    temperature: float | None
+    """The sampling temperature; 0 is sent as 0. Default: the provider's."""
+    max_tokens: int | None
+    """The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
+    answer. Default: the provider's."""
+    stop_sequences: Sequence[str] | None
+    """Texts that end the answer when the model writes them. Default: none."""
+    tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
+    """Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
+    `{"tool": name}`. Default: the provider's."""
+    session_id: str | None
+    """Identifies the conversation to providers that cache or route by it. Default: none."""
+    cache_retention: Literal["short", "long", "none"] | None
+    """How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`."""
+    thinking_level: _ThinkingLevel | None
+    """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
+    raw_events: bool | None
+    """Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false."""
+    max_turns: int | None
+    """The most turns of one run; 0 for no limit. Default: 10."""
+    steering_mode: _QueueMode | None
+    """How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+    `one_at_a_time`."""
+    follow_up_mode: _QueueMode | None
+    """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+    `one_at_a_time`."""
+    steering_policy: _SteeringPolicy | None
+    """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
+    `after_batch`. Default: `skip_remaining`."""
+    tool_execution: _ExecutionMode | None
+    """Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`. Default:
+    `parallel`."""
+    max_parallel_tools: int | None
+    """The most tool calls that run concurrently. Default: 8."""
+    validation: Literal["coerce", "strict", "off"] | None
+    """How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does not,
+    `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`."""
+    max_result_bytes: int | None
+    """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
+    abort_grace_ms: int | None
+    """How long an aborted run waits for its tools, in milliseconds. Default: 1,000."""
+    connect_timeout_ms: int | None
+    """The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000."""
+    first_byte_timeout_ms: int | None
+    """The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    idle_timeout_ms: int | None
+    """The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    request_timeout_ms: int | None
+    """The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000."""
+    tool_timeout_ms: int | None
+    """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
+    run_timeout_ms: int | None
+    """The time limit of a run, in milliseconds; 0 for none. Default: 0."""
+    max_retries: int | None
+    """The most retries of a failed model call. Default: 2."""
+    retry_base_ms: int | None
+    """The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500."""
+    max_retry_delay_ms: int | None
+    """The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000."""
+    # </generated>
 
 
 class RunOptions(Settings, total=False):
@@ -171,6 +215,12 @@ class RunOptions(Settings, total=False):
 class AgentOptions(RunOptions, total=False):
     """The options of agents."""
 
-    system_prompt: str | None
     tools: Iterable[Tool] | None
+    """The tools that the model may call; see `tool`."""
+
+    # <generated: options of agents>
     messages: _Messages | None
+    """The conversation so far. Not during a run. Default: none."""
+    system_prompt: str | None
+    """The text that precedes the messages: instructions for the model. Default: none."""
+    # </generated>

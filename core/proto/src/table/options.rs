@@ -1,0 +1,403 @@
+//! The options of agents and of stateless runs, one row each.
+//!
+//! `options_of!(block, callback prefix)` calls a macro with the rows of a block, preceded by the prefix. The blocks are the structs
+//! that have the options as fields; `agent` has those that the agent reads itself. A row is
+//!
+//! ```text
+//! /// What it is, in a sentence: for rustdoc, the header, the stubs, the types and docs/options.md.
+//! name: Type = default, shown "the default in words", at_least 1, set Argument, Kind, Group, "since";
+//! ```
+//!
+//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `Argument` is what the setter of the Rust
+//! API takes: the type, `&str` for text, or the `T` of an `Option<T>`. [`Type`] and [`Group`] have the kinds and the groups.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// The rows of a block, given to a macro.
+#[macro_export]
+macro_rules! options_of {
+    (agent, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// The model: `provider/id`, or an object where that is not enough.
+            model: "required", MODEL, Model, "0.1.0";
+            /// The conversation so far. Not during a run.
+            messages: "none", MESSAGES, Conversation, "0.1.0";
+            /// The server's address, with or without `/v1`. With one, a key is optional.
+            base_url: "the provider's", Text, Model, "0.1.0";
+            /// The API key.
+            api_key: "the provider's environment variable", Text, Model, "0.1.0";
+            /// Models that are called in this order when the model fails before its first content and no retry is left. One of the
+            /// same provider uses the agent's address and key, another one its own.
+            fallbacks: "none", MODELS, Model, "0.1.0";
+            /// Headers of each request.
+            headers: "none", HEADERS, Model, "0.1.0";
+            /// Proxy, certificates and name resolution.
+            network: "the environment's proxy variables and the system's certificates", NETWORK, Model, "0.1.0";
+        }
+    };
+    (settings, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// The text that precedes the messages: instructions for the model.
+            system_prompt: String = String::new(), shown "none", set &str, Text, Conversation, "0.1.0";
+            /// How much thinking to ask for.
+            thinking_level: ThinkingLevel = ThinkingLevel::Off, set ThinkingLevel,
+                Words(THINKING_LEVELS), Model, "0.1.0";
+            /// Whether each frame is also emitted as the provider sent it, as a `raw` event.
+            raw_events: bool = false, set bool, Flag, Model, "0.1.0";
+            /// The most turns of one run; 0 for no limit.
+            max_turns: u32 = 10, set u32, Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
+            /// How many messages one poll takes from the steering queue: the oldest one, or all.
+            steering_mode: QueueMode = QueueMode::OneAtATime, set QueueMode, Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
+            /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
+            follow_up_mode: QueueMode = QueueMode::OneAtATime, set QueueMode, Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
+            /// What steering does to tool calls that have not started: they are skipped, or run first.
+            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, set SteeringPolicy,
+                Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
+            /// Whether the tool calls of a message run concurrently or sequentially.
+            tool_execution: ExecutionMode = ExecutionMode::Parallel, set ExecutionMode, Words(&["parallel", "sequential"]), Loop,
+                "0.1.0";
+            /// The most tool calls that run concurrently.
+            max_parallel_tools: usize = 8, at_least 1, set usize, Whole("a whole number of at least 1"), Loop, "0.1.0";
+            /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does
+            /// not, `off` checks nothing.
+            validation: Validation = Validation::Coerce, set Validation, Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
+            /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
+            max_result_bytes: usize = 50_000, set usize, Whole("a whole number of bytes"), Loop, "0.1.0";
+            /// How long an aborted run waits for its tools, in milliseconds.
+            abort_grace_ms: u64 = 1000, set u64, Milliseconds, Limits, "0.1.0";
+        }
+    };
+    (model, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// The token budget of each level, for models whose thinking has one. Levels that are left out keep their default.
+            #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
+            thinking_budgets: ThinkingBudgets = ThinkingBudgets::default(),
+                shown "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`", set ThinkingBudgets, BUDGETS, Model,
+                "0.1.0";
+            /// The sampling temperature; 0 is sent as 0.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            temperature: Option<f64> = None, shown "the provider's", set f64, Number, Model, "0.1.0";
+            /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
+            /// answer.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_tokens: Option<u64> = None, shown "the provider's", set u64, Whole("a whole number of tokens"), Model, "0.1.0";
+            /// Texts that end the answer when the model writes them.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            stop_sequences: Vec<String> = Vec::new(), shown "none", set Vec<String>, Texts, Model, "0.1.0";
+            /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
+            /// `{"tool": name}`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tool_choice: Option<ToolChoice> = None, shown "the provider's", set ToolChoice, TOOL_CHOICE, Model, "0.1.0";
+            /// Identifies the conversation to providers that cache or route by it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            session_id: Option<String> = None, shown "none", set &str, Text, Conversation, "0.1.0";
+            /// How long the provider is asked to cache the prompt.
+            #[serde(skip_serializing_if = "CacheRetention::is_default")]
+            cache_retention: CacheRetention = CacheRetention::Short, set CacheRetention, Words(&["short", "long", "none"]), Model,
+                "0.1.0";
+        }
+    };
+    (limits, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// The time limit for opening a connection, in milliseconds; 0 for none.
+            connect_timeout_ms: u64 = 10_000, set u64, TimeLimit, Limits, "0.1.0";
+            /// The time limit until the first byte of a model's response, in milliseconds; 0 for none.
+            first_byte_timeout_ms: u64 = 120_000, set u64, TimeLimit, Limits, "0.1.0";
+            /// The time limit between two bytes of a model's response, in milliseconds; 0 for none.
+            idle_timeout_ms: u64 = 120_000, set u64, TimeLimit, Limits, "0.1.0";
+            /// The time limit of one attempt of a model call, in milliseconds; 0 for none.
+            request_timeout_ms: u64 = 600_000, set u64, TimeLimit, Limits, "0.1.0";
+            /// The time limit of a tool call, in milliseconds; 0 for none.
+            tool_timeout_ms: u64 = 0, set u64, TimeLimit, Limits, "0.1.0";
+            /// The time limit of a run, in milliseconds; 0 for none.
+            run_timeout_ms: u64 = 0, set u64, TimeLimit, Limits, "0.1.0";
+        }
+    };
+    (retry, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// The most retries of a failed model call.
+            max_retries: u32 = 2, set u32, Whole("a whole number"), Limits, "0.1.0";
+            /// The upper bound of the first backoff, in milliseconds; it doubles with each retry.
+            retry_base_ms: u64 = 500, set u64, Milliseconds, Limits, "0.1.0";
+            /// The longest backoff, in milliseconds; a call whose provider demands a longer one fails.
+            max_retry_delay_ms: u64 = 60_000, set u64, Milliseconds, Limits, "0.1.0";
+        }
+    };
+}
+
+/// Makes the struct of a block, with the defaults, and `set`, which reads one option. The given fields come after those of the
+/// rows; the options in them are read, too.
+macro_rules! option_struct {
+    (
+        [$(#[$struct_attribute:meta])*] $Struct:ident { $($(#[$inner_attribute:meta])* $inner:ident: $Inner:ty,)* }
+        $(
+            $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
+            $kind:expr, $group:ident, $since:literal;
+        )+
+    ) => {
+        $(#[$struct_attribute])*
+        pub struct $Struct {
+            $($(#[doc = $doc])* $(#[serde($($serde)*)])* pub $name: $field,)+
+            $($(#[$inner_attribute])* pub $inner: $Inner,)*
+        }
+
+        impl Default for $Struct {
+            fn default() -> $Struct {
+                $Struct { $($name: $default,)+ $($inner: <$Inner>::default(),)* }
+            }
+        }
+
+        impl $Struct {
+            /// Reads an option by its canonical name; null sets the default. Returns false if it is none of these. Errors name it
+            /// as the host spelled it.
+            ///
+            /// # Errors
+            /// `invalid_argument`: the value is wrong.
+            #[allow(unused_imports)] // The glob: blocks use some of the kinds.
+            pub fn set_option(
+                &mut self,
+                name: &str,
+                value: &serde_json::Value,
+                spelled: &str,
+            ) -> Result<bool, crate::error::Error> {
+                use crate::table::options::{Type::*, *};
+                match name {
+                    $(stringify!($name) => {
+                        let given: $field = read(value, spelled, $kind, || $default)?;
+                        $(if given < $least {
+                            return Err(wrong(value, spelled, $kind));
+                        })?
+                        self.$name = given;
+                    })+
+                    _ => {
+                        $(if self.$inner.set_option(name, value, spelled)? {
+                            return Ok(true);
+                        })*
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+pub(crate) use option_struct;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Type {
+    /// A string.
+    Text,
+    /// A list of strings.
+    Texts,
+    /// A number with or without a fraction.
+    Number,
+    /// True or false.
+    Flag,
+    /// A whole number; what is expected, for errors.
+    Whole(&'static str),
+    /// Milliseconds.
+    Milliseconds,
+    /// Milliseconds; 0 for no limit.
+    TimeLimit,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// Anything else.
+    Special {
+        /// What is expected, for errors and for the documentation.
+        expected: &'static str,
+        /// Its type in `options.py`.
+        python: &'static str,
+        /// Its type in `options.ts`.
+        node: &'static str,
+    },
+}
+
+impl Type {
+    /// What is expected, for errors.
+    pub fn expected(self) -> String {
+        match self {
+            Type::Text => "text".to_owned(),
+            Type::Texts => "a list of texts".to_owned(),
+            Type::Number => "a number".to_owned(),
+            Type::Flag => "true or false".to_owned(),
+            Type::Milliseconds => "milliseconds".to_owned(),
+            Type::TimeLimit => "milliseconds (0 for no limit)".to_owned(),
+            Type::Words(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                let last = quoted.last().map(String::as_str).unwrap_or_default();
+                let first = quoted.get(..quoted.len().saturating_sub(1)).unwrap_or_default();
+                if first.is_empty() { last.to_owned() } else { format!("{} or {last}", first.join(", ")) }
+            }
+            Type::Whole(expected) | Type::Special { expected, .. } => expected.to_owned(),
+        }
+    }
+}
+
+/// The words of the option `thinking_level`.
+pub const THINKING_LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh"];
+/// The option `model`.
+pub const MODEL: Type = Type::Special { expected: "\"provider/id\" or an object", python: "_Model", node: "string | ModelSpec" };
+/// The option `fallbacks`.
+pub const MODELS: Type =
+    Type::Special { expected: "a list of models", python: "Sequence[_Model]", node: "readonly (string | ModelSpec)[]" };
+/// The option `messages`.
+pub const MESSAGES: Type = Type::Special { expected: "a list of messages", python: "_Messages", node: "readonly MessageInput[]" };
+/// The option `headers`.
+pub const HEADERS: Type =
+    Type::Special { expected: "an object of texts", python: "Mapping[str, str]", node: "Record<string, string>" };
+/// The option `network`.
+pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
+/// The option `thinking_budgets`.
+pub const BUDGETS: Type =
+    Type::Special { expected: "tokens by level, such as {\"low\": 2048}", python: "Mapping[str, int]", node: "ThinkingBudgets" };
+/// The option `tool_choice`.
+pub const TOOL_CHOICE: Type = Type::Special {
+    expected: "\"auto\", \"none\", \"required\" or {\"tool\": name}",
+    python: "Literal[\"auto\", \"none\", \"required\"] | _JsonObject",
+    node: "ToolChoice",
+};
+
+/// What an option is about: the order of the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// The conversation.
+    Conversation,
+    /// Model, server and request.
+    Model,
+    /// The loop and its tools.
+    Loop,
+    /// Limits and retries.
+    Limits,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionRow {
+    /// The canonical name.
+    pub name: &'static str,
+    /// What it is, in Markdown; the lines of its comment.
+    pub doc: &'static [&'static str],
+    /// What its value is.
+    pub kind: Type,
+    /// The default as Rust has it, or in words.
+    pub default: &'static str,
+    /// What it is about.
+    pub group: Group,
+    /// The version in which it appeared.
+    pub since: &'static str,
+}
+
+macro_rules! rows {
+    ($rows:ident: $($(#[doc = $doc:literal])* $name:ident: $default:literal, $kind:expr, $group:ident, $since:literal;)+) => {
+        const $rows: &[OptionRow] = &[$(OptionRow {
+            name: stringify!($name),
+            doc: &[$($doc),*],
+            kind: { #[allow(unused_imports)] use Type::*; $kind },
+            default: $default,
+            group: Group::$group,
+            since: $since,
+        },)+];
+    };
+    (
+        $rows:ident:
+        $(
+            $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
+            $kind:expr, $group:ident, $since:literal;
+        )+
+    ) => {
+        const $rows: &[OptionRow] = &[$(OptionRow {
+            name: stringify!($name),
+            doc: &[$($doc),*],
+            kind: { #[allow(unused_imports)] use Type::*; $kind },
+            default: first(&[$($shown,)? stringify!($default)]),
+            group: Group::$group,
+            since: $since,
+        },)+];
+    };
+}
+
+const fn first(texts: &[&'static str]) -> &'static str {
+    match texts {
+        [first, ..] => first,
+        [] => "",
+    }
+}
+
+options_of!(agent, rows AGENT:);
+options_of!(settings, rows SETTINGS:);
+options_of!(model, rows MODEL_OPTIONS:);
+options_of!(limits, rows LIMITS:);
+options_of!(retry, rows RETRY:);
+
+/// All options.
+pub fn all() -> impl Iterator<Item = &'static OptionRow> + Clone {
+    [AGENT, MODEL_OPTIONS, SETTINGS, LIMITS, RETRY].into_iter().flatten()
+}
+
+/// The names of all options.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    all().map(|row| row.name)
+}
+
+/// A value of the wanted type; null is the default.
+///
+/// # Errors
+/// `invalid_argument`: it is of another type.
+pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, default: impl FnOnce() -> T) -> Result<T, Error> {
+    if value.is_null() {
+        return Ok(default());
+    }
+    T::deserialize(value).map_err(|_| wrong(value, spelled, kind))
+}
+
+/// The error for a value of the wrong type.
+pub fn wrong(value: &Value, spelled: &str, kind: Type) -> Error {
+    Error::invalid_argument(format!("option {spelled:?}: expected {}, got {value}", kind.expected()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn each_option_has_its_own_name_and_a_documentation() {
+        for (at, row) in all().enumerate() {
+            assert!(row.doc.last().is_some_and(|line| line.ends_with('.')), "{}", row.name);
+            assert!(!names().skip(at + 1).any(|name| name == row.name), "{} twice", row.name);
+        }
+    }
+
+    #[test]
+    fn null_sets_the_default_and_words_are_those_of_the_types() {
+        let mut settings = Settings::default();
+        for row in all() {
+            let Type::Words(words) = row.kind else { continue };
+            for word in words {
+                assert!(settings.set_option(row.name, &json!(word), row.name).unwrap(), "{} {word}", row.name);
+            }
+            let error = settings.set_option(row.name, &json!("other"), row.name).unwrap_err();
+            assert!(error.message().ends_with(&format!("{:?}, got \"other\"", words.last().unwrap())), "{error}");
+        }
+        assert_ne!(settings, Settings::default());
+        for name in names() {
+            let of_the_agent = AGENT.iter().any(|row| row.name == name);
+            assert_eq!(settings.set_option(name, &Value::Null, name).unwrap(), !of_the_agent, "{name}");
+        }
+        assert_eq!(settings, Settings::default());
+    }
+}

@@ -1,0 +1,115 @@
+//! Writes what other languages and the documentation have of the table in `core/proto/src/table`.
+//!
+//! A region begins after a line with `<generated: NAME>` and ends before the next line with `</generated>`, both in comments of the
+//! file's syntax. [`FILES`] lists the files and the functions that write their regions. What is between the marks is replaced;
+//! everything else is written by hand.
+
+mod options;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+/// Writes a region: all lines between its marks, each with its newline.
+type Writer = fn() -> String;
+
+/// The files with regions.
+const FILES: &[(&str, &[(&str, Writer)])] = &[
+    ("include/agent.h", &[("options", options::header)]),
+    (
+        "docs/options.md",
+        &[
+            ("options: conversation", options::docs_conversation),
+            ("options: model", options::docs_model),
+            ("options: loop and tools", options::docs_loop),
+            ("options: limits and retries", options::docs_limits),
+        ],
+    ),
+    (
+        "bindings/python/python/agent_loop/options.py",
+        &[
+            ("words", options::python_words),
+            ("options of runs", options::python_runs),
+            ("options of agents", options::python_agents),
+        ],
+    ),
+    ("bindings/python/python/agent_loop/agent.py", &[("options", options::python_docstring)]),
+    (
+        "bindings/node/lib/options.ts",
+        &[("words", options::node_words), ("options of runs", options::node_runs), ("options of agents", options::node_agents)],
+    ),
+];
+
+/// Writes all regions.
+///
+/// # Errors
+/// A file cannot be read or written, or lacks a region.
+pub fn generate() -> Result<(), String> {
+    for (path, now, new) in files()? {
+        if now != new {
+            std::fs::write(root().join(path), new).map_err(|e| format!("{path}: {e}"))?;
+            println!("{path}");
+        }
+    }
+    Ok(())
+}
+
+/// Compares all regions with the table.
+///
+/// # Errors
+/// A region differs, or is missing.
+pub fn check() -> Result<(), String> {
+    let mut stale = Vec::new();
+    for (path, now, new) in files()? {
+        if now != new {
+            let line = now.lines().zip(new.lines()).take_while(|(now, new)| now == new).count() + 1;
+            stale.push(format!("{path}:{line}: differs from the table in core/proto/src/table"));
+        }
+    }
+    if stale.is_empty() { Ok(()) } else { Err(format!("{}\nrun: cargo xtask generate", stale.join("\n"))) }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The files, as they are and as they should be.
+fn files() -> Result<Vec<(&'static str, String, String)>, String> {
+    let file = |(path, regions): &(&'static str, &[(&str, Writer)])| {
+        let now = std::fs::read_to_string(root().join(path)).map_err(|e| format!("{path}: {e}"))?;
+        let mut new = now.clone();
+        for (name, write) in *regions {
+            new = replaced(&new, name, &write()).ok_or_else(|| format!("{path}: there is no region <generated: {name}>"))?;
+        }
+        Ok((*path, now, new))
+    };
+    FILES.iter().map(file).collect()
+}
+
+/// The text with another content of the region.
+fn replaced(text: &str, name: &str, content: &str) -> Option<String> {
+    let mark = text.find(&format!("<generated: {name}>"))?;
+    let start = mark + text[mark..].find('\n')? + 1;
+    let end = start + text[start..].find("</generated>")?;
+    let end = text[..end].rfind('\n')? + 1;
+    Some(format!("{}{content}{}", &text[..start], &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_regions_are_those_that_the_table_makes() {
+        if let Err(message) = check() {
+            panic!("{message}");
+        }
+    }
+
+    #[test]
+    fn a_region_is_replaced_between_its_marks() {
+        let text = "a\n# <generated: x>\nold\n# </generated>\nb\n# <generated: y>\n# </generated>\n";
+        assert_eq!(replaced(text, "x", "1\n2\n").unwrap(), text.replace("old\n", "1\n2\n"));
+        assert_eq!(replaced(text, "y", "new\n").unwrap(), text.replace("y>\n", "y>\nnew\n"));
+        assert_eq!(replaced(text, "z", ""), None);
+    }
+}
