@@ -257,32 +257,61 @@ enum {
     /** Nothing happened within timeout_ms. */
     AGENT_PENDING = 2,
 
+    /* <generated: error kinds> */
+
     /* Runtime failures: reported in events, messages and agent_run_error(). */
-    AGENT_AUTHENTICATION = -1,    /**< no key, or the provider refused it (HTTP 401) */
-    AGENT_PERMISSION = -2,        /**< the key is valid but lacks the permission (403) */
-    AGENT_NOT_FOUND = -3,         /**< no such model or address (404); or tool, argument, listener */
-    AGENT_INVALID_REQUEST = -4,   /**< the provider rejects the request as malformed (400, 409, 422) */
-    AGENT_CONTEXT_OVERFLOW = -5,  /**< the conversation exceeds the model's context window */
-    AGENT_RATE_LIMITED = -6,      /**< too many requests; the same may succeed later (429) */
-    AGENT_QUOTA = -7,             /**< the account's credit or quota is used up (402, some 429) */
-    AGENT_OVERLOADED = -8,        /**< the provider has no capacity now (503, 529) */
-    AGENT_SERVER = -9,            /**< the provider failed (other 5xx) */
-    AGENT_TIMEOUT = -10,          /**< a time limit passed, here or at a gateway */
-    AGENT_CONNECTION = -11,       /**< no connection, or it broke before the response began */
-    AGENT_TLS = -12,              /**< the secure connection could not be set up */
-    AGENT_STREAM_TRUNCATED = -13, /**< the response ended before its closing event */
-    AGENT_PROTOCOL = -14,         /**< the response violates its protocol */
-    AGENT_PROVIDER = -15,         /**< a custom model failed */
-    AGENT_CALLBACK = -16,         /**< a hook failed; the message names it */
-    AGENT_LIMIT = -17,            /**< a size limit was exceeded */
+
+    /** No key, or the provider refused it (HTTP 401). */
+    AGENT_AUTHENTICATION = -1,
+    /** The key is valid but not allowed to do this (HTTP 403). */
+    AGENT_PERMISSION = -2,
+    /** The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener. */
+    AGENT_NOT_FOUND = -3,
+    /** The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx). */
+    AGENT_INVALID_REQUEST = -4,
+    /** The conversation exceeds the model's context window (HTTP 413, some 400). */
+    AGENT_CONTEXT_OVERFLOW = -5,
+    /** Too many requests; the same request may succeed later (HTTP 429). */
+    AGENT_RATE_LIMITED = -6,
+    /** The account's credit or quota is used up (HTTP 402, some 429). */
+    AGENT_QUOTA = -7,
+    /** The provider has no capacity now (HTTP 503, 529). */
+    AGENT_OVERLOADED = -8,
+    /** The provider failed (other HTTP 5xx). */
+    AGENT_SERVER = -9,
+    /** A time limit passed, here or at a gateway (HTTP 408, 504, 524). */
+    AGENT_TIMEOUT = -10,
+    /** No connection, or it broke before the response began. */
+    AGENT_CONNECTION = -11,
+    /** The secure connection could not be set up. */
+    AGENT_TLS = -12,
+    /** The response ended before its protocol's closing event. */
+    AGENT_STREAM_TRUNCATED = -13,
+    /** The response violates its protocol. */
+    AGENT_PROTOCOL = -14,
+    /** A custom provider failed. */
+    AGENT_PROVIDER = -15,
+    /** A hook failed; the message names it. In middleware, the tool failed. */
+    AGENT_CALLBACK = -16,
+    /** A size limit was exceeded. */
+    AGENT_LIMIT = -17,
 
     /* Usage errors: returned by calls. */
-    AGENT_INVALID_ARGUMENT = -18, /**< an argument is wrong; the message names it */
-    AGENT_INVALID_STATE = -19,    /**< the call is not allowed in the present state */
-    AGENT_BUSY = -20,             /**< a run is active on this agent */
-    AGENT_ABORTED = -21,          /**< the run was aborted */
-    AGENT_IO = -22,               /**< the operating system refused a resource */
-    AGENT_PANIC = -23             /**< a bug in the library was caught */
+
+    /** An argument is wrong; the message names it. */
+    AGENT_INVALID_ARGUMENT = -18,
+    /** The call is not possible in the present state, or in this callback. */
+    AGENT_INVALID_STATE = -19,
+    /** A run is active on this agent. */
+    AGENT_BUSY = -20,
+    /** The run was aborted. */
+    AGENT_ABORTED = -21,
+    /** The operating system refused something. */
+    AGENT_IO = -22,
+    /** A panic was caught; a bug in this library or in a callback. */
+    AGENT_PANIC = -23,
+
+    /* </generated> */
 };
 
 /** The kind of an event; see agent_event_kind(). */

@@ -18,56 +18,59 @@ pub const AGENT_OK: agent_status_t = 0;
 pub const AGENT_DONE: agent_status_t = 1;
 /// Nothing happened within the time limit.
 pub const AGENT_PENDING: agent_status_t = 2;
-/// No key, or the provider refused it.
+// <generated: constants>
+/// No key, or the provider refused it (HTTP 401).
 pub const AGENT_AUTHENTICATION: agent_status_t = -1;
-/// The key is valid but lacks the permission.
+/// The key is valid but not allowed to do this (HTTP 403).
 pub const AGENT_PERMISSION: agent_status_t = -2;
-/// The model or address does not exist; also a tool, an argument, a listener.
+/// The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener.
 pub const AGENT_NOT_FOUND: agent_status_t = -3;
-/// The provider rejects the request as malformed.
+/// The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx).
 pub const AGENT_INVALID_REQUEST: agent_status_t = -4;
-/// The conversation exceeds the model's context window.
+/// The conversation exceeds the model's context window (HTTP 413, some 400).
 pub const AGENT_CONTEXT_OVERFLOW: agent_status_t = -5;
-/// Too many requests.
+/// Too many requests; the same request may succeed later (HTTP 429).
 pub const AGENT_RATE_LIMITED: agent_status_t = -6;
-/// The account's credit or quota is used up.
+/// The account's credit or quota is used up (HTTP 402, some 429).
 pub const AGENT_QUOTA: agent_status_t = -7;
-/// The provider has no capacity now.
+/// The provider has no capacity now (HTTP 503, 529).
 pub const AGENT_OVERLOADED: agent_status_t = -8;
-/// The provider failed.
+/// The provider failed (other HTTP 5xx).
 pub const AGENT_SERVER: agent_status_t = -9;
-/// A time limit passed.
+/// A time limit passed, here or at a gateway (HTTP 408, 504, 524).
 pub const AGENT_TIMEOUT: agent_status_t = -10;
-/// No connection.
+/// No connection, or it broke before the response began.
 pub const AGENT_CONNECTION: agent_status_t = -11;
 /// The secure connection could not be set up.
 pub const AGENT_TLS: agent_status_t = -12;
-/// The response ended before its closing event.
+/// The response ended before its protocol's closing event.
 pub const AGENT_STREAM_TRUNCATED: agent_status_t = -13;
 /// The response violates its protocol.
 pub const AGENT_PROTOCOL: agent_status_t = -14;
-/// A custom model failed.
+/// A custom provider failed.
 pub const AGENT_PROVIDER: agent_status_t = -15;
-/// A hook failed.
+/// A hook failed; the message names it. In middleware, the tool failed.
 pub const AGENT_CALLBACK: agent_status_t = -16;
 /// A size limit was exceeded.
 pub const AGENT_LIMIT: agent_status_t = -17;
-/// An argument is wrong.
+/// An argument is wrong; the message names it.
 pub const AGENT_INVALID_ARGUMENT: agent_status_t = -18;
-/// The call is not allowed in the present state.
+/// The call is not possible in the present state, or in this callback.
 pub const AGENT_INVALID_STATE: agent_status_t = -19;
 /// A run is active on this agent.
 pub const AGENT_BUSY: agent_status_t = -20;
-/// It was aborted.
+/// The run was aborted.
 pub const AGENT_ABORTED: agent_status_t = -21;
-/// The operating system refused a resource.
+/// The operating system refused something.
 pub const AGENT_IO: agent_status_t = -22;
-/// A bug in the library was caught.
+/// A panic was caught; a bug in this library or in a callback.
 pub const AGENT_PANIC: agent_status_t = -23;
+// </generated>
 
 /// The status of an error's kind.
 pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
     match kind {
+        // <generated: statuses>
         ErrorKind::Authentication => AGENT_AUTHENTICATION,
         ErrorKind::Permission => AGENT_PERMISSION,
         ErrorKind::NotFound => AGENT_NOT_FOUND,
@@ -91,6 +94,7 @@ pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
         ErrorKind::Aborted => AGENT_ABORTED,
         ErrorKind::Io => AGENT_IO,
         ErrorKind::Panic => AGENT_PANIC,
+        // </generated>
     }
 }
 
@@ -99,6 +103,7 @@ fn word(status: agent_status_t) -> &'static CStr {
         AGENT_OK => c"ok",
         AGENT_DONE => c"done",
         AGENT_PENDING => c"pending",
+        // <generated: words>
         AGENT_AUTHENTICATION => c"authentication",
         AGENT_PERMISSION => c"permission",
         AGENT_NOT_FOUND => c"not_found",
@@ -122,6 +127,7 @@ fn word(status: agent_status_t) -> &'static CStr {
         AGENT_ABORTED => c"aborted",
         AGENT_IO => c"io",
         AGENT_PANIC => c"panic",
+        // </generated>
         _ => c"unknown",
     }
 }

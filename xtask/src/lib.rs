@@ -4,6 +4,7 @@
 //! file's syntax. [`FILES`] lists the files and the functions that write their regions. What is between the marks is replaced;
 //! everything else is written by hand.
 
+mod errors;
 mod options;
 mod text;
 
@@ -14,7 +15,7 @@ type Writer = fn() -> String;
 
 /// The files with regions.
 const FILES: &[(&str, &[(&str, Writer)])] = &[
-    ("include/agent.h", &[("options", options::header)]),
+    ("include/agent.h", &[("options", options::header), ("error kinds", errors::header)]),
     (
         "docs/options.md",
         &[
@@ -37,6 +38,22 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/node/lib/options.ts",
         &[("words", options::node_words), ("options of runs", options::node_runs), ("options of agents", options::node_agents)],
     ),
+    (
+        "ffi/src/error.rs",
+        &[("constants", errors::ffi_constants), ("statuses", errors::ffi_statuses), ("words", errors::ffi_words)],
+    ),
+    ("bindings/python/src/error.rs", &[("classes", errors::native_python_classes)]),
+    ("bindings/node/src/error.rs", &[("classes", errors::native_node_classes)]),
+    ("bindings/python/python/agent_loop/errors.py", &[("exports", errors::python_exports), ("classes", errors::python_classes)]),
+    (
+        "bindings/python/python/agent_loop/__init__.py",
+        &[("imports of errors", errors::python_imports), ("exports of errors", errors::python_exports)],
+    ),
+    (
+        "bindings/node/lib/errors.ts",
+        &[("kinds", errors::node_kinds), ("classes", errors::node_classes), ("table of classes", errors::node_table)],
+    ),
+    ("docs/errors.md", &[("runtime failures", errors::docs_runtime), ("usage errors", errors::docs_usage)]),
 ];
 
 /// Writes all regions.

@@ -58,3 +58,8 @@ pub(crate) fn snake(path: &str) -> String {
     }
     out
 }
+
+/// `rate_limited` as `RATE_LIMITED`.
+pub(crate) fn constant(word: &str) -> String {
+    word.to_ascii_uppercase()
+}

@@ -7,6 +7,7 @@ import type { RunResult } from './run.js'
 
 /** The kinds of errors: a closed list, the same in every language. */
 export type ErrorKind =
+  // <generated: kinds>
   | 'authentication'
   | 'permission'
   | 'not_found'
@@ -30,6 +31,7 @@ export type ErrorKind =
   | 'aborted'
   | 'io'
   | 'panic'
+  // </generated>
 
 /** An error, as in messages, events and results. */
 export interface ErrorInfo {
@@ -83,15 +85,16 @@ export class AgentError extends Error implements ErrorInfo {
   }
 }
 
+// <generated: classes>
 /** No key, or the provider refused it (HTTP 401). */
 export class AuthenticationError extends AgentError {}
 /** The key is valid but not allowed to do this (HTTP 403). */
 export class PermissionError extends AgentError {}
-/** The model or address does not exist (HTTP 404). */
+/** The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener. */
 export class NotFoundError extends AgentError {}
-/** The provider refused the request as invalid (HTTP 400, 409, 422). */
+/** The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx). */
 export class InvalidRequestError extends AgentError {}
-/** The conversation is longer than the model's context window. */
+/** The conversation exceeds the model's context window (HTTP 413, some 400). */
 export class ContextOverflowError extends AgentError {}
 /** Too many requests; the same request may succeed later (HTTP 429). */
 export class RateLimitedError extends AgentError {}
@@ -101,36 +104,38 @@ export class QuotaError extends AgentError {}
 export class OverloadedError extends AgentError {}
 /** The provider failed (other HTTP 5xx). */
 export class ServerError extends AgentError {}
-/** A time limit was exceeded, here or at a gateway. */
+/** A time limit passed, here or at a gateway (HTTP 408, 504, 524). */
 export class TimeoutError extends AgentError {}
-/** The connection failed, or broke before the answer began. */
+/** No connection, or it broke before the response began. */
 export class ConnectionError extends AgentError {}
 /** The secure connection could not be set up. */
 export class TlsError extends AgentError {}
-/** The answer ended before its protocol's closing event. */
+/** The response ended before its protocol's closing event. */
 export class StreamTruncatedError extends AgentError {}
-/** The answer violates its protocol. */
+/** The response violates its protocol. */
 export class ProtocolError extends AgentError {}
 /** A custom provider failed. */
 export class ProviderError extends AgentError {}
-/** A hook failed. */
+/** A hook failed; the message names it. In middleware, the tool failed. */
 export class CallbackError extends AgentError {}
 /** A size limit was exceeded. */
 export class LimitError extends AgentError {}
-/** An argument is invalid; the message names it. */
+/** An argument is wrong; the message names it. */
 export class InvalidArgumentError extends AgentError {}
-/** The call is not possible in the current state. */
+/** The call is not possible in the present state, or in this callback. */
 export class InvalidStateError extends AgentError {}
 /** A run is active on this agent. */
 export class BusyError extends AgentError {}
 /** The run was aborted. */
 export class AbortedError extends AgentError {}
-/** An operation of the operating system failed. */
+/** The operating system refused something. */
 export class IoError extends AgentError {}
-/** A panic was caught: a bug in this library. */
+/** A panic was caught; a bug in this library or in a callback. */
 export class PanicError extends AgentError {}
+// </generated>
 
 const CLASSES: Record<ErrorKind, typeof AgentError> = {
+  // <generated: table of classes>
   authentication: AuthenticationError,
   permission: PermissionError,
   not_found: NotFoundError,
@@ -154,6 +159,7 @@ const CLASSES: Record<ErrorKind, typeof AgentError> = {
   aborted: AbortedError,
   io: IoError,
   panic: PanicError,
+  // </generated>
 }
 
 for (const errorClass of [AgentError, ...Object.values(CLASSES)]) {

@@ -29,6 +29,7 @@ pub fn error_classes() -> HashMap<String, String> {
 
 fn class(kind: ErrorKind) -> &'static str {
     match kind {
+        // <generated: classes>
         ErrorKind::Authentication => "AuthenticationError",
         ErrorKind::Permission => "PermissionError",
         ErrorKind::NotFound => "NotFoundError",
@@ -52,5 +53,6 @@ fn class(kind: ErrorKind) -> &'static str {
         ErrorKind::Aborted => "AbortedError",
         ErrorKind::Io => "IoError",
         ErrorKind::Panic => "PanicError",
+        // </generated>
     }
 }

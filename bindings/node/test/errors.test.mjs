@@ -16,7 +16,7 @@ const { errorOf } = require(join(packageFolder, 'dist/errors.js'))
 
 test('every kind of error has its class', () => {
   const classes = native.errorClasses()
-  assert.equal(Object.keys(classes).length, 23)
+  assert.ok(Object.keys(classes).length >= 23)
   for (const [kind, name] of Object.entries(classes)) {
     const error = errorOf({ kind, message: 'm', retryable: true })
     assert.ok(error instanceof all[name] && error instanceof AgentError && error instanceof Error, kind)

@@ -1,12 +1,16 @@
 // Steering, follow-up, resume, and changes of the conversation between runs.
 
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { BusyError, InvalidArgumentError, InvalidStateError } from 'agent-loop'
 import { checkEvents } from 'agent-loop/testing'
 
-import { calls, does, play, says, scripted, toolTexts } from './helpers.mjs'
+import { calls, does, packageFolder, play, says, scripted, toolTexts } from './helpers.mjs'
+
+const { native } = createRequire(import.meta.url)(join(packageFolder, 'dist/native.js'))
 
 const texts = (agent) => agent.messages.map((message) => message.content.map((block) => block.text ?? block.name).join(''))
 
@@ -145,7 +149,7 @@ test('every option is known by its name', () => {
     connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, requestTimeoutMs: 1, toolTimeoutMs: 1, runTimeoutMs: 1,
     maxRetries: 0, retryBaseMs: 1, maxRetryDelayMs: 1, stopSequences: ['x'], toolChoice: 'none', sessionId: 's',
   }
-  assert.deepEqual(['model', ...Object.keys(options)].sort(), optionNames().sort())
+  assert.deepEqual(['model', ...Object.keys(options)].sort(), native.optionNames().sort())
   scripted([], options)
   assert.throws(() => scripted([], { thinkingBudgets: { lots: 1 } }), { message: /^option "thinkingBudgets": expected tokens by level/ })
   assert.throws(() => scripted([], { followupMode: 'all' }), { message: 'unknown option "followupMode"; did you mean "followUpMode"?' })

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 /// The class for a kind, in `agent_loop.errors`.
 fn class_name(kind: ErrorKind) -> &'static str {
     match kind {
+        // <generated: classes>
         ErrorKind::Authentication => "AuthenticationError",
         ErrorKind::Permission => "PermissionDeniedError",
         ErrorKind::NotFound => "NotFoundError",
@@ -33,6 +34,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Aborted => "AbortedError",
         ErrorKind::Io => "AgentIOError",
         ErrorKind::Panic => "PanicError",
+        // </generated>
     }
 }
 

@@ -9,76 +9,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::table::errors::ErrorKind;
+
 /// The message of a run that the shutdown of its runtime ended.
 pub const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
-
-/// Declares the closed list of error kinds with their canonical words.
-macro_rules! error_kinds {
-    ($($(#[$doc:meta])* $variant:ident = $word:literal,)+) => {
-        /// The kind of an [`Error`]: a closed list, the same in every language.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum ErrorKind { $($(#[$doc])* #[serde(rename = $word)] $variant,)+ }
-
-        impl ErrorKind {
-            /// All kinds, in the order of the list.
-            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$variant,)+];
-
-            /// The canonical word, for example `rate_limited`.
-            pub fn as_str(self) -> &'static str {
-                match self { $(ErrorKind::$variant => $word,)+ }
-            }
-        }
-    };
-}
-
-error_kinds! {
-    /// No key, or the provider refused it (HTTP 401).
-    Authentication = "authentication",
-    /// The key is good but may not do this (HTTP 403).
-    Permission = "permission",
-    /// The model or address does not exist (HTTP 404).
-    NotFound = "not_found",
-    /// The provider says that the request is malformed (HTTP 400, 409, 422).
-    InvalidRequest = "invalid_request",
-    /// The conversation is longer than the model can take.
-    ContextOverflow = "context_overflow",
-    /// Too many requests; the same request may work later (HTTP 429).
-    RateLimited = "rate_limited",
-    /// The account's money or allowance is used up (HTTP 402, some 429).
-    Quota = "quota",
-    /// The provider has no capacity now (HTTP 503, 529).
-    Overloaded = "overloaded",
-    /// The provider failed (other HTTP 5xx).
-    Server = "server",
-    /// A time limit passed, here or at a gateway.
-    Timeout = "timeout",
-    /// No connection, or it broke before the answer began.
-    Connection = "connection",
-    /// The secure connection could not be set up.
-    Tls = "tls",
-    /// The answer ended before its protocol's closing event.
-    StreamTruncated = "stream_truncated",
-    /// The answer is not what its protocol allows.
-    Protocol = "protocol",
-    /// A custom provider failed.
-    Provider = "provider",
-    /// A hook failed.
-    Callback = "callback",
-    /// A size bound was passed.
-    Limit = "limit",
-    /// An argument is wrong; the message names it.
-    InvalidArgument = "invalid_argument",
-    /// The call does not fit the present state.
-    InvalidState = "invalid_state",
-    /// A run is active on this agent.
-    Busy = "busy",
-    /// The run was aborted.
-    Aborted = "aborted",
-    /// The operating system refused something.
-    Io = "io",
-    /// A panic was caught; a bug in this library or in a callback.
-    Panic = "panic",
-}
 
 impl ErrorKind {
     /// The kind an HTTP status stands for where the body says nothing better.
@@ -97,19 +31,6 @@ impl ErrorKind {
             400..=499 => ErrorKind::InvalidRequest,
             _ => ErrorKind::Protocol,
         }
-    }
-
-    /// Whether the same request may work when it is sent again.
-    fn may_be_retried(self) -> bool {
-        matches!(
-            self,
-            ErrorKind::RateLimited
-                | ErrorKind::Overloaded
-                | ErrorKind::Server
-                | ErrorKind::Timeout
-                | ErrorKind::Connection
-                | ErrorKind::StreamTruncated
-        )
     }
 }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._native import RunResult
 
 __all__ = [
+    # <generated: exports>
     "AbortedError",
     "AgentConnectionError",
     "AgentError",
@@ -38,6 +39,7 @@ __all__ = [
     "ServerError",
     "StreamTruncatedError",
     "TlsError",
+    # </generated>
 ]
 
 
@@ -97,6 +99,9 @@ class AgentError(Exception):
         return type(self), self.args, {k: v for k, v in self.__dict__.items() if k != "result"} | {"result": None}
 
 
+# <generated: classes>
+
+
 class AuthenticationError(AgentError):
     """No key, or the provider refused it (HTTP 401)."""
 
@@ -104,25 +109,25 @@ class AuthenticationError(AgentError):
 
 
 class PermissionDeniedError(AgentError):
-    """The key is good but may not do this (HTTP 403)."""
+    """The key is valid but not allowed to do this (HTTP 403)."""
 
     kind = "permission"
 
 
 class NotFoundError(AgentError):
-    """The model or address does not exist (HTTP 404)."""
+    """The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener."""
 
     kind = "not_found"
 
 
 class InvalidRequestError(AgentError):
-    """The provider rejected the request as malformed (HTTP 400, 409, 422)."""
+    """The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx)."""
 
     kind = "invalid_request"
 
 
 class ContextOverflowError(AgentError):
-    """The conversation exceeds the model's context window."""
+    """The conversation exceeds the model's context window (HTTP 413, some 400)."""
 
     kind = "context_overflow"
 
@@ -152,31 +157,31 @@ class ServerError(AgentError):
 
 
 class AgentTimeoutError(AgentError, TimeoutError):
-    """A time limit passed, here or at a gateway."""
+    """A time limit passed, here or at a gateway (HTTP 408, 504, 524)."""
 
     kind = "timeout"
 
 
 class AgentConnectionError(AgentError, ConnectionError):
-    """No connection could be made, or it broke before the answer began."""
+    """No connection, or it broke before the response began."""
 
     kind = "connection"
 
 
 class TlsError(AgentError):
-    """The TLS connection could not be established."""
+    """The secure connection could not be set up."""
 
     kind = "tls"
 
 
 class StreamTruncatedError(AgentError):
-    """The answer ended before its protocol's final event."""
+    """The response ended before its protocol's closing event."""
 
     kind = "stream_truncated"
 
 
 class ProtocolError(AgentError):
-    """The answer violates its protocol."""
+    """The response violates its protocol."""
 
     kind = "protocol"
 
@@ -188,7 +193,7 @@ class ProviderError(AgentError):
 
 
 class CallbackError(AgentError):
-    """A hook failed; in middleware, the tool did. When a tool or a hook raises it, only its message is reported."""
+    """A hook failed; the message names it. In middleware, the tool failed."""
 
     kind = "callback"
 
@@ -206,7 +211,7 @@ class InvalidArgumentError(AgentError, ValueError):
 
 
 class InvalidStateError(AgentError, RuntimeError):
-    """The call is not allowed in the current state."""
+    """The call is not possible in the present state, or in this callback."""
 
     kind = "invalid_state"
 
@@ -224,7 +229,7 @@ class AbortedError(AgentError):
 
 
 class AgentIOError(AgentError, OSError):
-    """An operating system call failed."""
+    """The operating system refused something."""
 
     kind = "io"
 
@@ -233,6 +238,9 @@ class PanicError(AgentError, RuntimeError):
     """A panic was caught; a bug in this library or in a callback."""
 
     kind = "panic"
+
+
+# </generated>
 
 
 def one_line(error: BaseException) -> str:

@@ -1,6 +1,8 @@
-//! The table: everything that all languages have in common is declared here once. [`options`] has the options.
+//! The table: everything that all languages have in common is declared here once. [`options`] has the options, [`errors`] the
+//! kinds of errors.
 //!
 //! Macros make the Rust types, defaults and readers from the rows. `cargo xtask generate` writes the rest from the same rows: parts
 //! of the C header and library, of the Python and Node packages and of the documentation. `CONTRIBUTING.md` shows how to add a row.
 
+pub mod errors;
 pub mod options;
