@@ -4,6 +4,7 @@
 //! file's syntax. [`FILES`] lists the files and the functions that write their regions. What is between the marks is replaced;
 //! everything else is written by hand.
 
+mod codes;
 mod errors;
 mod options;
 mod text;
@@ -53,7 +54,15 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/node/lib/errors.ts",
         &[("kinds", errors::node_kinds), ("classes", errors::node_classes), ("table of classes", errors::node_table)],
     ),
-    ("docs/errors.md", &[("runtime failures", errors::docs_runtime), ("usage errors", errors::docs_usage)]),
+    (
+        "docs/errors.md",
+        &[
+            ("runtime failures", errors::docs_runtime),
+            ("usage errors", errors::docs_usage),
+            ("diagnostics", codes::docs_diagnostics),
+        ],
+    ),
+    ("docs/transcript.md", &[("repairs", codes::docs_repairs)]),
 ];
 
 /// Writes all regions.

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::protocol::Decoder;
 use crate::sse::Frame;
 use crate::surrogate;
+use crate::table::codes;
 
 /// The most bytes of frames without content: bounds what decoders hold back until a block is known. Far above what the unread
 /// events of servers' own tools amount to.
@@ -90,7 +91,7 @@ impl<'a> AnswerReader<'a> {
         }
         if !std::mem::replace(&mut self.reported_utf8, true) {
             out.push(Delta::Diagnostic {
-                code: "invalid_utf8".into(),
+                code: codes::INVALID_UTF8.into(),
                 message: format!("{} sent bytes that are not UTF-8; U+FFFD stands for them", self.provider),
                 data: Box::default(),
             });

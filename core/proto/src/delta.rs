@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::{AssistantMessage, ContentBlock};
 use crate::partial::{BlockKind, MessageLog, Partial};
+use crate::table::codes;
 use crate::usage::{Prices, StopReason, Usage};
 
 /// A part of a model's answer. `key` names the block within the answer: any number, as long as a block keeps its own.
@@ -291,7 +292,7 @@ impl MessageBuilder {
                     id = format!("call_{}_{content_index}", self.turn);
                     let what = if given.is_empty() { "has no id" } else { "repeats an id" };
                     odd = Some(EventData::Diagnostic {
-                        code: "tool_call_id".into(),
+                        code: codes::TOOL_CALL_ID.into(),
                         message: format!("a call of {name} {what}; it is called {id}"),
                         data: Box::new(json!({ "content_index": content_index, "given": given, "id": id })),
                     });

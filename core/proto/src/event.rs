@@ -1,6 +1,7 @@
 //! Events: everything a run emits, in order. Canonical JSON has `type`, `run_id`, `seq`, `turn`, then the fields
 //! of the type in the order given here.
 
+use crate::table::codes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ pub enum EventData {
     },
     /// Something was repaired, dropped, late or odd.
     Diagnostic {
-        /// A short word for programs.
+        /// A short word for programs: one of [`crate::table::codes::DIAGNOSTICS`], or a custom provider's.
         code: Cow<'static, str>,
         /// A sentence for a person to read.
         message: String,

@@ -6,6 +6,7 @@ use agent_loop_proto::answer_reader::AnswerReader;
 use agent_loop_proto::hosting::Hosting;
 use agent_loop_proto::protocol::{EncodeCache, Target};
 use agent_loop_proto::sse::{Frame, Splitter};
+use agent_loop_proto::table::codes;
 use agent_loop_proto::transcript::Constraints;
 use agent_loop_proto::{provider_error, retry_after, surrogate};
 use bytes::Bytes;
@@ -278,7 +279,7 @@ impl HttpModel {
                     let mut out = sink.lock();
                     reader.end(&mut out).map_err(|_| error.clone().with_provider(provider))?;
                     let message = format!("{}; all was said, but the usage may be missing", error.message());
-                    out.push(Delta::Diagnostic { code: "broken_end".into(), message, data: Box::default() });
+                    out.push(Delta::Diagnostic { code: codes::BROKEN_END.into(), message, data: Box::default() });
                     return Ok(());
                 }
             };

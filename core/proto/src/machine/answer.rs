@@ -1,5 +1,6 @@
 //! The model's answer: its stream becomes events as it comes; a failed call is retried, or another model is asked.
 
+use crate::table::codes;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -385,7 +386,7 @@ impl ModelCalls {
         self.fallbacks += 1;
         let from = config.model.as_ref().map_or_else(|_| config.model_name.clone(), ModelEntry::name);
         let message = format!("{from} failed ({error}); {to} is asked instead");
-        run.emitter.diagnostic("fallback", message, json!({ "from": from, "to": to, "error": error }));
+        run.emitter.diagnostic(codes::FALLBACK, message, json!({ "from": from, "to": to, "error": error }));
         let failed = || format!("before that, {from} failed: {}", shortened(error.message(), 200));
         self.failed_before.get_or_insert_with(failed);
         run.setup.set_model(model);

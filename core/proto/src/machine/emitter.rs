@@ -1,5 +1,6 @@
 //! What is to be done, in order, and the numbers of the events.
 
+use crate::table::codes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Emitter {
     pub(super) fn listeners_failed(&mut self, event: &str, errors: Vec<String>) {
         for error in errors.into_iter().rev() {
             self.out.push_front(Out::Event(EventData::Diagnostic {
-                code: "listener_error".into(),
+                code: codes::LISTENER_ERROR.into(),
                 message: format!("a listener failed on {event}: {error}"),
                 data: Box::new(json!({ "event": event, "error": error })),
             }));

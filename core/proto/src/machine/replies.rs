@@ -1,5 +1,6 @@
 //! What tools report: their updates and answers, until the batch takes them in.
 
+use crate::table::codes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl Replies {
         if let Reply::Update(_) = reply {
             let (id, name) = self.launched.get(call as usize).cloned().unwrap_or_default();
             let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");
-            emitter.diagnostic("late_update", message, json!({ "tool_call_id": &*id, "tool_name": &*name }));
+            emitter.diagnostic(codes::LATE_UPDATE, message, json!({ "tool_call_id": &*id, "tool_name": &*name }));
         }
     }
 }

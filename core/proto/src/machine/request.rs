@@ -1,5 +1,6 @@
 //! Preparing a model call: the transcript through the hooks, repaired for the model, encoded.
 
+use crate::table::codes;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -219,7 +220,7 @@ impl Reported {
         let message = format!("the transcript was made to fit {name}: message {}: {}{more}", first.message_index, first.text);
         let data = json!({ "repairs": new });
         self.repairs.extend(new.iter().map(key));
-        emitter.diagnostic("transcript_repaired", message, data);
+        emitter.diagnostic(codes::TRANSCRIPT_REPAIRED, message, data);
     }
 
     /// Reports the options that do not reach the model as they were given, each once in a run.
@@ -231,7 +232,7 @@ impl Reported {
             }
             self.ignored.push(reported);
             let message = format!("{model} does not get {option} as it was given: {why}");
-            emitter.diagnostic("option_ignored", message, json!({ "option": option }));
+            emitter.diagnostic(codes::OPTION_IGNORED, message, json!({ "option": option }));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What all parts of the loop share, each part in its own component; and how a part asks a hook.
 
+use crate::table::codes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -91,7 +92,7 @@ impl RunState {
             && let Some(error) = unanswered.error(kind)
         {
             let data = json!({ "hook": kind.as_str(), "error": error });
-            self.emitter.diagnostic("hook_error", error.message().to_owned(), data);
+            self.emitter.diagnostic(codes::HOOK_ERROR, error.message().to_owned(), data);
         }
         false
     }

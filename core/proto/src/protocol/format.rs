@@ -13,6 +13,7 @@ use crate::quirks::{Quirks, ThinkingReplay};
 use crate::request::{IgnoredOption, Request};
 use crate::sse::Frame;
 use crate::surrogate;
+use crate::table::codes;
 
 /// The model and server that a request is encoded for.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +118,7 @@ pub(super) fn unreadable(provider: &str, data: &str, error: &serde_json::Error) 
 /// Why a provider refused, in its own words: not the model's, so no text of its message.
 pub(super) fn refused(provider: &str, why: &str) -> Delta {
     Delta::Diagnostic {
-        code: "refusal".into(),
+        code: codes::REFUSAL.into(),
         message: format!("{provider} refused: {why}"),
         data: Box::new(json!({ "explanation": why })),
     }

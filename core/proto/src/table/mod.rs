@@ -1,8 +1,9 @@
 //! The table: everything that all languages have in common is declared here once. [`options`] has the options, [`errors`] the
-//! kinds of errors.
+//! kinds of errors, [`codes`] the codes of diagnostics and transcript repairs.
 //!
 //! Macros make the Rust types, defaults and readers from the rows. `cargo xtask generate` writes the rest from the same rows: parts
 //! of the C header and library, of the Python and Node packages and of the documentation. `CONTRIBUTING.md` shows how to add a row.
 
+pub mod codes;
 pub mod errors;
 pub mod options;

@@ -5,6 +5,7 @@ use super::ids::{self, Ids};
 use super::log::Log;
 use crate::message::{ContentBlock, ToolCall};
 use crate::quirks::ThinkingReplay;
+use crate::table::codes;
 
 /// What becomes of a block.
 enum Fate {
@@ -38,21 +39,23 @@ impl Blocks<'_> {
                 // Tool results are often empty; a placeholder stands for that.
                 ContentBlock::Text { text, .. } if text.trim().is_empty() && !report_blanks => Fate::Dropped,
                 ContentBlock::Text { text, .. } if text.trim().is_empty() => {
-                    self.note("empty_block", index, "the text is empty; it was dropped")
+                    self.note(codes::EMPTY_BLOCK, index, "the text is empty; it was dropped")
                 }
                 ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
                 ContentBlock::Image { .. } if unread => {
                     let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
-                    self.note("image_replaced", index, &format!("{why}; a line of text says that one was here"));
+                    self.note(codes::IMAGE_REPLACED, index, &format!("{why}; a line of text says that one was here"));
                     if begins { Fate::Replaced(ContentBlock::text(line)) } else { Fate::Dropped }
                 }
                 ContentBlock::Image { data, mime_type } if registered(mime_type) != mime_type => {
                     Fate::Replaced(ContentBlock::Image { data: data.clone(), mime_type: registered(mime_type).to_owned() })
                 }
                 ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
-                ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => {
-                    self.note("misplaced_block", index, "only text and images can stand in this message; the block was dropped")
-                }
+                ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => self.note(
+                    codes::MISPLACED_BLOCK,
+                    index,
+                    "only text and images can stand in this message; the block was dropped",
+                ),
             }
         })
     }
@@ -61,7 +64,7 @@ impl Blocks<'_> {
     pub(super) fn of_assistant(mut self, content: &[ContentBlock], own: bool, ids: &mut Ids) -> Option<Vec<ContentBlock>> {
         ids.next_message();
         apply(content, |index, block| match block {
-            _ if is_blank(block) => self.note("empty_block", index, "the text is empty; it was dropped"),
+            _ if is_blank(block) => self.note(codes::EMPTY_BLOCK, index, "the text is empty; it was dropped"),
             ContentBlock::Text { text, signature: Some(_) } if !own && text.trim().is_empty() => Fate::Dropped,
             ContentBlock::Text { text, signature: Some(_) } if !own => Fate::Replaced(ContentBlock::text(text)),
             ContentBlock::Text { .. } => Fate::Kept,
@@ -72,10 +75,10 @@ impl Blocks<'_> {
             ContentBlock::Opaque { protocol, .. } if own && *protocol == self.fit.protocol => Fate::Kept,
             ContentBlock::Opaque { protocol, .. } => {
                 let text = format!("only the model that made it understands this {protocol} block; it was dropped");
-                self.note("opaque_dropped", index, &text)
+                self.note(codes::OPAQUE_DROPPED, index, &text)
             }
             ContentBlock::Image { .. } => {
-                self.note("image_dropped", index, "no model takes its own images back; the block was dropped")
+                self.note(codes::IMAGE_DROPPED, index, "no model takes its own images back; the block was dropped")
             }
         })
     }
@@ -88,16 +91,16 @@ impl Blocks<'_> {
             (true, _) if signed => Fate::Kept,
             (true, ThinkingReplay::Kept) if !blank && !redacted => Fate::Kept,
             (true, ThinkingReplay::SignedOrDropped) => {
-                self.note("thinking_dropped", index, "the thinking is incomplete: what proves it is missing; it was dropped")
+                self.note(codes::THINKING_DROPPED, index, "the thinking is incomplete: what proves it is missing; it was dropped")
             }
             _ if redacted || blank => self.note(
-                "thinking_dropped",
+                codes::THINKING_DROPPED,
                 index,
                 "the thinking is hidden or empty, and of no use to this model; it was dropped",
             ),
             (own, _) => {
                 let why = if own { "it has no signature" } else { "another model wrote it" };
-                self.note("thinking_to_text", index, &format!("the thinking became text, as {why}"));
+                self.note(codes::THINKING_TO_TEXT, index, &format!("the thinking became text, as {why}"));
                 Fate::Replaced(ContentBlock::text(thinking))
             }
         }
@@ -106,10 +109,10 @@ impl Blocks<'_> {
     fn call(&mut self, index: usize, call: &ToolCall, own: bool, ids: &mut Ids) -> Fate {
         let (id, name) = (ids.give(&call.id, (self.at, index)), ids::name(&call.name));
         if id != call.id {
-            self.note("call_id", index, &format!("the call id {:?} became {id:?}", call.id));
+            self.note(codes::CALL_ID, index, &format!("the call id {:?} became {id:?}", call.id));
         }
         if name != call.name {
-            self.note("call_name", index, &format!("the tool's name {:?} became {name:?}", call.name));
+            self.note(codes::CALL_NAME, index, &format!("the tool's name {:?} became {name:?}", call.name));
         }
         let signature = call.signature.clone().filter(|_| own);
         if (&id, &name, &signature) == (&call.id, &call.name, &call.signature) {

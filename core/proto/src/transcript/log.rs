@@ -1,13 +1,12 @@
 //! The list of repairs.
 
+use crate::table::codes;
 use serde::Serialize;
 
 /// What was done. Canonical JSON: the fields in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
-    /// A short word for programs: `failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`,
-    /// `call_id`, `call_name`, `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`,
-    /// `misplaced_block`, `foreign_role`.
+    /// A short word for programs, one of [`crate::table::codes::REPAIRS`].
     pub code: &'static str,
     /// Which message of the transcript, from 0.
     pub message_index: usize,

@@ -1,5 +1,6 @@
 //! The repair itself, message by message.
 
+use crate::table::codes;
 use std::sync::Arc;
 
 use super::blocks::Blocks;
@@ -49,7 +50,7 @@ impl Repairer {
             Message::User(user) => self.rest.extend(fitted_user(message, user, at, fit, log)),
             Message::Assistant(assistant) if failed(assistant) => {
                 self.calls.add_failed(assistant);
-                log.note("failed_message", at, None, || "the message failed or was aborted; it was left out".to_owned());
+                log.note(codes::FAILED_MESSAGE, at, None, || "the message failed or was aborted; it was left out".to_owned());
             }
             Message::Assistant(assistant) => {
                 // Only the last message of the model can still be answered.
@@ -64,7 +65,7 @@ impl Repairer {
                 if let Some(advice) = foreign_role(message.role()) {
                     let text =
                         || format!("the role {:?} is another format's; the message was left out; {advice}", message.role());
-                    log.note("foreign_role", at, None, text);
+                    log.note(codes::FOREIGN_ROLE, at, None, text);
                 }
             }
             Message::ToolResult(result) => {
@@ -72,7 +73,7 @@ impl Repairer {
                     shortened(fitted_result(message, at, id, name, fit, log), fit.max_result_bytes)
                 });
                 if !taken {
-                    log.note("stray_result", at, None, || {
+                    log.note(codes::STRAY_RESULT, at, None, || {
                         let id = &result.tool_call_id;
                         format!("the result answers no call {id:?} that is still open; it was left out")
                     });
@@ -146,6 +147,6 @@ fn fitted_result(message: &Arc<Message>, at: usize, id: &str, name: &str, fit: &
 }
 
 fn empty_message(at: usize, log: &mut Log) -> Option<Arc<Message>> {
-    log.note("empty_message", at, None, || "nothing of the message is left for the model; it was left out".to_owned());
+    log.note(codes::EMPTY_MESSAGE, at, None, || "nothing of the message is left for the model; it was left out".to_owned());
     None
 }

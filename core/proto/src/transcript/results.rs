@@ -1,5 +1,6 @@
 //! Tool results: which call each answers, and their text for the model.
 
+use crate::table::codes;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -90,7 +91,7 @@ impl Calls {
                 continue;
             }
             let text = format!("the call {given_id:?} of {given_name} has no result; an error result says so");
-            repairs.push(Repair { code: "missing_result", message_index: *at, content_index: Some(*block), text });
+            repairs.push(Repair { code: codes::MISSING_RESULT, message_index: *at, content_index: Some(*block), text });
             let result = missing.get_or_insert_with(|| {
                 let missing = Arc::new(Message::ToolResult(missing_result(id, name, *timestamp)));
                 shortened(missing, fit.max_result_bytes)

@@ -14,6 +14,7 @@ use crate::protocol::format::{Decoder, refused, truncated, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
+use crate::table::codes;
 use crate::usage::{Prices, StopReason, Usage};
 
 pub(super) struct Reader {
@@ -100,14 +101,14 @@ impl Reader {
                 let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(data) };
                 out.push(Delta::Start { key, block });
                 out.push(Delta::Diagnostic {
-                    code: "opaque_block".into(),
+                    code: codes::OPAQUE_BLOCK.into(),
                     message: format!("a block of type {kind:?} is kept and sent back as it came"),
                     data: Box::new(json!({ "type": kind })),
                 });
             }
             Some(Held::Signature(signature)) => out.push(Delta::Signature { key, signature }),
             Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {
-                code: "citations".into(),
+                code: codes::CITATIONS.into(),
                 message: format!("a text names {} sources", citations.len()),
                 data: Box::new(json!({ "citations": citations })),
             }),

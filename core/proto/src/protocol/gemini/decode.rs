@@ -16,6 +16,7 @@ use crate::protocol::format::{Decoder, refused, truncated, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
+use crate::table::codes;
 use crate::usage::{StopReason, Usage};
 
 pub(super) struct Reader {
@@ -165,7 +166,7 @@ impl Reader {
         let block = BlockStart::Opaque { protocol: "gemini".into(), data: Box::new(Value::Object(part)) };
         let key = self.start(block, out);
         out.push(Delta::Diagnostic {
-            code: "opaque_block".into(),
+            code: codes::OPAQUE_BLOCK.into(),
             message: format!("a block of type {kind:?} is kept and sent back as it came"),
             data: Box::new(json!({ "type": kind })),
         });
@@ -391,7 +392,7 @@ impl Decoder for Reader {
         }
         if !self.sources.is_empty() {
             out.push(Delta::Diagnostic {
-                code: "citations".into(),
+                code: codes::CITATIONS.into(),
                 message: "the answer names what it rests on".into(),
                 data: Box::new(Value::Object(std::mem::take(&mut self.sources))),
             });

@@ -16,6 +16,7 @@ use crate::protocol::format::{Decoder, truncated, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
+use crate::table::codes;
 use crate::usage::{StopReason, Usage};
 
 pub(super) struct Reader {
@@ -206,7 +207,7 @@ impl Reader {
                 let block = BlockStart::Opaque { protocol: "openai_responses".into(), data: Box::new(given.clone()) };
                 out.push(Delta::Start { key, block });
                 out.push(Delta::Diagnostic {
-                    code: "opaque_block".into(),
+                    code: codes::OPAQUE_BLOCK.into(),
                     message: format!("an item of type {kind:?} is kept and sent back as it came"),
                     data: Box::new(json!({ "type": kind })),
                 });
