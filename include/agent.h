@@ -316,27 +316,50 @@ enum {
 
 /** The kind of an event; see agent_event_kind(). */
 enum {
+    /* <generated: events> */
+    /** The run begins. */
     AGENT_EVENT_AGENT_START = 1,
+    /** A turn begins. */
     AGENT_EVENT_TURN_START = 2,
+    /** A message begins. An assistant's is empty, with `stop_reason` `None`. */
     AGENT_EVENT_MESSAGE_START = 3,
-    AGENT_EVENT_TEXT_START = 4, /* 4 to 12 are the message updates */
+    /** A text block begins. */
+    AGENT_EVENT_TEXT_START = 4,
+    /** More text of a text block. */
     AGENT_EVENT_TEXT_DELTA = 5,
+    /** A text block is complete. */
     AGENT_EVENT_TEXT_END = 6,
+    /** A thinking block begins. */
     AGENT_EVENT_THINKING_START = 7,
+    /** More text of a thinking block. */
     AGENT_EVENT_THINKING_DELTA = 8,
+    /** A thinking block is complete. */
     AGENT_EVENT_THINKING_END = 9,
+    /** A tool call of the model begins. */
     AGENT_EVENT_TOOL_CALL_START = 10,
+    /** More of a tool call's arguments. */
     AGENT_EVENT_TOOL_CALL_DELTA = 11,
+    /** A tool call of the model is complete. */
     AGENT_EVENT_TOOL_CALL_END = 12,
+    /** A message is complete and in the transcript. */
     AGENT_EVENT_MESSAGE_END = 13,
+    /** The execution of a tool call begins. */
     AGENT_EVENT_TOOL_EXECUTION_START = 14,
+    /** A tool reports its progress. */
     AGENT_EVENT_TOOL_EXECUTION_UPDATE = 15,
+    /** A tool call has its result. */
     AGENT_EVENT_TOOL_EXECUTION_END = 16,
+    /** A turn is over. */
     AGENT_EVENT_TURN_END = 17,
+    /** The run is over; no event follows. */
     AGENT_EVENT_AGENT_END = 18,
-    AGENT_EVENT_RETRY = 19,      /**< the model call is repeated after a backoff */
-    AGENT_EVENT_DIAGNOSTIC = 20, /**< something was repaired, dropped, late or unusual */
-    AGENT_EVENT_RAW = 21         /**< a frame as the provider sent it; option raw_events */
+    /** The model call is retried after a backoff. */
+    AGENT_EVENT_RETRY = 19,
+    /** Something was repaired, dropped, late or unusual. */
+    AGENT_EVENT_DIAGNOSTIC = 20,
+    /** One frame as the provider sent it; with the option `raw_events`. */
+    AGENT_EVENT_RAW = 21,
+    /* </generated> */
 };
 
 /** Why a run ended; see agent_run_outcome(). */

@@ -29,7 +29,8 @@ pub(crate) fn header() -> String {
         of(origin).map(|row| format!("    /** {} */\n    {} = {},\n", sentence(row.doc), status(row), row.status)).collect()
     };
     format!(
-        "\n    /* Runtime failures: reported in events, messages and agent_run_error(). */\n\n{}\n    /* Usage errors: returned by calls. */\n\n{}\n",
+        "\n    /* Runtime failures: reported in events, messages and agent_run_error(). */\n\n{}\
+         \n    /* Usage errors: returned by calls. */\n\n{}\n",
         constants(Origin::Runtime),
         constants(Origin::Usage)
     )

@@ -1,11 +1,12 @@
 //! Writes what other languages and the documentation have of the table in `core/proto/src/table`.
 //!
-//! A region begins after a line with `<generated: NAME>` and ends before the next line with `</generated>`, both in comments of the
-//! file's syntax. [`FILES`] lists the files and the functions that write their regions. What is between the marks is replaced;
-//! everything else is written by hand.
+//! A region begins after a line with `<generated: NAME>` and ends before the next line with `</generated>`, both in comments of
+//! the file's syntax. [`FILES`] lists the files and the functions that write their regions. What is between the marks is
+//! replaced; everything else is written by hand.
 
 mod codes;
 mod errors;
+mod events;
 mod options;
 mod text;
 
@@ -16,7 +17,7 @@ type Writer = fn() -> String;
 
 /// The files with regions.
 const FILES: &[(&str, &[(&str, Writer)])] = &[
-    ("include/agent.h", &[("options", options::header), ("error kinds", errors::header)]),
+    ("include/agent.h", &[("options", options::header), ("error kinds", errors::header), ("events", events::header)]),
     (
         "docs/options.md",
         &[
@@ -48,7 +49,12 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("bindings/python/python/agent_loop/errors.py", &[("exports", errors::python_exports), ("classes", errors::python_classes)]),
     (
         "bindings/python/python/agent_loop/__init__.py",
-        &[("imports of errors", errors::python_imports), ("exports of errors", errors::python_exports)],
+        &[
+            ("imports of errors", errors::python_imports),
+            ("imports of events", events::python_imports),
+            ("exports of events", events::python_exports),
+            ("exports of errors", errors::python_exports),
+        ],
     ),
     (
         "bindings/node/lib/errors.ts",
@@ -63,6 +69,12 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("docs/transcript.md", &[("repairs", codes::docs_repairs)]),
+    (
+        "ffi/src/event/kind.rs",
+        &[("constants", events::ffi_constants), ("kinds", events::ffi_kinds), ("words", events::ffi_words)],
+    ),
+    ("bindings/python/python/agent_loop/_native.pyi", &[("exports of events", events::python_exports)]),
+    ("bindings/node/lib/event.ts", &[("updates", events::node_updates), ("events", events::node_union)]),
 ];
 
 /// Writes all regions.

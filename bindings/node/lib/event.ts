@@ -109,6 +109,7 @@ export interface ToolCallEndEvent extends EventBase {
 
 /** A part of an assistant message. */
 export type MessageUpdateEvent =
+  // <generated: updates>
   | TextStartEvent
   | TextDeltaEvent
   | TextEndEvent
@@ -118,6 +119,7 @@ export type MessageUpdateEvent =
   | ToolCallStartEvent
   | ToolCallDeltaEvent
   | ToolCallEndEvent
+  // </generated>
 
 /** A message is complete and in the transcript. */
 export interface MessageEndEvent extends EventBase {
@@ -219,10 +221,10 @@ export interface RawEvent extends EventBase {
 
 /** An event of a run, discriminated by `type`. */
 export type AgentEvent =
+  // <generated: events>
   | AgentStartEvent
   | TurnStartEvent
   | MessageStartEvent
-  | MessageUpdateEvent
   | MessageEndEvent
   | ToolExecutionStartEvent
   | ToolExecutionUpdateEvent
@@ -232,6 +234,8 @@ export type AgentEvent =
   | RetryEvent
   | DiagnosticEvent
   | RawEvent
+  | MessageUpdateEvent
+  // </generated>
 
 class Event {
   toJSON(): unknown {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::error::SHUT_DOWN;
+use crate::table::events;
 
 /// Checks the events of one run, in canonical JSON and in order, against the grammar of the loop's contract: their order, their
 /// numbers, their fields, and that what they say of messages fits together.
@@ -77,31 +78,6 @@ struct Call {
     result: Option<Value>,
 }
 
-/// Each type's own fields.
-const FIELDS: &[(&str, &[&str])] = &[
-    ("agent_start", &[]),
-    ("turn_start", &[]),
-    ("message_start", &["message"]),
-    ("text_start", &["content_index"]),
-    ("text_delta", &["content_index", "delta"]),
-    ("text_end", &["content_index", "block"]),
-    ("thinking_start", &["content_index"]),
-    ("thinking_delta", &["content_index", "delta"]),
-    ("thinking_end", &["content_index", "block"]),
-    ("tool_call_start", &["content_index", "id", "name"]),
-    ("tool_call_delta", &["content_index", "delta"]),
-    ("tool_call_end", &["content_index", "block"]),
-    ("message_end", &["message"]),
-    ("tool_execution_start", &["tool_call_id", "tool_name", "arguments"]),
-    ("tool_execution_update", &["tool_call_id", "tool_name", "arguments", "partial_result"]),
-    ("tool_execution_end", &["tool_call_id", "tool_name", "result", "is_error", "duration_ms"]),
-    ("turn_end", &["message", "tool_results"]),
-    ("agent_end", &["messages", "outcome", "turns", "usage"]),
-    ("retry", &["attempt", "delay_ms", "error"]),
-    ("diagnostic", &["code", "message", "data"]),
-    ("raw", &["data"]),
-];
-
 impl Checker {
     /// Nothing was seen yet.
     pub fn new() -> Checker {
@@ -132,8 +108,8 @@ impl Checker {
 
     fn check(&mut self, event: &Value) -> Result<(), String> {
         let kind = event["type"].as_str().unwrap_or_default();
-        let (_, fields) = FIELDS.iter().find(|(known, _)| *known == kind).ok_or_else(|| format!("unknown type {kind:?}"))?;
-        if let Some(field) = ["run_id", "seq", "turn"].iter().chain(*fields).find(|field| event.get(**field).is_none()) {
+        let fields = events::find(kind).ok_or_else(|| format!("unknown type {kind:?}"))?.fields;
+        if let Some(field) = ["run_id", "seq", "turn"].iter().chain(fields).find(|field| event.get(**field).is_none()) {
             return Err(format!("{field} is missing"));
         }
         is(&event["seq"], &json!(self.at), "seq")?;

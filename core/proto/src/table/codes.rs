@@ -1,8 +1,11 @@
-//! The codes of `diagnostic` events and of transcript repairs, one row each: `CODE = "word", data "its fields", "since";`, preceded
-//! by what it reports.
+//! The codes of `diagnostic` events and of transcript repairs, one row each: `CODE = "word", data "its fields", "since";`,
+//! preceded by what it reports.
 
 macro_rules! codes {
-    ($(#[doc = $about:literal])+ $list:ident { $($(#[doc = $doc:literal])* $code:ident = $word:literal, data $data:literal, $since:literal;)+ }) => {
+    (
+        $(#[doc = $about:literal])+
+        $list:ident { $($(#[doc = $doc:literal])* $code:ident = $word:literal, data $data:literal, $since:literal;)+ }
+    ) => {
         $($(#[doc = $doc])* pub const $code: &str = $word;)+
 
         $(#[doc = $about])+

@@ -1,9 +1,12 @@
 //! The table: everything that all languages have in common is declared here once. [`options`] has the options, [`errors`] the
-//! kinds of errors, [`codes`] the codes of diagnostics and transcript repairs.
+//! kinds of errors, [`codes`] the codes of diagnostics and transcript repairs,
+//! [`events`] the events.
 //!
-//! Macros make the Rust types, defaults and readers from the rows. `cargo xtask generate` writes the rest from the same rows: parts
-//! of the C header and library, of the Python and Node packages and of the documentation. `CONTRIBUTING.md` shows how to add a row.
+//! Macros make the Rust types, defaults and readers from the rows. `cargo xtask generate` writes the rest from the same rows:
+//! parts of the C header and library, of the Python and Node packages and of the documentation. `CONTRIBUTING.md` shows how to
+//! add a row.
 
 pub mod codes;
 pub mod errors;
+pub mod events;
 pub mod options;

@@ -1,15 +1,15 @@
 //! The options of agents and of stateless runs, one row each.
 //!
-//! `options_of!(block, callback prefix)` calls a macro with the rows of a block, preceded by the prefix. The blocks are the structs
-//! that have the options as fields; `agent` has those that the agent reads itself. A row is
+//! `options_of!(block, callback prefix)` calls a macro with the rows of a block, preceded by the prefix. The blocks are the
+//! structs that have the options as fields; `agent` has those that the agent reads itself. A row is
 //!
 //! ```text
 //! /// What it is, in a sentence: for rustdoc, the header, the stubs, the types and docs/options.md.
 //! name: Type = default, shown "the default in words", at_least 1, set Argument, Kind, Group, "since";
 //! ```
 //!
-//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `Argument` is what the setter of the Rust
-//! API takes: the type, `&str` for text, or the `T` of an `Option<T>`. [`Type`] and [`Group`] have the kinds and the groups.
+//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `Argument` is what the setter of the
+//! Rust API takes: the type, `&str` for text, or the `T` of an `Option<T>`. [`Type`] and [`Group`] have the kinds and the groups.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,8 +30,8 @@ macro_rules! options_of {
             base_url: "the provider's", Text, Model, "0.1.0";
             /// The API key.
             api_key: "the provider's environment variable", Text, Model, "0.1.0";
-            /// Models that are called in this order when the model fails before its first content and no retry is left. One of the
-            /// same provider uses the agent's address and key, another one its own.
+            /// Models that are called in this order when the model fails before its first content and no retry is left. One of
+            /// the same provider uses the agent's address and key, another one its own.
             fallbacks: "none", MODELS, Model, "0.1.0";
             /// Headers of each request.
             headers: "none", HEADERS, Model, "0.1.0";
@@ -63,8 +63,8 @@ macro_rules! options_of {
                 "0.1.0";
             /// The most tool calls that run concurrently.
             max_parallel_tools: usize = 8, at_least 1, set usize, Whole("a whole number of at least 1"), Loop, "0.1.0";
-            /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does
-            /// not, `off` checks nothing.
+            /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
+            /// does not, `off` checks nothing.
             validation: Validation = Validation::Coerce, set Validation, Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
             max_result_bytes: usize = 50_000, set usize, Whole("a whole number of bytes"), Loop, "0.1.0";
@@ -78,19 +78,20 @@ macro_rules! options_of {
             /// The token budget of each level, for models whose thinking has one. Levels that are left out keep their default.
             #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
             thinking_budgets: ThinkingBudgets = ThinkingBudgets::default(),
-                shown "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`", set ThinkingBudgets, BUDGETS, Model,
-                "0.1.0";
+                shown "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`",
+                set ThinkingBudgets, BUDGETS, Model, "0.1.0";
             /// The sampling temperature; 0 is sent as 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             temperature: Option<f64> = None, shown "the provider's", set f64, Number, Model, "0.1.0";
-            /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
-            /// answer.
+            /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
+            /// for the answer.
             #[serde(skip_serializing_if = "Option::is_none")]
             max_tokens: Option<u64> = None, shown "the provider's", set u64, Whole("a whole number of tokens"), Model, "0.1.0";
             /// Texts that end the answer when the model writes them.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             stop_sequences: Vec<String> = Vec::new(), shown "none", set Vec<String>, Texts, Model, "0.1.0";
-            /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
+            /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
+            /// `"none"` or
             /// `{"tool": name}`.
             #[serde(skip_serializing_if = "Option::is_none")]
             tool_choice: Option<ToolChoice> = None, shown "the provider's", set ToolChoice, TOOL_CHOICE, Model, "0.1.0";

@@ -1,6 +1,5 @@
 //! The list of repairs.
 
-use crate::table::codes;
 use serde::Serialize;
 
 /// What was done. Canonical JSON: the fields in this order.
