@@ -4,7 +4,7 @@
 //! `lib/`. Threads never call JavaScript: they post jobs to the environment's queue (`bridge`), which is emptied on the
 //! environment's thread after one weak wakeup per batch.
 
-mod agent;
+pub mod agent;
 mod bridge;
 mod call;
 mod camel_case;

@@ -9,7 +9,7 @@ use crate::usage::Outcome;
 fn the_backoff_doubles_up_to_its_cap() {
     let settings = config(&[], |settings| {
         settings.retry.max_retries = 3;
-        settings.retry.max_delay_ms = 1500;
+        settings.retry.max_retry_delay_ms = 1500;
     });
     let mut drive = Drive::new(settings, &[(); 3].map(|()| fails("overloaded", true)));
     let mut waits = Vec::new();
