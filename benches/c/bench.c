@@ -22,6 +22,8 @@ static agent_tool_t *tools[2];
 static const char *url;
 /* The model as a text or as JSON, around its id. */
 static const char *before_id, *behind_id;
+/* Messages from which a run resumes, or NULL. */
+static agent_messages_t *history;
 
 static void die(const char *what, agent_error_t *error)
 {
@@ -61,6 +63,18 @@ typedef struct {
     agent_run_t *run;
 } job_t;
 
+static uint64_t cpu_us(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000
+        + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* CPU time at the first delta, and at the end of each turn of the run that finish() took last. */
+static uint64_t first_us, turn_us[4096];
+static int turns;
+
 static job_t start(const char *model)
 {
     char name[128];
@@ -69,8 +83,10 @@ static job_t start(const char *model)
     snprintf(name, sizeof name, "%s%s%s", before_id, model, behind_id);
     if (agent_new(runtime, name, AGENT_NTS, &job.agent, &error) < 0
         || agent_set_base_url(job.agent, url, AGENT_NTS, &error) < 0
+        || agent_set_json(job.agent, "{\"max_turns\":0}", AGENT_NTS, &error) < 0
         || agent_add_tool(job.agent, tools[0], &error) < 0 || agent_add_tool(job.agent, tools[1], &error) < 0
-        || agent_prompt(job.agent, PROMPT, AGENT_NTS, &job.run, &error) < 0)
+        || (history ? agent_set_messages(job.agent, history, &error) < 0 || agent_resume(job.agent, &job.run, &error) < 0
+                    : agent_prompt(job.agent, PROMPT, AGENT_NTS, &job.run, &error) < 0))
         die("start", error);
     return job;
 }
@@ -82,10 +98,15 @@ static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *byte
     agent_error_t *error = NULL;
     agent_status_t rc;
     int wrong;
+    turns = 0;
     while ((rc = agent_run_next(job.run, -1, &event, &error)) == AGENT_OK) {
         int32_t kind = agent_event_kind(event);
+        if (kind == AGENT_EVENT_TURN_END && turns < (int)(sizeof turn_us / sizeof *turn_us))
+            turn_us[turns++] = cpu_us();
         if (kind == AGENT_EVENT_TEXT_DELTA || kind == AGENT_EVENT_TOOL_CALL_DELTA) {
             size_t length;
+            if (!first_us)
+                first_us = cpu_us();
             agent_event_text(event, &length);
             *deltas += 1;
             *bytes += length;
@@ -96,19 +117,11 @@ static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *byte
     wrong = agent_run_outcome(job.run) != AGENT_OUTCOME_COMPLETED;
     if (wrong && agent_run_error(job.run))
         fprintf(stderr, "%s\n", agent_error_message(agent_run_error(job.run), NULL));
-    if (strncmp(model, "calc", 4) == 0 && strcmp(agent_run_text(job.run, NULL), ANSWER) != 0)
+    if ((strncmp(model, "calc", 4) == 0 || strncmp(model, "turns", 5) == 0) && strcmp(agent_run_text(job.run, NULL), ANSWER) != 0)
         wrong = 1;
     agent_run_free(job.run);
     agent_free(job.agent);
     return wrong;
-}
-
-static uint64_t cpu_us(void)
-{
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000
-        + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 static long status_kb(const char *name)
@@ -126,7 +139,7 @@ static long status_kb(const char *name)
 
 static void stream(const char *model, int repeats)
 {
-    uint64_t deltas = 0, bytes = 0;
+    uint64_t deltas = 0, bytes = 0, last = 0;
     int i;
     if (finish(start(model), model, &deltas, &bytes))
         die("the warm-up", NULL);
@@ -137,43 +150,75 @@ static void stream(const char *model, int repeats)
         if (finish(start(model), model, &deltas, &bytes))
             die("a run", NULL);
         printf("%s%" PRIu64, i ? "," : "", cpu_us() - before);
+        last = before;
     }
+    printf("],\"turn_us\":[");
+    for (i = 0; i < turns; last = turn_us[i++])
+        printf("%s%" PRIu64, i ? "," : "", turn_us[i] - last);
     printf("],\"deltas\":%" PRIu64 ",\"bytes\":%" PRIu64 "}\n", deltas, bytes);
 }
 
-static void concurrent(int runs)
+static void first(const char *model)
+{
+    uint64_t deltas = 0, bytes = 0;
+    if (finish(start(model), model, &deltas, &bytes))
+        die("the run", NULL);
+    printf("{\"first_us\":%" PRIu64 "}\n", first_us);
+}
+
+static void concurrent(const char *name, int runs)
 {
     job_t *jobs = calloc((size_t)runs, sizeof *jobs);
-    uint64_t deltas = 0, bytes = 0;
-    char model[32];
+    uint64_t deltas = 0, bytes = 0, before;
+    char model[128];
     int i, failures = 0;
     long idle;
     FILE *clear;
-    if (!jobs || finish(start("calc"), "calc", &deltas, &bytes))
+    if (!jobs || finish(start(name), name, &deltas, &bytes))
         die("the warm-up", NULL);
     idle = status_kb("VmRSS:");
     if ((clear = fopen("/proc/self/clear_refs", "w"))) {
         fputs("5", clear);
         fclose(clear);
     }
-    snprintf(model, sizeof model, "calc-%d", runs);
+    snprintf(model, sizeof model, "%s-%d", name, runs);
+    before = cpu_us();
     for (i = 0; i < runs; i++)
         jobs[i] = start(model);
     for (i = 0; i < runs; i++)
         failures += finish(jobs[i], model, &deltas, &bytes);
     free(jobs);
-    printf("{\"idle_kb\":%ld,\"peak_kb\":%ld,\"runs\":%d,\"failures\":%d}\n", idle, status_kb("VmHWM:"), runs, failures);
+    printf("{\"cpu_us\":%" PRIu64 ",\"idle_kb\":%ld,\"peak_kb\":%ld,\"runs\":%d,\"failures\":%d}\n", cpu_us() - before, idle,
+        status_kb("VmHWM:"), runs, failures);
+}
+
+static agent_messages_t *messages_of(const char *path)
+{
+    agent_messages_t *messages = NULL;
+    agent_error_t *error = NULL;
+    char *json = malloc(1 << 24);
+    size_t length;
+    FILE *file = fopen(path, "rb");
+    if (!json || !file)
+        die(path, NULL);
+    length = fread(json, 1, 1 << 24, file);
+    fclose(file);
+    if (agent_messages_from_json(json, length, &messages, &error) < 0)
+        die(path, error);
+    free(json);
+    return messages;
 }
 
 int main(int argc, char **argv)
 {
-    const char *model = NULL, *format = "";
+    const char *model = NULL, *format = "", *past = NULL;
     agent_error_t *error = NULL;
     int repeats = 0, runs = 0, i;
     for (i = 2; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--url")) url = argv[i + 1];
         else if (!strcmp(argv[i], "--format")) format = argv[i + 1];
         else if (!strcmp(argv[i], "--model")) model = argv[i + 1];
+        else if (!strcmp(argv[i], "--history")) past = argv[i + 1];
         else if (!strcmp(argv[i], "--repeats")) repeats = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--runs")) runs = atoi(argv[i + 1]);
     }
@@ -187,19 +232,24 @@ int main(int argc, char **argv)
         behind_id = "\"}";
     }
     if (argc < 2 || !url || !before_id) {
-        fprintf(stderr, "usage: bench-c stream|concurrent --url URL --format FORMAT …; see benches/README.md\n");
+        fprintf(stderr, "usage: bench-c stream|concurrent|start --url URL --format FORMAT …; see benches/README.md\n");
         return 1;
     }
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
         || agent_tool_new(CALCULATOR, AGENT_NTS, calculate, NULL, NULL, &tools[0], &error) < 0
         || agent_tool_new(ECHO, AGENT_NTS, echo, NULL, NULL, &tools[1], &error) < 0)
         die("set-up", error);
+    if (past)
+        history = messages_of(past);
     if (!strcmp(argv[1], "stream") && model && repeats > 0)
         stream(model, repeats);
     else if (!strcmp(argv[1], "concurrent") && runs > 0)
-        concurrent(runs);
+        concurrent(model ? model : "calc", runs);
+    else if (!strcmp(argv[1], "start") && model)
+        first(model);
     else
         die(argv[1], NULL);
+    agent_messages_free(history);
     agent_tool_free(tools[0]);
     agent_tool_free(tools[1]);
     agent_runtime_shutdown(runtime, 5000, NULL);

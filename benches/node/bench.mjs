@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
   options: {
     url: { type: 'string' },
     format: { type: 'string' },
-    model: { type: 'string' },
+    model: { type: 'string', default: 'calc' },
     repeats: { type: 'string', default: '5' },
     runs: { type: 'string', default: '1000' },
   },
@@ -43,20 +43,30 @@ const models = {
   gemini: { provider: 'google' },
 }
 
+const cpuNow = () => {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+// CPU time at the first delta, and at the end of each turn.
+let first
+let turns = []
+
 async function run(model) {
   const named = { ...models[values.format], id: model }
-  const agent = new Agent({ model: named, baseUrl: values.url, tools: [calculator, echo] })
+  const agent = new Agent({ model: named, baseUrl: values.url, tools: [calculator, echo], maxTurns: 0 })
   const events = agent.stream(PROMPT)
   let deltas = 0
   let bytes = 0
   for await (const event of events) {
+    if (event.type === 'turn_end') turns.push(cpuNow())
     if (event.type === 'text_delta' || event.type === 'tool_call_delta') {
+      first ??= cpuNow()
       deltas += 1
       bytes += event.delta.length
     }
   }
   const { outcome, text } = await events.result()
-  if (outcome !== 'completed' || (model.startsWith('calc') && text !== ANSWER)) {
+  if (outcome !== 'completed' || (/^(calc|turns)/.test(model) && text !== ANSWER)) {
     throw new Error(`the run ended ${outcome} with ${JSON.stringify(text)}`)
   }
   return { deltas, bytes }
@@ -66,35 +76,44 @@ async function stream() {
   await run(values.model)
   const cpu = []
   let tally
+  let ends = []
   for (let i = 0; i < Number(values.repeats); i += 1) {
-    const before = process.cpuUsage()
+    turns = []
+    const before = cpuNow()
     tally = await run(values.model)
-    const { user, system } = process.cpuUsage(before)
-    cpu.push(user + system)
+    cpu.push(cpuNow() - before)
+    ends = [before, ...turns]
   }
-  return { cpu_us: cpu, ...tally }
+  return { cpu_us: cpu, turn_us: turns.map((end, i) => end - ends[i]), ...tally }
+}
+
+async function start() {
+  await run(values.model)
+  return { first_us: first }
 }
 
 const kilobytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))[1])
 
 async function concurrent() {
   const runs = Number(values.runs)
-  await run('calc')
+  await run(values.model)
   const idle = kilobytes('VmRSS')
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
     // The peak then includes the time before.
   }
-  const ends = await Promise.allSettled(Array.from({ length: runs }, () => run(`calc-${runs}`)))
+  const before = cpuNow()
+  const ends = await Promise.allSettled(Array.from({ length: runs }, () => run(`${values.model}-${runs}`)))
   const failures = ends.filter((end) => end.status === 'rejected')
   if (failures.length > 0) console.error(`the first failure: ${failures[0].reason.message}`)
-  return { idle_kb: idle, peak_kb: kilobytes('VmHWM'), runs, failures: failures.length }
+  return { cpu_us: cpuNow() - before, idle_kb: idle, peak_kb: kilobytes('VmHWM'), runs, failures: failures.length }
 }
 
 const [task] = positionals
-if (!values.url || !models[values.format] || !['stream', 'concurrent'].includes(task)) {
-  console.error('usage: bench.mjs stream|concurrent --url URL --format FORMAT …; see benches/README.md')
+const tasks = { stream, concurrent, start }
+if (!values.url || !models[values.format] || !tasks[task]) {
+  console.error('usage: bench.mjs stream|concurrent|start --url URL --format FORMAT …; see benches/README.md')
   process.exit(1)
 }
-console.log(JSON.stringify(await (task === 'stream' ? stream() : concurrent())))
+console.log(JSON.stringify(await tasks[task]()))

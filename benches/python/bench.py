@@ -6,7 +6,7 @@ import json
 import resource
 import sys
 
-from agent_loop import Agent, TextDelta, ToolCallDelta, tool
+from agent_loop import Agent, TextDelta, ToolCallDelta, TurnEnd, tool
 
 PROMPT = "What is 15 multiplied by 23?"
 ANSWER = "15 multiplied by 23 equals 345."
@@ -42,17 +42,26 @@ def status_kb(name: str) -> int:
         return next(int(line.split()[1]) for line in status if line.startswith(name))
 
 
+# CPU time at the first delta, and at the end of each turn.
+first: list[int] = []
+turns: list[int] = []
+
+
 async def run(options: argparse.Namespace, model: str) -> tuple[int, int]:
-    agent = Agent({**MODELS[options.format], "id": model}, base_url=options.url, tools=[calculator, echo])
+    agent = Agent({**MODELS[options.format], "id": model}, base_url=options.url, tools=[calculator, echo], max_turns=0)
     deltas = size = 0
     async with agent.stream(PROMPT) as events:
         async for event in events:
             match event:
                 case TextDelta(delta=delta) | ToolCallDelta(delta=delta):
+                    if not first:
+                        first.append(cpu_us())
                     deltas += 1
                     size += len(delta)
+                case TurnEnd():
+                    turns.append(cpu_us())
         result = await events.result()
-    if result.outcome != "completed" or (model.startswith("calc") and result.text != ANSWER):
+    if result.outcome != "completed" or (model.startswith(("calc", "turns")) and result.text != ANSWER):
         raise RuntimeError(f"the run ended {result.outcome} with {result.text!r}")
     return deltas, size
 
@@ -61,33 +70,42 @@ async def stream(options: argparse.Namespace) -> dict:
     await run(options, options.model)
     cpu = []
     for _ in range(options.repeats):
+        turns.clear()
         before = cpu_us()
         deltas, size = await run(options, options.model)
         cpu.append(cpu_us() - before)
-    return {"cpu_us": cpu, "deltas": deltas, "bytes": size}
+    ends = [before, *turns]
+    return {"cpu_us": cpu, "turn_us": [b - a for a, b in zip(ends, ends[1:])], "deltas": deltas, "bytes": size}
+
+
+async def start(options: argparse.Namespace) -> dict:
+    await run(options, options.model)
+    return {"first_us": first[0]}
 
 
 async def concurrent(options: argparse.Namespace) -> dict:
-    await run(options, "calc")
+    await run(options, options.model)
     idle = status_kb("VmRSS:")
     try:
         with open("/proc/self/clear_refs", "w") as clear:
             clear.write("5")
     except OSError:
         pass  # The peak then includes the time before.
-    runs = [run(options, f"calc-{options.runs}") for _ in range(options.runs)]
+    before = cpu_us()
+    runs = [run(options, f"{options.model}-{options.runs}") for _ in range(options.runs)]
     failures = [end for end in await asyncio.gather(*runs, return_exceptions=True) if isinstance(end, BaseException)]
     if failures:
         print(f"the first failure: {failures[0]}", file=sys.stderr)
-    return {"idle_kb": idle, "peak_kb": status_kb("VmHWM:"), "runs": options.runs, "failures": len(failures)}
+    used = {"cpu_us": cpu_us() - before, "idle_kb": idle, "peak_kb": status_kb("VmHWM:")}
+    return {**used, "runs": options.runs, "failures": len(failures)}
 
 
 parser = argparse.ArgumentParser(prog="bench-python")
-parser.add_argument("task", choices=["stream", "concurrent"])
+parser.add_argument("task", choices=["stream", "concurrent", "start"])
 parser.add_argument("--url", required=True)
 parser.add_argument("--format", choices=list(MODELS), required=True)
-parser.add_argument("--model", default="text-20000")
+parser.add_argument("--model", default="calc")
 parser.add_argument("--repeats", type=int, default=5)
 parser.add_argument("--runs", type=int, default=1000)
 options = parser.parse_args()
-print(json.dumps(asyncio.run(stream(options) if options.task == "stream" else concurrent(options))))
+print(json.dumps(asyncio.run(globals()[options.task](options))))

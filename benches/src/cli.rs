@@ -14,6 +14,9 @@ pub struct Command {
     /// Whether single runs are spawned as tasks instead of being what the main thread blocks on. Only the Rust programs
     /// that bring no runtime of their own know this option.
     pub spawned: bool,
+    /// A JSON file with messages from which each run of `stream` resumes, instead of its prompt. Only the Rust and the C
+    /// program know this option.
+    pub history: Option<String>,
     /// What to measure.
     pub task: Task,
 }
@@ -30,13 +33,20 @@ pub enum Task {
     },
     /// Memory of many concurrent runs.
     Concurrent {
+        /// The model to ask for; each run asks for its name with `-RUNS` behind it.
+        model: String,
         /// How many.
         runs: usize,
+    },
+    /// CPU time of the process from its start to the first delta.
+    Start {
+        /// The model to ask for.
+        model: String,
     },
 }
 
 const USAGE: &str = "stream --url URL --format FORMAT --model MODEL --repeats N, \
-    or: concurrent --url URL --format FORMAT --runs N; FORMAT is anthropic, chat, responses or gemini";
+    or: concurrent --url URL --format FORMAT [--model MODEL] --runs N, or: start --url URL --format FORMAT --model MODEL; FORMAT is anthropic, chat, responses or gemini";
 
 impl Command {
     /// Reads the arguments after the program's name.
@@ -45,7 +55,7 @@ impl Command {
     /// What is wrong with them.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
         let task = arguments.next().ok_or_else(|| format!("nothing asked; {USAGE}"))?;
-        let (mut url, mut format, mut model, mut repeats, mut runs) = (None, None, None, None, None);
+        let (mut url, mut format, mut history, mut model, mut repeats, mut runs) = (None, None, None, None, None, None);
         let mut spawned = false;
         while let Some(name) = arguments.next() {
             if name == "--spawned" {
@@ -55,8 +65,9 @@ impl Command {
             let value = arguments.next().ok_or_else(|| format!("{name} has no value"))?;
             match (name.as_str(), task.as_str()) {
                 ("--url", _) => url = Some(value),
+                ("--history", "stream") => history = Some(value),
                 ("--format", _) => format = Some(value.parse::<Format>()?),
-                ("--model", "stream") => model = Some(value),
+                ("--model", "stream" | "concurrent" | "start") => model = Some(value),
                 ("--repeats", "stream") => repeats = Some(count(&name, &value)?),
                 ("--runs", "concurrent") => runs = Some(count(&name, &value)?),
                 _ => return Err(format!("{task} has no option {name}; {USAGE}")),
@@ -68,13 +79,18 @@ impl Command {
                 model: model.ok_or_else(|| missing("--model"))?,
                 repeats: repeats.ok_or_else(|| missing("--repeats"))?,
             },
-            "concurrent" => Task::Concurrent { runs: runs.ok_or_else(|| missing("--runs"))? },
+            "concurrent" => Task::Concurrent {
+                model: model.unwrap_or_else(|| "calc".to_owned()),
+                runs: runs.ok_or_else(|| missing("--runs"))?,
+            },
+            "start" => Task::Start { model: model.ok_or_else(|| missing("--model"))? },
             other => return Err(format!("no task {other:?}; {USAGE}")),
         };
         Ok(Command {
             url: url.ok_or_else(|| missing("--url"))?,
             format: format.ok_or_else(|| missing("--format"))?,
             spawned,
+            history,
             task,
         })
     }
@@ -107,14 +123,25 @@ pub enum Tally {
 pub struct StreamReport {
     /// CPU time of each measured run, in microseconds.
     pub cpu_us: Vec<u64>,
+    /// CPU time of each turn of the last measured run, in microseconds; empty where the program does not measure turns.
+    pub turn_us: Vec<u64>,
     /// What each of them received.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
+/// The answer to `start`.
+#[derive(Debug, Serialize)]
+pub struct StartReport {
+    /// CPU time of the process until the first delta, in microseconds.
+    pub first_us: u64,
+}
+
 /// The answer to `concurrent`.
 #[derive(Debug, Serialize)]
 pub struct ConcurrentReport {
+    /// CPU time of all of them, in microseconds.
+    pub cpu_us: u64,
     /// Memory after the warm-up.
     pub idle_kb: u64,
     /// The most memory while all ran.
@@ -139,7 +166,7 @@ mod tests {
         assert_eq!(stream.task, Task::Stream { model: "text-9".to_owned(), repeats: 3 });
         assert_eq!((stream.url.as_str(), stream.format), ("http://h", Format::Chat));
         let concurrent = parse("concurrent --format anthropic --runs 1000 --url http://h").unwrap();
-        assert_eq!(concurrent.task, Task::Concurrent { runs: 1000 });
+        assert_eq!(concurrent.task, Task::Concurrent { model: "calc".to_owned(), runs: 1000 });
     }
 
     #[test]

@@ -100,6 +100,20 @@ pub fn prompt(format: Format) -> Value {
     }
 }
 
+/// A call of the tool `name` as a message.
+#[must_use]
+pub fn tool_call(format: Format, id: &str, name: &str, arguments: String) -> Value {
+    let input: Value = serde_json::from_str(&arguments).unwrap_or_default();
+    match format {
+        Format::Anthropic => json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": name, "input": input}]}),
+        Format::Chat => json!({"role": "assistant", "content": "", "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]}),
+        Format::Responses => json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments}),
+        Format::Gemini => json!({"role": "model", "parts": [{"functionCall": {"name": name, "args": input}}]}),
+    }
+}
+
 /// The result of the tool `name` as a message.
 #[must_use]
 pub fn tool_result(format: Format, id: &str, name: &str, text: &str) -> Value {

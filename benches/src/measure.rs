@@ -1,5 +1,7 @@
 //! Resource usage of the process: CPU time of all its threads, and memory.
 
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 /// User and system CPU time of the process so far, in microseconds.
 ///
 /// # Errors
@@ -24,6 +26,35 @@ pub fn cpu_us() -> Result<u64, String> {
 #[cfg(not(unix))]
 pub fn cpu_us() -> Result<u64, String> {
     Err("CPU time is read with getrusage, which this system does not have".to_owned())
+}
+
+/// CPU times of the process: at its first delta, and at the end of each turn.
+#[derive(Debug, Default)]
+pub struct Marks {
+    first: OnceLock<u64>,
+    turns: Mutex<Vec<u64>>,
+}
+
+impl Marks {
+    /// Marks a delta; only the first counts.
+    pub fn delta(&self) {
+        self.first.get_or_init(|| cpu_us().unwrap_or(0));
+    }
+
+    /// Marks the end of a turn.
+    pub fn turn(&self) {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).push(cpu_us().unwrap_or(0));
+    }
+
+    /// The time of the first delta.
+    pub fn first(&self) -> Option<u64> {
+        self.first.get().copied()
+    }
+
+    /// The times of the turns since the last call.
+    pub fn take_turns(&self) -> Vec<u64> {
+        std::mem::take(&mut self.turns.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Memory of the process now, in kilobytes (`VmRSS`).

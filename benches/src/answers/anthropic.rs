@@ -16,8 +16,11 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     for (index, part) in parts.iter().enumerate() {
         let (block, kind, field, pieces) = match part {
             Part::Text(pieces) => (r#"{"type":"text","text":""}"#.to_owned(), "text_delta", "text", pieces),
-            Part::Call { name, arguments } => (
-                format!(r#"{{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9","name":{},"input":{{}}}}"#, quoted(name)),
+            Part::Call { name, number, arguments } => (
+                format!(
+                    r#"{{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq{number}","name":{},"input":{{}}}}"#,
+                    quoted(name)
+                ),
                 "input_json_delta",
                 "partial_json",
                 arguments,

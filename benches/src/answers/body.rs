@@ -9,14 +9,14 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\
     cache-control: no-cache\r\n\
     transfer-encoding: chunked\r\n\r\n";
 
-/// Frames `events`; the answer is cut in its middle, between two chunks.
-pub(super) fn chunked(events: &[String]) -> Answer {
+/// Frames `events`; the answer is cut before the event `cut_at`, between two chunks.
+pub(super) fn chunked(events: &[String], cut_at: usize) -> Answer {
     let size: usize = events.iter().map(|event| event.len() + 16).sum();
     let mut out = BytesMut::with_capacity(HEAD.len() + size);
     out.put_slice(HEAD);
     let mut cut = out.len();
     for (i, event) in events.iter().enumerate() {
-        if i == events.len() / 2 {
+        if i == cut_at {
             cut = out.len();
         }
         out.put_slice(format!("{:x}\r\n", event.len()).as_bytes());

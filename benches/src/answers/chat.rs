@@ -22,11 +22,11 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
                 pieces_sent += pieces.len();
                 out.extend(pieces.iter().map(|piece| choice(&format!(r#"{{"content":{}}}"#, quoted(piece)), "null")));
             }
-            Part::Call { name, arguments } => {
+            Part::Call { name, number, arguments } => {
                 pieces_sent += arguments.len();
                 out.push(choice(
                     &format!(
-                        r#"{{"tool_calls":[{{"index":{calls},"id":"call_hqkL24CLEwnniv4GDrjk14Iu","type":"function","function":{{"name":{},"arguments":""}}}}]}}"#,
+                        r#"{{"tool_calls":[{{"index":{calls},"id":"call_hqkL24CLEwnniv4GDrjk14{number}","type":"function","function":{{"name":{},"arguments":""}}}}]}}"#,
                         quoted(name)
                     ),
                     "null",

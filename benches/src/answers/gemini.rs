@@ -11,8 +11,8 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     for part in parts {
         match part {
             Part::Text(pieces) => pieces.iter().for_each(|piece| out.push(&format!(r#"{{"text": {}}}"#, quoted(piece)), "")),
-            Part::Call { name, arguments } if *name == ECHO => pieces(&mut out, arguments),
-            Part::Call { name, arguments } => {
+            Part::Call { name, arguments, .. } if *name == ECHO => pieces(&mut out, arguments),
+            Part::Call { name, arguments, .. } => {
                 let args: Value = serde_json::from_str(&arguments.concat()).unwrap_or_default();
                 let call = json!({ "functionCall": { "name": name, "args": args } });
                 out.push(&call.to_string(), "");

@@ -108,6 +108,18 @@ pub enum Script {
     Text(usize),
     /// `tool-N`: a call of [`ECHO`] with its arguments in N chunks; after its result a short text.
     Tool(usize),
+    /// `args-N`: as `tool-N`, with chunks of 20 bytes.
+    Args(usize),
+    /// `paced-N`: N text deltas, one in a millisecond.
+    Paced(usize),
+    /// `turns-N` and `turns-N-M`: N turns: N - 1 times what `calc` answers first, then [`CALC_ANSWER`]. With M, every answer
+    /// stops half way until M requests have come as far.
+    Turns {
+        /// How many turns.
+        turns: usize,
+        /// How many answers wait for each other; 1: none.
+        together: usize,
+    },
     /// `calc` and `calc-N`: a short text and a call of [`CALCULATOR`]; after its result [`CALC_ANSWER`]. With N, every
     /// answer stops half way until N requests have come as far.
     Calc {
@@ -120,16 +132,23 @@ impl FromStr for Script {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Script, String> {
-        let unknown = || format!("no model {name:?}; there are text-N, tool-N (N from 2), calc and calc-N (N from 1)");
-        let (kind, number) = match name.split_once('-') {
-            Some((kind, number)) => (kind, Some(number.parse::<usize>().map_err(|_| unknown())?)),
-            None => (name, None),
+        let unknown = || {
+            format!(
+                "no model {name:?}; there are text-N, paced-N, tool-N and args-N (N from 2), calc, calc-N, turns-N and turns-N-M (from 1)"
+            )
         };
-        match (kind, number) {
-            ("text", Some(n)) => Ok(Script::Text(n)),
-            ("tool", Some(n)) if n >= 2 => Ok(Script::Tool(n)),
-            ("calc", None) => Ok(Script::Calc { together: 1 }),
-            ("calc", Some(together)) if together >= 1 => Ok(Script::Calc { together }),
+        let mut parts = name.split('-');
+        let kind = parts.next().unwrap_or_default();
+        let numbers = parts.map(str::parse).collect::<Result<Vec<usize>, _>>().map_err(|_| unknown())?;
+        match (kind, numbers.as_slice()) {
+            ("text", &[n]) => Ok(Script::Text(n)),
+            ("paced", &[n]) => Ok(Script::Paced(n)),
+            ("tool", &[n]) if n >= 2 => Ok(Script::Tool(n)),
+            ("args", &[n]) if n >= 2 => Ok(Script::Args(n)),
+            ("calc", &[]) => Ok(Script::Calc { together: 1 }),
+            ("calc", &[together]) if together >= 1 => Ok(Script::Calc { together }),
+            ("turns", &[turns]) if turns >= 1 => Ok(Script::Turns { turns, together: 1 }),
+            ("turns", &[turns, together]) if turns >= 1 && together >= 1 => Ok(Script::Turns { turns, together }),
             _ => Err(unknown()),
         }
     }
@@ -139,7 +158,11 @@ impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Script::Text(n) => write!(f, "text-{n}"),
+            Script::Paced(n) => write!(f, "paced-{n}"),
             Script::Tool(n) => write!(f, "tool-{n}"),
+            Script::Args(n) => write!(f, "args-{n}"),
+            Script::Turns { turns, together: 1 } => write!(f, "turns-{turns}"),
+            Script::Turns { turns, together } => write!(f, "turns-{turns}-{together}"),
             Script::Calc { together: 1 } => write!(f, "calc"),
             Script::Calc { together } => write!(f, "calc-{together}"),
         }
@@ -155,21 +178,25 @@ pub struct Answer {
     pub rest: Bytes,
 }
 
-/// The answer of `script` in `format`, to a request whose last message is a tool result (`after_tool`) or is not.
+/// The answer of `script` in `format`, to a request with so many tool results.
 #[must_use]
-pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
-    let parts = match (script, after_tool) {
-        (Script::Text(n), _) => vec![Part::Text(words(n).collect())],
-        (Script::Tool(n), false) => {
-            let text = words(n - 2).map(|word| word.replace('\n', "\\n"));
-            let pieces = std::iter::once("{\"text\":\"".to_owned()).chain(text).chain(["\"}".to_owned()]);
-            vec![Part::Call { name: ECHO, arguments: pieces.collect() }]
-        }
-        (Script::Calc { .. }, false) => {
-            vec![Part::Text(owned(&CALC_PREFACE)), Part::Call { name: CALCULATOR, arguments: owned(&CALCULATOR_ARGUMENTS) }]
-        }
-        (Script::Tool(_), true) => vec![Part::Text(owned(&ECHO_PIECES))],
-        (Script::Calc { .. }, true) => vec![Part::Text(owned(&CALC_PIECES))],
+pub fn render(format: Format, script: Script, results: usize) -> Answer {
+    let calculate = || {
+        let arguments = owned(&CALCULATOR_ARGUMENTS);
+        vec![Part::Text(owned(&CALC_PREFACE)), Part::Call { name: CALCULATOR, number: results, arguments }]
+    };
+    let echo = |pieces: Vec<String>| {
+        let pieces = std::iter::once("{\"text\":\"".to_owned()).chain(pieces).chain(["\"}".to_owned()]);
+        vec![Part::Call { name: ECHO, number: results, arguments: pieces.collect() }]
+    };
+    let parts = match (script, results > 0) {
+        (Script::Text(n) | Script::Paced(n), _) => vec![Part::Text(words(n).collect())],
+        (Script::Tool(n), false) => echo(words(n - 2).map(|word| word.replace('\n', "\\n")).collect()),
+        (Script::Args(n), false) => echo(vec!["some twenty letters ".to_owned(); n - 2]),
+        (Script::Tool(_) | Script::Args(_), true) => vec![Part::Text(owned(&ECHO_PIECES))],
+        (Script::Turns { turns, .. }, _) if results + 1 < turns => calculate(),
+        (Script::Calc { .. }, false) => calculate(),
+        (Script::Calc { .. } | Script::Turns { .. }, _) => vec![Part::Text(owned(&CALC_PIECES))],
     };
     let events = match format {
         Format::Anthropic => anthropic::events(&script.to_string(), &parts),
@@ -177,13 +204,19 @@ pub fn render(format: Format, script: Script, after_tool: bool) -> Answer {
         Format::Responses => responses::events(&script.to_string(), &parts),
         Format::Gemini => gemini::events(&script.to_string(), &parts),
     };
-    body::chunked(&events)
+    let cut = if matches!(script, Script::Paced(_)) { 0 } else { events.len() / 2 };
+    body::chunked(&events, cut)
 }
 
 /// A part of an answer, in the chunks in which it is streamed.
 enum Part {
     Text(Vec<String>),
-    Call { name: &'static str, arguments: Vec<String> },
+    Call {
+        name: &'static str,
+        /// Part of its id: the tool results before it.
+        number: usize,
+        arguments: Vec<String>,
+    },
 }
 
 fn words(n: usize) -> impl Iterator<Item = String> {

@@ -24,8 +24,8 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
                 items.push(message(index, pieces, &mut out));
                 pieces.len()
             }
-            Part::Call { name, arguments } => {
-                items.push(call(index, name, arguments, &mut out));
+            Part::Call { name, number, arguments } => {
+                items.push(call(index, name, *number, arguments, &mut out));
                 arguments.len()
             }
         };
@@ -74,11 +74,11 @@ fn message(index: usize, pieces: &[String], out: &mut Events) -> Value {
     done
 }
 
-fn call(index: usize, name: &str, pieces: &[String], out: &mut Events) -> Value {
+fn call(index: usize, name: &str, number: usize, pieces: &[String], out: &mut Events) -> Value {
     let item = |status: &str, arguments: &str| {
         json!({
             "id": CALL, "type": "function_call", "status": status, "arguments": arguments,
-            "call_id": "call_inViAUr9eV0GDtyOywkCxp59", "name": name,
+            "call_id": format!("call_inViAUr9eV0GDtyOywkCxp{number}"), "name": name,
         })
     };
     out.push("response.output_item.added", &format!(r#""item":{},"output_index":{index}"#, item("in_progress", "")));

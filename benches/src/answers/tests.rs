@@ -3,8 +3,8 @@ use serde_json::Value;
 use super::*;
 
 /// The chunks of an answer's body; each must be one whole event.
-fn events(format: Format, name: &str, after_tool: bool) -> Vec<String> {
-    let answer = render(format, name.parse().unwrap(), after_tool);
+fn events(format: Format, name: &str, results: usize) -> Vec<String> {
+    let answer = render(format, name.parse().unwrap(), results);
     let bytes = [&answer.first[..], &answer.rest[..]].concat();
     let text = std::str::from_utf8(&bytes).unwrap();
     let (head, mut body) = text.split_once("\r\n\r\n").unwrap();
@@ -30,9 +30,9 @@ fn data(event: &str) -> Value {
 }
 
 /// Non-empty text deltas and argument deltas of an answer.
-fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<String>) {
+fn deltas(format: Format, name: &str, results: usize) -> (Vec<String>, Vec<String>) {
     let (mut text, mut arguments) = (Vec::new(), Vec::new());
-    for event in events(format, name, after_tool).iter().filter(|event| !event.contains("[DONE]")) {
+    for event in events(format, name, results).iter().filter(|event| !event.contains("[DONE]")) {
         let event = data(event);
         let (t, a) = match format {
             Format::Anthropic => (&event["delta"]["text"], &event["delta"]["partial_json"]),
@@ -68,7 +68,7 @@ fn deltas(format: Format, name: &str, after_tool: bool) -> (Vec<String>, Vec<Str
 #[test]
 fn a_text_has_as_many_deltas_as_asked() {
     for format in Format::ALL {
-        let (text, arguments) = deltas(format, "text-100", false);
+        let (text, arguments) = deltas(format, "text-100", 0);
         assert_eq!((text.len(), arguments.len()), (100, 0));
     }
 }
@@ -77,7 +77,7 @@ fn a_text_has_as_many_deltas_as_asked() {
 fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
     for format in Format::ALL {
         for n in [2, 100] {
-            let (text, arguments) = deltas(format, &format!("tool-{n}"), false);
+            let (text, arguments) = deltas(format, &format!("tool-{n}"), 0);
             assert_eq!((text.len(), arguments.len()), (0, n));
             if format == Format::Gemini {
                 assert_eq!(arguments.concat().is_empty(), n == 2, "the text, in the pieces between name and end");
@@ -86,7 +86,7 @@ fn a_tool_call_has_as_many_pieces_as_asked_and_they_are_json() {
             let arguments: Value = serde_json::from_str(&arguments.concat()).unwrap();
             assert!(arguments["text"].is_string());
         }
-        let (text, arguments) = deltas(format, "tool-100", true);
+        let (text, arguments) = deltas(format, "tool-100", 1);
         assert_eq!((text.concat().as_str(), arguments.len()), ("That is what came back.", 0));
     }
 }
@@ -104,19 +104,35 @@ fn a_path_tells_the_format_and_of_gemini_the_model() {
 #[test]
 fn calc_calculates_and_answers() {
     for format in Format::ALL {
-        let (text, arguments) = deltas(format, "calc-1000", false);
+        let (text, arguments) = deltas(format, "calc-1000", 0);
         assert_eq!(text.concat(), "Let me work it out.");
         assert_eq!(arguments.concat(), CALCULATOR_ARGUMENTS.concat());
-        assert_eq!(deltas(format, "calc", true).0.concat(), CALC_ANSWER);
+        assert_eq!(deltas(format, "calc", 1).0.concat(), CALC_ANSWER);
     }
 }
 
 #[test]
+fn turns_call_until_there_are_enough_results() {
+    for format in Format::ALL {
+        for results in 0..2 {
+            assert_eq!(deltas(format, "turns-3", results).1.concat(), CALCULATOR_ARGUMENTS.concat());
+        }
+        assert_eq!(deltas(format, "turns-3", 2).0.concat(), CALC_ANSWER);
+    }
+}
+
+#[test]
+fn args_are_deltas_of_twenty_bytes() {
+    let (_, arguments) = deltas(Format::Anthropic, "args-100", 0);
+    assert!(arguments.len() == 100 && arguments[1..99].iter().all(|piece| piece.len() == 20));
+}
+
+#[test]
 fn names_are_read_back_and_wrong_ones_refused() {
-    for name in ["text-0", "text-20000", "tool-2", "calc", "calc-1000"] {
+    for name in ["text-0", "text-20000", "paced-9", "tool-2", "args-2", "calc", "calc-1000", "turns-200", "turns-6-1000"] {
         assert_eq!(name.parse::<Script>().unwrap().to_string(), name);
     }
-    for name in ["text", "tool-1", "calc-0", "text-x", "haiku"] {
+    for name in ["text", "tool-1", "calc-0", "text-x", "text-1-1", "turns-0", "haiku"] {
         let error = name.parse::<Script>().unwrap_err();
         assert!(error.starts_with(&format!("no model \"{name}\"")), "{error}");
     }

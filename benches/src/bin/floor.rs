@@ -4,12 +4,12 @@
 use std::process::ExitCode;
 
 use agent_loop_benches::{
-    answers::{Format, Script},
+    answers::{CALCULATOR_ARGUMENTS, Format, Script},
     cli::Tally,
     harness::{self, Client},
     http,
+    measure::Marks,
 };
-use serde_json::Value;
 
 struct Floor {
     http: reqwest::Client,
@@ -18,28 +18,43 @@ struct Floor {
 }
 
 fn main() -> ExitCode {
-    harness::main(|url, format| Ok(Floor { http: http::client()?, url: url.trim_end_matches('/').to_owned(), format }))
+    harness::main(|command| {
+        let url = command.url.trim_end_matches('/').to_owned();
+        Ok(Floor { http: http::client()?, url, format: command.format })
+    })
 }
 
 impl Client for Floor {
-    async fn run(&self, model: &str) -> Result<Tally, String> {
-        let mut messages = vec![http::prompt(self.format)];
-        let mut lines = self.count(model, &messages).await?;
-        if !matches!(model.parse()?, Script::Text(_)) {
-            messages.push(http::tool_result(self.format, "call_1", "echo", "345"));
-            lines += self.count(model, &messages).await?;
+    async fn run(&self, model: &str, marks: &Marks) -> Result<Tally, String> {
+        let turns = match model.parse()? {
+            Script::Text(_) | Script::Paced(_) => 1,
+            Script::Tool(_) | Script::Args(_) | Script::Calc { .. } => 2,
+            Script::Turns { turns, .. } => turns,
+        };
+        // The body around the messages, and the messages as they are sent.
+        let body = http::request(self.format, model, &["messages".into()]);
+        let (before, behind) = body.split_once("\"messages\"]").ok_or("the request has no messages")?;
+        let mut messages = http::prompt(self.format).to_string();
+        let mut lines = 0;
+        for turn in 1..=turns {
+            lines += self.count(model, [before, &messages, "]", behind].concat(), marks).await?;
+            marks.turn();
+            let call = http::tool_call(self.format, &format!("call_{turn}"), "calculator", CALCULATOR_ARGUMENTS.concat());
+            let result = http::tool_result(self.format, &format!("call_{turn}"), "calculator", "345");
+            messages.extend([",".to_owned(), call.to_string(), ",".to_owned(), result.to_string()]);
         }
         Ok(Tally::Lines { lines })
     }
 }
 
 impl Floor {
-    async fn count(&self, model: &str, messages: &[Value]) -> Result<u64, String> {
+    async fn count(&self, model: &str, body: String, marks: &Marks) -> Result<u64, String> {
         let url = format!("{}{}", self.url, self.format.path(model));
-        let mut response = http::post(&self.http, &url, http::request(self.format, model, messages)).await?;
+        let mut response = http::post(&self.http, &url, body).await?;
         let mut lines = DataLines { count: 0, matched: Some(0) };
         while let Some(chunk) = response.chunk().await.map_err(|error| format!("the stream broke: {error}"))? {
             lines.feed(&chunk);
+            marks.delta();
         }
         Ok(lines.count)
     }

@@ -3,16 +3,18 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent_loop::{Agent, EventData, FnTool, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
+use agent_loop::{Agent, EventData, FnTool, Message, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
 use agent_loop_benches::answers::Format;
 use agent_loop_benches::cli::Tally;
 use agent_loop_benches::harness;
+use agent_loop_benches::measure::Marks;
 use serde_json::{Value, json};
 
 struct Engine {
     runtime: Runtime,
     url: String,
     format: Format,
+    history: Option<Vec<Message>>,
     tools: [Arc<dyn Tool>; 2],
 }
 
@@ -39,7 +41,7 @@ fn echo() -> Result<impl Tool, agent_loop::Error> {
 }
 
 impl harness::Client for Engine {
-    async fn run(&self, model: &str) -> Result<Tally, String> {
+    async fn run(&self, model: &str, marks: &Marks) -> Result<Tally, String> {
         let text = |error: agent_loop::Error| error.to_string();
         let spec = match self.format {
             Format::Anthropic => ModelSpec::parse(&format!("anthropic/{model}")),
@@ -51,25 +53,32 @@ impl harness::Client for Engine {
             }
         }
         .map_err(text)?;
-        let agent = Agent::with_spec(spec).runtime(&self.runtime).base_url(&self.url);
+        let agent = Agent::with_spec(spec).runtime(&self.runtime).base_url(&self.url).max_turns(0);
         for tool in &self.tools {
             agent.add_tool(Arc::clone(tool)).map_err(text)?;
         }
-        let mut run = agent.stream("What is 15 multiplied by 23?").map_err(text)?;
+        let run = match &self.history {
+            None => agent.stream("What is 15 multiplied by 23?"),
+            Some(messages) => agent.messages_so_far(messages.clone()).stream_resume(),
+        };
+        let mut run = run.map_err(text)?;
         let (mut deltas, mut bytes) = (0, 0);
         while let Some(event) = run.next().await {
-            if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. }) =
-                &event.data
-            {
-                deltas += 1;
-                bytes += delta.len() as u64;
+            match &event.data {
+                EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. }) => {
+                    marks.delta();
+                    deltas += 1;
+                    bytes += delta.len() as u64;
+                }
+                EventData::TurnEnd { .. } => marks.turn(),
+                _ => {}
             }
         }
         let result = run.result().await.map_err(text)?;
         if result.outcome != Outcome::Completed {
             return Err(format!("the run ended {}", result.outcome.as_str()));
         }
-        if model.starts_with("calc") && result.text != "15 multiplied by 23 equals 345." {
+        if (model.starts_with("calc") || model.starts_with("turns")) && result.text != "15 multiplied by 23 equals 345." {
             return Err(format!("the answer is {:?}", result.text));
         }
         Ok(Tally::Deltas { deltas, bytes })
@@ -77,12 +86,17 @@ impl harness::Client for Engine {
 }
 
 fn main() -> ExitCode {
-    harness::main(|url, format| {
+    harness::main(|command| {
         let text = |error: agent_loop::Error| error.to_string();
+        let history = command.history.as_ref().map(|path| -> Result<Vec<Message>, String> {
+            let json = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+            serde_json::from_slice(&json).map_err(|error| format!("{path}: {error}"))
+        });
         Ok(Engine {
             runtime: Runtime::current().map_err(text)?,
-            url: url.to_owned(),
-            format,
+            url: command.url.clone(),
+            format: command.format,
+            history: history.transpose()?,
             tools: [Arc::new(calculator().map_err(text)?), Arc::new(echo().map_err(text)?)],
         })
     })

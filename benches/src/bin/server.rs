@@ -21,7 +21,7 @@ use tokio::{
 };
 
 /// Which answer: rendered once for each.
-type Key = (Format, Script, bool);
+type Key = (Format, Script, usize);
 
 struct Server {
     answers: Mutex<HashMap<Key, Answer>>,
@@ -159,7 +159,7 @@ impl Server {
         let asked: Asked<'_> =
             serde_json::from_slice(body).map_err(|error| ("400 Bad Request", format!("the request's JSON: {error}")))?;
         let script = in_path.unwrap_or(&asked.model).parse::<Script>().map_err(|problem| ("404 Not Found", problem))?;
-        let key = (format, script, asked.after_tool(format));
+        let key = (format, script, asked.results(format, script));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = answers.entry(key).or_insert_with(|| render(format, script, key.2)).clone();
         Ok(Reply::Answer(key, answer))
@@ -167,13 +167,26 @@ impl Server {
 
     async fn send(&self, stream: &mut TcpStream, key: Key, answer: Answer) -> std::io::Result<()> {
         stream.write_all(&answer.first).await?;
-        if let Script::Calc { together } = key.1
-            && together > 1
-        {
-            self.holds.meet(key, together).await;
+        match key.1 {
+            Script::Calc { together } | Script::Turns { together, .. } if together > 1 => self.holds.meet(key, together).await,
+            Script::Paced(_) => return paced(stream, &answer.rest).await,
+            _ => {}
         }
         stream.write_all(&answer.rest).await
     }
+}
+
+/// Writes one HTTP chunk in a millisecond.
+async fn paced(stream: &mut TcpStream, mut chunks: &[u8]) -> std::io::Result<()> {
+    let mut tick = tokio::time::interval(std::time::Duration::from_millis(1));
+    while let Some(line) = memchr::memmem::find(chunks, b"\r\n") {
+        let size = std::str::from_utf8(&chunks[..line]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+        let (chunk, rest) = chunks.split_at((line + 4 + size.unwrap_or_default()).min(chunks.len()));
+        tick.tick().await;
+        stream.write_all(chunk).await?;
+        chunks = rest;
+    }
+    Ok(())
 }
 
 fn plain(status: &str, body: &str) -> Vec<u8> {
@@ -193,6 +206,22 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// How many tool results there are: all of them where turns are counted, otherwise those of the last message.
+    fn results(&self, format: Format, script: Script) -> usize {
+        let mark: &[u8] = match format {
+            Format::Anthropic => b"\"tool_result\"",
+            Format::Chat => b"\"tool_call_id\"",
+            Format::Responses => b"\"function_call_output\"",
+            Format::Gemini => b"\"functionResponse\"",
+        };
+        match script {
+            Script::Turns { .. } => {
+                self.messages.iter().filter(|message| memchr::memmem::find(message.get().as_bytes(), mark).is_some()).count()
+            }
+            _ => usize::from(self.after_tool(format)),
+        }
+    }
+
     /// Whether the last message has a tool's result.
     fn after_tool(&self, format: Format) -> bool {
         let Some(last) = self.messages.last().and_then(|last| serde_json::from_str::<Value>(last.get()).ok()) else {

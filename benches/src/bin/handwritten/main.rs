@@ -15,6 +15,7 @@ use agent_loop_benches::{
     cli::Tally,
     harness::{self, Client},
     http,
+    measure::Marks,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,7 +31,10 @@ struct HandWritten {
 }
 
 fn main() -> ExitCode {
-    harness::main(|url, format| Ok(HandWritten { http: http::client()?, url: url.trim_end_matches('/').to_owned(), format }))
+    harness::main(|command| {
+        let url = command.url.trim_end_matches('/').to_owned();
+        Ok(HandWritten { http: http::client()?, url, format: command.format })
+    })
 }
 
 /// A message as it grows.
@@ -50,9 +54,10 @@ struct Call {
 }
 
 impl Client for HandWritten {
-    async fn run(&self, model: &str) -> Result<Tally, String> {
+    async fn run(&self, model: &str, marks: &Marks) -> Result<Tally, String> {
         let (mut deltas, mut bytes) = (0, 0);
         let mut user = |delta: &str| {
+            marks.delta();
             deltas += 1;
             bytes += black_box(delta).len() as u64;
         };
@@ -60,7 +65,8 @@ impl Client for HandWritten {
         loop {
             let message = self.stream(model, &messages, &mut user).await?;
             if message.calls.is_empty() {
-                if model.starts_with("calc") && message.text != CALC_ANSWER {
+                marks.turn();
+                if (model.starts_with("calc") || model.starts_with("turns")) && message.text != CALC_ANSWER {
                     return Err(format!("{model} ended with {:?}", message.text));
                 }
                 black_box(message.output_tokens);
@@ -75,6 +81,7 @@ impl Client for HandWritten {
             for call in &message.calls {
                 messages.push(http::tool_result(self.format, &call.id, &call.name, &execute(call)?));
             }
+            marks.turn();
         }
     }
 }
