@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Counts the instructions of a delta and of a tool turn, and compares them with the recorded ones: `make bench-gate`.
+
+Callgrind counts the Rust and the C program of this folder while they read from the benchmark server, which is not counted.
+Each count is a difference: a run of many deltas (turns) minus a run of few, so that start-up and the first request cancel out;
+of several such pairs the least counts. benches/README.md says which profile is counted and why.
+
+Exit code 0: within the limit, or skipped (no valgrind, another compiler, another processor type); 1: more instructions than that.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from programs import ROOT, TARGET, Server
+
+BASELINE = ROOT / "benches/baseline.json"
+# The tests' profile: nothing is compiled for the gate alone. Its counts are higher than those of a release, and so is their change.
+PROFILE = os.environ.get("BENCH_PROFILE", "ci")
+BUILT = TARGET / PROFILE
+GATE = TARGET / "gate"
+LIMIT = 3.0  # percent
+PAIRS = 2  # of which the least counts
+FORMATS = ("anthropic", "chat", "responses", "gemini")
+# Deltas and turns of the short and the long run.
+DELTAS = (500, 2_500)
+TURNS = (2, 12)
+# Turns of the history before a run.
+HISTORIES = {"turn 10": 5, "turn 200": 195}
+# What a measured program runs: once unmeasured and once more.
+RUNS = 2
+
+
+def compiler():
+    """The compiler's name, as in the baseline."""
+    return subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def history(turns):
+    """A transcript of so many turns of the calculator, which ends with a tool's result."""
+    messages = [{"role": "user", "content": "What is 15 multiplied by 23?", "timestamp": 0}]
+    for turn in range(turns):
+        call = {"type": "tool_call", "id": f"call_{turn}", "name": "calculator"}
+        call["arguments"] = {"operation": "multiply", "a": 15, "b": 23}
+        text = {"type": "text", "text": "Let me work it out."}
+        messages.append({"role": "assistant", "content": [text, call], "stop_reason": "tool_use", "timestamp": 0})
+        result = {"role": "tool_result", "tool_call_id": f"call_{turn}", "tool_name": "calculator", "is_error": False}
+        messages.append({**result, "content": [{"type": "text", "text": '{"result":345}'}], "timestamp": 0})
+    return messages
+
+
+def count(program, server, folder, fmt, model, past=None):
+    """Instructions of one process."""
+    out = folder / "callgrind.out"
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, "stream"]
+    command += ["--url", server.url, "--format", fmt, "--model", model, "--repeats", str(RUNS - 1)]
+    command += ["--history", past] if past else []
+    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment["LD_LIBRARY_PATH"] = str(GATE)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE) if out.exists() else None
+    if done.returncode or not found:
+        sys.exit(f"{Path(program).name} with {model} in {fmt}: exit code {done.returncode}: {done.stderr.strip()[-800:]}")
+    return int(found.group(1))
+
+
+def difference(measure, lengths):
+    """Instructions per delta or turn: of several differences the least."""
+    found = []
+    for _ in range(PAIRS):
+        short, long = (measure(length) for length in lengths)
+        found.append((long - short) / (lengths[1] - lengths[0]) / RUNS)
+    return round(min(found))
+
+
+def measured(server, folder, formats):
+    """All counts by their names."""
+    figures = {}
+    for name, program in (("Rust", BUILT / "bench-rust"), ("C", GATE / "bench-c")):
+        for fmt in formats:
+            figures[f"{name}, {fmt}, delta"] = difference(
+                lambda length: count(program, server, folder, fmt, f"text-{length}"), DELTAS
+            )
+        for words, before in HISTORIES.items():
+            past = folder / f"history-{before}.json"
+            past.write_text(json.dumps(history(before)), encoding="utf-8")
+            figures[f"{name}, anthropic, {words}"] = difference(
+                lambda length: count(program, server, folder, "anthropic", f"turns-{before + length}", past), TURNS
+            )
+    return figures
+
+
+def build():
+    """The programs in the profile of the tests. Those share the features of everything else, so little is left to compile."""
+    packages = [f"-p={name}" for name in ("agent-loop-benches", "agent-loop-ffi", "agent-loop", "agent-loop-unify")]
+    subprocess.run(["cargo", "build", "--locked", "--quiet", "--profile", PROFILE, *packages], cwd=ROOT, check=True)
+    GATE.mkdir(parents=True, exist_ok=True)
+    source, library = ROOT / "benches/c/bench.c", GATE / "libagent.so.0"
+    library.unlink(missing_ok=True)
+    library.symlink_to(BUILT / "libagent.so")
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", f"-I{ROOT / 'include'}", source, library]
+    subprocess.run([*command, "-o", GATE / "bench-c"], check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write what is counted as the new baseline, in all formats")
+    parser.add_argument("--all", action="store_true", help="count all formats, not only those of the baseline's gate")
+    chosen = parser.parse_args()
+    baseline = json.loads(BASELINE.read_text(encoding="utf-8")) if BASELINE.exists() else {}
+    here = {"compiler": compiler(), "profile": PROFILE, "processor": platform.machine()}
+    if shutil.which("valgrind") is None:
+        print("bench-gate: skipped: there is no valgrind")
+        return 0
+    differs = [f"{key} {here[key]}, not {baseline.get(key)}" for key in here if here[key] != baseline.get(key)]
+    if differs and not chosen.record:
+        print(f"bench-gate: skipped: the baseline is of another: {'; '.join(differs)}")
+        return 0
+    build()
+    formats = FORMATS if chosen.record or chosen.all else FORMATS[:1]
+    with Server(BUILT) as server, tempfile.TemporaryDirectory() as folder:
+        figures = measured(server, Path(folder), formats)
+    if chosen.record:
+        BASELINE.write_text(json.dumps({**here, "instructions": figures}, indent=1) + "\n", encoding="utf-8")
+    return 1 if compare(figures, baseline.get("instructions", {})) and not chosen.record else 0
+
+
+def compare(figures, recorded):
+    """Prints each figure beside the recorded one; returns whether any is above the limit."""
+    failed = False
+    for name, instructions in figures.items():
+        before = recorded.get(name)
+        change = (instructions / before - 1) * 100 if before else 0.0
+        above = change > LIMIT
+        failed |= above
+        print(f"{name:28} {instructions:>9,}  {change:+6.1f} %{f'  above {LIMIT:.0f} %' if above else ''}")
+    if failed:
+        print("bench-gate: more instructions than recorded; if that is meant, record them: python3 benches/gate.py --record")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
