@@ -120,3 +120,6 @@ bench:
 
 clean:
 	rm -rf target bindings/node/node_modules bindings/node/dist
+
+bench-formats: ; sh benches/build.sh && python3 benches/formats.py
+bench-gate: ; python3 benches/gate.py

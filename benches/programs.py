@@ -2,6 +2,8 @@
 
 import json
 import os
+import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -119,3 +121,41 @@ def call(program, arguments):
         pass
     problem = (done.stderr.strip() or done.stdout.strip() or "no output")[-800:]
     raise Broken(f"{program.name} {' '.join(arguments)}: exit code {done.returncode}: {problem}")
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def machine():
+    model = next(
+        (line.split(":", 1)[1].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")),
+        platform.processor() or "unknown processor",
+    )
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": [round(load, 2) for load in os.getloadavg()],
+    }
+
+
+def read(path):
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def more_files():
+    """Raises the limit of open files, for a thousand connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
+
+
+def peers():
+    """Other libraries to compare with: programs in target/bench/peers that understand the command line of README.md."""
+    found = sorted((BENCH / "peers").glob("*")) if (BENCH / "peers").is_dir() else []
+    return [Program(path.stem, [path], [path]) for path in found if path.is_file() and os.access(path, os.X_OK)]

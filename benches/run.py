@@ -1,444 +1,219 @@
 #!/usr/bin/env python3
-"""Measures the engine in every language and a bare HTTP client, and prints the tables of `make bench`.
+"""Measures the figures we aim at, of a bare HTTP client and of the engine in every language, in one run: `make bench`.
 
-It builds only the Rust programs of this folder; the Makefile builds the other languages, and a missing program is listed
-as such. It starts the server and runs the programs in turns (A B C A B C ...), so that all figures of a table are of the
-same minutes, and prints each with its target. The exit code is 1 only if a program breaks.
+Each figure is measured for all programs in turns (A B C A B C ...), so that they share the same minutes; what counts is the
+median of the rounds, and its ratio to the floor's. Prints a Markdown table, and writes it to target/bench/figures.md together
+with figures.json and figures.svg (cost against deltas, turns, history and agents). formats.py measures all wire formats.
 """
 
 import argparse
 import json
 import os
-import platform
-import resource
-import shutil
 import statistics
 import subprocess
 import sys
-import urllib.request
-from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-# The profile of the Rust programs; docs/performance.md has figures of `release`.
-PROFILE = os.environ.get("BENCH_PROFILE", "release")
-BUILT = TARGET / PROFILE
-BENCH = TARGET / "bench"
+import report
+from programs import BENCH, BUILT, PROFILE, PROGRAMS, ROOT, Broken, Server, call, machine, more_files, peers, progress
 
-FORMATS = ("anthropic", "chat", "responses", "gemini")
-DELTAS = 20_000
-SHORT, LONG, SCALING_LIMIT = 2_000, 50_000, 27
-KINDS = {"text": "text", "tool": "tool arguments"}
-RUNS = 1_000
-# Deltas of the text that ends a tool run.
-AFTER_TOOL = 5
+DELTAS, PACED, TURNS, AGENTS, AGENT_TURNS, ARGUMENTS = 20_000, 1_000, 200, 1_000, 6, 10_000
+# Points of the diagrams beside the figures.
+MORE_DELTAS = (1_000, 5_000, 50_000)
+MORE_AGENTS = (30, 100, 300)
+# Turns of which one is compared with the next in the diagram.
+WINDOW = 10
 
-
-@dataclass
-class Program:
-    """A measured program: how it is run, what it needs, and its targets."""
-
-    name: str
-    command: list
-    needs: list
-    cpu_limit: float | None = None  # times the floor; None: not one of our languages, without targets
-    memory_limit: int | None = None  # kB per concurrent run
-    options: tuple = ()  # after those of the protocol
-    concurrent: bool = True  # whether it is in the concurrency table too
-    copies: dict = field(default_factory=dict)  # files put in place before it runs
-    cwd: Path = ROOT
-    problem: str | None = None
-
-    def missing(self):
-        return next((path for path in self.needs if not path.exists()), None)
-
-
-PROGRAMS = [
-    Program("floor", [BUILT / "bench-floor"], [BUILT / "bench-floor"]),
-    Program(
-        "floor-spawned",
-        [BUILT / "bench-floor"],
-        [BUILT / "bench-floor"],
-        options=("--spawned",),
-        concurrent=False,  # concurrent runs are spawned anyway
-    ),
-    Program("handwritten", [BUILT / "bench-handwritten"], [BUILT / "bench-handwritten"]),
-    Program("rust", [BUILT / "bench-rust"], [BUILT / "bench-rust"], 2.5, 80),
-    Program("c", [BENCH / "bench-c"], [BENCH / "bench-c"], 2.5, 80),
-    Program(
-        "python",
-        [BENCH / "venv/bin/python", ROOT / "benches/python/bench.py"],
-        [ROOT / "benches/python/bench.py", BENCH / "venv/bin/python"],
-        4.5,
-        100,
-    ),
-    Program(
-        "node",
-        ["node", "bench.mjs"],
-        [ROOT / "benches/node/bench.mjs", BENCH / "node/node_modules/agent-loop"],
-        4.5,
-        100,
-        # Node searches packages next to the importing file.
-        copies={ROOT / "benches/node/bench.mjs": BENCH / "node/bench.mjs"},
-        cwd=BENCH / "node",
-    ),
+# Name, unit, digits, and the ratio to the floor that Rust and C, Python, and Node may have.
+FIGURES = [
+    ("delta", f"one delta of {DELTAS:,} in a stream", "µs", 2, (2.25, 3.75, 3.75)),
+    ("paced", "one delta of a stream with one in a millisecond", "µs", 1, (1.5, 3.0, 3.0)),
+    ("early", "a tool turn, 2nd to 11th", "ms", 3, (2.4, 5.0, 10.0)),
+    ("late", f"a tool turn, the last ten of {TURNS}", "ms", 3, (3.5, 7.5, 12.5)),
+    ("agents", f"{AGENTS:,} agents of {AGENT_TURNS} turns at the same time", "CPU s", 2, (2.0, 3.0, 3.0)),
+    ("memory", "memory of each of them", "KB", 0, (1.46, 1.71, 2.2)),
+    ("arguments", "200 KB of tool arguments in 20-byte deltas", "ms", 1, (2.25, 3.25, 5.0)),
+    ("start", "start to the first delta", "CPU ms", 1, (2.0, 4.0, 6.7)),
 ]
+# Clients whose single runs are tasks, as the engine's are: that halves the cost of a delta (README.md, "Two floors").
+SPAWNED = ("floor", "handwritten")
+TARGET_OF = {"rust": 0, "c": 0, "python": 1, "node": 2}
 
 
-class Broken(Exception):
-    """A program broke the protocol."""
+class Figures:
+    """What was measured: {program: {figure: values of the rounds}}, and the points of the diagrams."""
 
+    def __init__(self, server, fmt):
+        self.server, self.fmt = server, fmt
+        self.values, self.points = {}, {}
+        self.bytes = {}  # what the first program received of a model
 
-class Server:
-    """The benchmark server, for as long as the `with` lasts."""
+    def call(self, program, task, **options):
+        """One process, with its report."""
+        arguments = [task, "--url", self.server.url, "--format", self.fmt]
+        for name, value in options.items():
+            arguments += [f"--{name}", str(value)]
+        done = call(program, arguments)
+        if "bytes" in done and done["bytes"] != self.bytes.setdefault(options["model"], done["bytes"]):
+            raise Broken(f"{program.name} received {done['bytes']} bytes of {options['model']}, not as many as others")
+        return done
 
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            [BUILT / "bench-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.url = self.process.stdout.readline().strip()
-        if not self.url:
-            sys.exit("bench-server did not start")
-        return self
+    def add(self, program, figure, value):
+        self.values.setdefault(program.name, {}).setdefault(figure, []).append(value)
 
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait(timeout=10)
+    def point(self, program, diagram, x, y):
+        self.points.setdefault(diagram, {}).setdefault(program.name, {}).setdefault(x, []).append(y)
 
-    def stats(self):
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.url + "/stats", timeout=10) as response:
-            return json.load(response)
+    def deltas(self, program):
+        us = statistics.median(self.call(program, "stream", model=f"text-{DELTAS}", repeats=3)["cpu_us"])
+        self.add(program, "delta", us / DELTAS)
+        self.point(program, "deltas", DELTAS, us / 1000)
 
+    def more_deltas(self, program):
+        for count in MORE_DELTAS:
+            us = statistics.median(self.call(program, "stream", model=f"text-{count}", repeats=3)["cpu_us"])
+            self.point(program, "deltas", count, us / 1000)
 
-def call(program, arguments):
-    """Runs a program once and returns the JSON line that it prints."""
-    command = [*program.command, *arguments, *program.options]
-    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    # The C program finds libagent.so.<abi> in its own folder.
-    environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(BENCH), str(BUILT)])
-    for source, copy in program.copies.items():
-        shutil.copyfile(source, copy)
-    try:
-        done = subprocess.run(
-            command, cwd=program.cwd, env=environment, capture_output=True, text=True, timeout=600, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Broken(f"{program.name} {' '.join(arguments)}: {error}") from error
-    line = done.stdout.strip().splitlines()[-1:] or [""]
-    try:
-        if done.returncode == 0:
-            return json.loads(line[0])
-    except json.JSONDecodeError:
-        pass
-    problem = (done.stderr.strip() or done.stdout.strip() or "no output")[-800:]
-    raise Broken(f"{program.name} {' '.join(arguments)}: exit code {done.returncode}: {problem}")
+    def paced(self, program):
+        us = self.call(program, "stream", model=f"paced-{PACED}", repeats=1)["cpu_us"][0]
+        self.add(program, "paced", us / PACED)
 
+    def arguments(self, program):
+        us = statistics.median(self.call(program, "stream", model=f"args-{ARGUMENTS}", repeats=3)["cpu_us"])
+        self.add(program, "arguments", us / 1000)
 
-@dataclass
-class Bench:
-    """The runs and their results."""
+    def turns(self, program):
+        # A process may take the end of a turn late, after the next has begun: three processes, of each turn the median.
+        runs = [self.call(program, "stream", model=f"turns-{TURNS}", repeats=1)["turn_us"] for _ in range(3)]
+        if any(len(turns) != TURNS for turns in runs):
+            raise Broken(f"{program.name} reported {[len(turns) for turns in runs]} turns, not {TURNS}")
+        self.add(program, "early", statistics.median(statistics.mean(turns[1:11]) for turns in runs) / 1000)
+        # The very last turn calls no tool.
+        self.add(program, "late", statistics.median(statistics.mean(turns[-11:-1]) for turns in runs) / 1000)
+        for end in range(WINDOW, TURNS, WINDOW):
+            spans = [statistics.mean(turns[end - WINDOW : end]) for turns in runs]
+            self.point(program, "history", end, statistics.median(spans) / 1000)
+        for count in (10, 20, 50, 100, TURNS):
+            self.point(program, "turns", count, statistics.median(sum(turns[:count]) for turns in runs) / 1000)
 
-    programs: list
-    server: Server
-    rounds: int
-    repeats: int
-    cpu: dict = field(default_factory=dict)  # (program, format, model) -> rounds of CPU times, in us
-    memory: dict = field(default_factory=dict)  # (program, format) -> reports
-    bytes: dict = field(default_factory=dict)  # (format, model) -> what the first program received
+    def concurrent(self, program, agents):
+        done = self.call(program, "concurrent", model=f"turns-{AGENT_TURNS}", runs=agents)
+        if done["failures"]:
+            raise Broken(f"{program.name}: {done['failures']} of {agents} concurrent runs failed")
+        self.point(program, "agents", agents, done["cpu_us"] / 1e6)
+        return done
 
-    def streams(self, *groups):
-        """Measures groups of models ({name: repeats}) in all formats, program after program, round after round; a
-        program runs the models of a group in sequence."""
-        for turn in range(self.rounds):
-            for group in groups:
-                for fmt in FORMATS:
-                    progress(f"round {turn + 1} of {self.rounds}: {' and '.join(group)}, {fmt}")
-                    for program in self.programs:
-                        for model, repeats in group.items():
-                            self.attempt(program, self.stream, fmt, model, repeats)
-        progress("")
+    def agents(self, program):
+        done = self.concurrent(program, AGENTS)
+        self.add(program, "agents", done["cpu_us"] / 1e6)
+        self.add(program, "memory", (done["peak_kb"] - done["idle_kb"]) / AGENTS)
 
-    def stream(self, program, fmt, model, repeats):
-        report = call(
-            program,
-            ["stream", "--url", self.server.url, "--format", fmt, "--model", model, "--repeats", str(repeats)],
-        )
-        kind, count = model.split("-")
-        expected = int(count)
-        if kind == "tool":
-            # Gemini's chunks are values by path: one delta when the arguments are complete.
-            expected = AFTER_TOOL + (1 if fmt == "gemini" else expected)
-        if "lines" in report:
-            if report["lines"] < expected:
-                raise Broken(f"{program.name} counted {report['lines']} lines of {model}, there are {expected} deltas")
+    def more_agents(self, program):
+        for agents in MORE_AGENTS:
+            self.concurrent(program, agents)
+
+    def start(self, program):
+        if program.name == "node":
+            us = imported(program, "await import('agent-loop')") - imported(program, "")
         else:
-            if report["deltas"] != expected:
-                raise Broken(f"{program.name} received {report['deltas']} deltas of {model}, not {expected}")
-            first = self.bytes.setdefault((fmt, model), report["bytes"])
-            if report["bytes"] != first:
-                raise Broken(f"{program.name} received {report['bytes']} bytes of {model}, others {first}")
-        self.cpu.setdefault((program.name, fmt, model), []).append(report["cpu_us"])
-
-    def concurrency(self):
-        """Measures many concurrent runs, program after program, round after round."""
-        for turn in range(self.rounds):
-            for fmt in FORMATS:
-                progress(f"round {turn + 1} of {self.rounds}: {RUNS:,} concurrent runs, {fmt}")
-                for program in self.programs:
-                    if program.concurrent:
-                        self.attempt(program, self.concurrent, fmt)
-        progress("")
-
-    def concurrent(self, program, fmt):
-        self.server.stats()
-        report = call(program, ["concurrent", "--url", self.server.url, "--format", fmt, "--runs", str(RUNS)])
-        report["held"] = self.server.stats()["most_held"]
-        self.memory.setdefault((program.name, fmt), []).append(report)
-        if report["failures"]:
-            raise Broken(f"{program.name}: {report['failures']} of {report['runs']} concurrent runs failed")
-
-    def attempt(self, program, measure, *arguments):
-        """Measures, unless the program broke before."""
-        if program.problem is None:
-            try:
-                measure(program, *arguments)
-            except (Broken, KeyError) as error:
-                program.problem = str(error) if isinstance(error, Broken) else f"the report has no {error}"
-
-    def times(self, key):
-        """Best and median CPU time, or None."""
-        rounds = self.cpu.get(key)
-        every = [us for times in rounds or [] for us in times]
-        return (min(every), statistics.median(every)) if every else None
-
-    def ratios(self, key, other):
-        """The CPU time of one program as a multiple of another's: of the best times, and the median of the rounds, or None."""
-        own, others = self.cpu.get(key), self.cpu.get(other)
-        if not own or not others:
-            return None
-        of_rounds = [statistics.median(a) / statistics.median(b) for a, b in zip(own, others)]
-        return self.times(key)[0] / self.times(other)[0], statistics.median(of_rounds)
+            us = self.call(program, "start", model="text-5")["first_us"]
+            if program.name == "python":
+                us -= python_alone(program)
+        self.add(program, "start", us / 1000)
 
 
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+def python_alone(program):
+    """CPU time, in microseconds, of an interpreter that imports asyncio."""
+    script = "import asyncio, resource as r; u = r.getrusage(r.RUSAGE_SELF); print(round((u.ru_utime + u.ru_stime) * 1e6))"
+    return int(subprocess.run([program.command[0], "-c", script], check=True, capture_output=True, text=True).stdout)
 
 
-def verdict(figures, limit, names=("best", "median")):
-    """Whether two figures are within a limit."""
-    if limit is None or figures is None:
-        return ""
-    held = [name for name, figure in zip(names, figures) if figure <= limit]
-    return {2: "holds", 1: f"{held[0]} holds" if held else "", 0: "misses"}[len(held)]
+def imported(program, statement):
+    """CPU time, in microseconds, of Node after a statement."""
+    script = f"{statement}; const {{ user, system }} = process.cpuUsage(); console.log(user + system)"
+    command = ["node", "--input-type=module", "-e", script]
+    return int(subprocess.run(command, cwd=program.cwd, check=True, capture_output=True, text=True).stdout)
 
 
-def table(title, header, rows):
-    """Prints rows under a header: the first and last columns to the left, the others to the right."""
-    print(f"\n{title}\n")
-    last = len(header) - 1
-    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(last)] + [len(header[last])]
-    for row in [header, ["-" * width for width in widths], *rows]:
-        cells = [f"{cell:{'<' if i in (0, last) else '>'}{w}}" for i, (cell, w) in enumerate(zip(row, widths))]
-        print("  ".join(cells).rstrip())
+def measure(figures, programs, rounds):
+    """All rounds of all programs; a program that breaks is left out from there."""
+    figures_of = ("deltas", "paced", "turns", "agents", "arguments", "start")
+    for turn in range(rounds):
+        for name in (*figures_of, "more_deltas", "more_agents") if turn == 0 else figures_of:
+            for program in programs:
+                progress(f"round {turn + 1} of {rounds}: {name}, {program.name}")
+                if program.problem is None:
+                    try:
+                        getattr(figures, name)(program)
+                    except (Broken, KeyError, subprocess.CalledProcessError) as error:
+                        program.problem = str(error) if isinstance(error, Broken) else f"{name}: {error!r}"
+    progress("")
 
 
-def absent(program, columns):
-    """The row of a program without figures, with the reason."""
-    missing = program.missing()
-    if missing is not None:
-        why = f"not built ({os.path.relpath(missing, ROOT)})"
-    else:
-        why = "failed, see below" if program.problem else "not measured"
-    return [program.name] + [""] * (columns - 2) + [why]
-
-
-def cpu_table(bench, programs):
-    model = f"text-{DELTAS}"
-    for fmt in FORMATS:
-        header = ["program", "best us", "median us", "best x floor", "median x floor", "target", "verdict"]
-        rows = []
+def summary(figures, programs):
+    """The rows of the table: of each figure and program the median, its ratio to the floor, and what it may be."""
+    rows = []
+    for key, words, unit, digits, limits in FIGURES:
+        row = {"figure": key, "words": words, "unit": unit, "digits": digits, "programs": {}}
+        floor = figures.values.get("floor", {}).get(key)
         for program in programs:
-            own = bench.times((program.name, fmt, model))
-            if own is None:
-                rows.append(absent(program, len(header)))
+            rounds = figures.values.get(program.name, {}).get(key)
+            if not rounds:
                 continue
-            ratio = bench.ratios((program.name, fmt, model), ("floor", fmt, model))
-            limit = program.cpu_limit
-            rows.append(
-                [program.name]
-                + [f"{us / DELTAS:.3f}" for us in own]
-                + ([f"{x:.2f}" for x in ratio] if ratio else ["-", "-"])
-                + [f"<= {limit}" if limit else "", verdict(ratio, limit)]
-            )
-        table(f"CPU per delta, {fmt}, {DELTAS:,} text deltas", header, rows)
-
-
-def scaling_table(bench, programs):
-    sizes = [f"{size:,} ms" for size in (SHORT, LONG)]
-    header = ["program", "format", "deltas of", *sizes, "best x", "median x", "target", "verdict"]
-    rows = []
-    for program in programs:
-        found = False
-        limit = SCALING_LIMIT if program.cpu_limit else None
-        for fmt in FORMATS:
-            for kind, words in KINDS.items():
-                short, long = ((program.name, fmt, f"{kind}-{size}") for size in (SHORT, LONG))
-                ratio = bench.ratios(long, short)
-                if ratio is None:
-                    continue
-                found = True
-                medians = [bench.times(key)[1] / 1000 for key in (short, long)]
-                rows.append(
-                    [program.name, fmt, words]
-                    + [f"{ms:.2f}" for ms in medians]
-                    + [f"{x:.1f}" for x in ratio]
-                    + [f"<= {limit}" if limit else "", verdict(ratio, limit)]
-                )
-        if not found:
-            rows.append(absent(program, len(header)))
-    table(f"Scaling: the CPU time of {LONG:,} deltas as a multiple of that of {SHORT:,} (medians)", header, rows)
-
-
-def concurrency_table(bench, programs):
-    header = ["program", "format", "idle kB", "kB per run", "worst", "concurrent", "failures", "target", "verdict"]
-    rows = []
-    for program in programs:
-        if not program.concurrent:
-            continue
-        found = False
-        for fmt in FORMATS:
-            reports = bench.memory.get((program.name, fmt))
-            if not reports:
-                continue
-            found = True
-            each = [(report["peak_kb"] - report["idle_kb"]) / report["runs"] for report in reports]
-            middle, worst = statistics.median(each), max(each)
-            failures = sum(report["failures"] for report in reports)
-            held = min(report["held"] for report in reports)
-            limit = program.memory_limit
-            held_to = "runs failed" if failures else verdict((middle, worst), limit, ("median", "worst"))
-            rows.append(
-                [program.name, fmt, round(statistics.median(report["idle_kb"] for report in reports))]
-                + [f"{middle:.1f}", f"{worst:.1f}", f"{held:,}", failures]
-                + [f"<= {limit}" if limit else "", held_to]
-            )
-        if not found:
-            rows.append(absent(program, len(header)))
-    table(f"{RUNS:,} concurrent tool-calling runs, memory of the process", header, rows)
-
-
-def loop_tables():
-    """The cost of the loop without a network: a separate program, without a floor to compare with."""
-    program = BUILT / "bench-loop"
-    if not program.exists():
-        return None
-    figures = json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
-    base = statistics.median(figures["listeners"][0]["cpu_us"])
-    rows, one = [], None
-    for row in figures["listeners"]:
-        best, middle = min(row["cpu_us"]), statistics.median(row["cpu_us"])
-        each = ""
-        if row["listeners"]:
-            # Per event and listener, without the cost of the run itself.
-            cost = max(middle - base, 0) * 1000 / row["events"] / row["listeners"]
-            one = cost if row["listeners"] == 1 else one
-            each = f"{cost:.0f}"
-        rows.append([f"{row['listeners']:,}", f"{best:,}", f"{middle:,.0f}", each])
-    header = ["listeners", "best us", "median us", "ns per event each"]
-    table("Listeners: CPU time of a run of 2,000 deltas in one process", header, rows)
-    grace = figures["grace"]
-    table(
-        "Abort of a tool that never answers, in real time",
-        ["abort_grace_ms", "settled after (ms)"],
-        [[grace["limit_ms"], ", ".join(str(ms) for ms in grace["real_ms"])]],
-    )
-    return figures
-
-
-def machine():
-    model = next(
-        (line.split(":", 1)[1].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")),
-        platform.processor() or "unknown processor",
-    )
-    return {
-        "processor": model,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "load": [round(load, 2) for load in os.getloadavg()],
-    }
-
-
-def read(path):
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError:
-        return ""
+            middle = statistics.median(rounds)
+            cell = {"rounds": rounds, "median": middle, "ratio": middle / statistics.median(floor) if floor else None}
+            if program.name in TARGET_OF and cell["ratio"] is not None:
+                cell["wanted"] = limits[TARGET_OF[program.name]]
+                cell["met"] = cell["ratio"] <= cell["wanted"]
+            row["programs"][program.name] = cell
+        rows.append(row)
+    return rows
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [program.name for program in PROGRAMS]
-    parser.add_argument("--only", metavar="A,B", help=f"of {', '.join(names)}; the floor is always measured")
-    parser.add_argument("--quick", action="store_true", help="a short run: two rounds of few repeats")
-    parser.add_argument("--json", metavar="OUT", type=Path, help="write the raw figures to this file")
+    parser.add_argument("--only", metavar="A,B", help="these programs; the floor is always measured")
+    parser.add_argument("--format", default="anthropic", choices=("anthropic", "chat", "responses", "gemini"))
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-build", action="store_true", help="take the Rust programs as they are")
-    chosen = parser.parse_args()
-    only = chosen.only.split(",") if chosen.only else names
-    for name in only:
-        if name not in names:
-            parser.error(f"--only: no program {name!r}; there are {', '.join(names)}")
-    chosen.only = ["floor", *only]
-    return chosen
+    parser.add_argument("--out", type=Path, default=BENCH, help="the folder of figures.json, figures.md and figures.svg")
+    return parser.parse_args()
 
 
 def main():
     chosen = options()
     if not chosen.no_build:
-        subprocess.run(["cargo", "build", "--profile", PROFILE, "-p", "agent-loop-benches"], cwd=ROOT, check=True)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    enough = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
-
-    programs = [program for program in PROGRAMS if program.name in chosen.only]
+        build = ["cargo", "build", "--locked", "--profile", PROFILE, "-p", "agent-loop-benches"]
+        subprocess.run(build, cwd=ROOT, check=True)
+    more_files()
+    programs = [program for program in (*PROGRAMS, *peers()) if program.name != "floor-spawned"]
+    for program in programs:
+        if program.name in SPAWNED:
+            program.options = ("--spawned",)
+    if chosen.only:
+        programs = [program for program in programs if program.name in ("floor", *chosen.only.split(","))]
+    there = [program for program in programs if program.missing() is None]
     before = machine()
-    print(f"{before['processor']}, {before['cores']} cores, load {before['load'][0]}")
     with Server() as server:
-        there = [program for program in programs if program.missing() is None]
-        bench = Bench(there, server, rounds=2 if chosen.quick else 7, repeats=3 if chosen.quick else 7)
-        bench.streams({f"text-{DELTAS}": bench.repeats})
-        cpu_table(bench, programs)
-        few, many = max(1, bench.repeats // 2), 5 * bench.repeats
-        bench.streams(*({f"{kind}-{SHORT}": many, f"{kind}-{LONG}": few} for kind in KINDS))
-        scaling_table(bench, programs)
-        bench.concurrency()
-        concurrency_table(bench, programs)
-    of_loop = loop_tables()
-    after = machine()
-    print(f"\nload at the end {after['load'][0]}; compare ratios, not times, and see benches/README.md on reading them")
-
-    problems = [program.problem for program in programs if program.problem]
-    for problem in problems:
-        print(f"\nfailed: {problem}")
-    if chosen.json:
-        raw = {
-            "machine": before,
-            "load_after": after["load"],
-            "cpu": [
-                {"program": name, "format": fmt, "model": model, "cpu_us": rounds}
-                for (name, fmt, model), rounds in bench.cpu.items()
-            ],
-            "concurrent": [
-                {"program": name, "format": fmt, "reports": reports} for (name, fmt), reports in bench.memory.items()
-            ],
-            "loop": of_loop,
-            "not_built": [program.name for program in programs if program.missing() is not None],
-            "problems": problems,
-        }
-        chosen.json.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
-    return 1 if problems else 0
+        figures = Figures(server, chosen.format)
+        measure(figures, there, chosen.rounds)
+    rows = summary(figures, there)
+    notes = [f"{p.name}: not built ({os.path.relpath(p.missing(), ROOT)})" for p in programs if p.missing() is not None]
+    notes += [f"{p.name}: failed: {p.problem}" for p in there if p.problem]
+    where = f"{before['processor']}, {before['cores']} cores, load {before['load'][0]} to {machine()['load'][0]}; {PROFILE}"
+    text = report.markdown(rows, [program.name for program in there], where, notes)
+    print(text)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    points = {
+        diagram: {name: {x: statistics.median(ys) for x, ys in sorted(line.items())} for name, line in lines.items()}
+        for diagram, lines in figures.points.items()
+    }
+    raw = {"machine": before, "profile": PROFILE, "format": chosen.format, "figures": rows, "points": points, "notes": notes}
+    (chosen.out / "figures.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+    (chosen.out / "figures.md").write_text(text + "\n", encoding="utf-8")
+    (chosen.out / "figures.svg").write_text(report.svg(points, where), encoding="utf-8")
+    print(f"\nwritten to {os.path.relpath(chosen.out)}: figures.json, figures.md, figures.svg")
+    return 1 if any(program.problem for program in there) else 0
 
 
 if __name__ == "__main__":

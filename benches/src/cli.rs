@@ -46,7 +46,8 @@ pub enum Task {
 }
 
 const USAGE: &str = "stream --url URL --format FORMAT --model MODEL --repeats N, \
-    or: concurrent --url URL --format FORMAT [--model MODEL] --runs N, or: start --url URL --format FORMAT --model MODEL; FORMAT is anthropic, chat, responses or gemini";
+    or: concurrent --url URL --format FORMAT [--model MODEL] --runs N, \
+    or: start --url URL --format FORMAT --model MODEL; FORMAT is anthropic, chat, responses or gemini";
 
 impl Command {
     /// Reads the arguments after the program's name.

@@ -134,7 +134,7 @@ impl FromStr for Script {
     fn from_str(name: &str) -> Result<Script, String> {
         let unknown = || {
             format!(
-                "no model {name:?}; there are text-N, paced-N, tool-N and args-N (N from 2), calc, calc-N, turns-N and turns-N-M (from 1)"
+                "no model {name:?}; there are text-N, paced-N, tool-N, args-N (from 2), calc, calc-N, turns-N, turns-N-M (from 1)"
             )
         };
         let mut parts = name.split('-');
