@@ -1,12 +1,12 @@
 //! The agent: model, system prompt, tools, limits and the conversation so far, with at most one active run.
 //!
-//! Here are its runs and listeners; how it is made is in `making`, what it is set to in `setting`, its state in `state`, the loop without
-//! an agent in `looped`.
+//! Here are its runs and listeners; its chained setters are in `builder`, the others in `setters`, its state in `state`, stateless runs
+//! in `stateless`.
 
-mod looped;
-mod making;
-mod setting;
+mod builder;
+mod setters;
 mod state;
+mod stateless;
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Deref, DerefMut};
@@ -27,9 +27,9 @@ use crate::result::RunResult;
 use crate::run::driver::Driver;
 use crate::run::{AbortHandle, Run, RunShared};
 use crate::scope::Scope;
-pub use looped::{Context, resume, run, start_aborted};
 pub(crate) use state::HostSide;
 use state::{Source, State};
+pub use stateless::{Context, resume, run, start_aborted};
 
 /// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.
 ///
@@ -71,7 +71,7 @@ impl Agent {
         Agent::with_source(Source::Spec(Box::new(spec)))
     }
 
-    /// An agent for a model of one's own.
+    /// An agent for a custom model.
     pub fn with_model(model: Arc<dyn Model>) -> Agent {
         Agent::with_source(Source::Own(model))
     }

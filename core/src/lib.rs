@@ -1,7 +1,7 @@
 //! The LLM agent loop as a library: prompt → model stream → tools → next turn.
 //!
 //! An [`Agent`] has a model, tools and a conversation. A prompt starts a [`Run`], which asks the model, executes the tools it
-//! calls and asks again until the work is done, and tells all of it as [`Event`]s.
+//! calls and asks again until the work is done, and emits [`Event`]s on the way.
 //!
 //! ```no_run
 //! use agent_loop::{Agent, EventData, FnTool, MessageUpdate};

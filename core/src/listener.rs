@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::event::Event;
 use crate::model::BoxFuture;
 
-/// A function that is told each event while the run waits. An error, like a panic, is counted and never breaks the run.
+/// A function that is called with each event while the run waits. An error, like a panic, is counted and never breaks the run.
 #[derive(Clone)]
 #[allow(clippy::type_complexity)] // two function types, each used once
 pub enum Listener {
@@ -102,7 +102,7 @@ impl Listeners {
         true
     }
 
-    /// Kept beside the list, so that a delta nobody listens to costs no lock.
+    /// Kept beside the list, so that a delta without listeners costs no lock.
     fn note_kind(&self, list: &[Arc<Subscribed>]) {
         let kind = |one: &Arc<Subscribed>| match &one.listener {
             Listener::Function { blocking: false, .. } => ListenerKind::Quick,

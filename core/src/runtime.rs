@@ -51,7 +51,7 @@ impl Runtime {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads)
-            // Tools that block have one each: far more than ever run at once, so that nobody waits for a place.
+            // Tools that block have one each: far more than ever run at once, so that no tool waits for a place.
             .max_blocking_threads(4096)
             .thread_name("agent-loop")
             .enable_all()

@@ -185,7 +185,7 @@ impl Checker {
         let unfinished = self.calls.iter().any(|call| !call.ended);
         let waiting = self.calls.iter().filter(|call| call.started && call.result.is_none()).count();
         if unfinished && waiting > 1 {
-            return Err("results of calls that run side by side come when all have ended".to_owned());
+            return Err("results of calls that run concurrently come when all have ended".to_owned());
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ impl Source {
 }
 
 impl Agent {
-    /// What the model is told first.
+    /// The text that comes before the messages.
     pub fn current_system_prompt(&self) -> String {
         self.state().settings.system_prompt.clone()
     }

@@ -17,7 +17,7 @@ pub type HostFunction = Arc<dyn Fn(HostCall) + Send + Sync>;
 
 /// A tool that is a function of the host.
 pub struct HostTool {
-    /// What the model is told.
+    /// The description for the model.
     pub spec: Arc<ToolSpec>,
     /// The tool.
     pub execute: HostFunction,

@@ -63,7 +63,7 @@ struct Granted {
 }
 
 /// What a token was made from (a changed file is another source) and the network it was asked for through. The same account's
-/// tokens are good wherever they were had, but the network decides who answered, and whose proxy is to blame when nobody did.
+/// tokens are good wherever they were had, but the network decides who answered, and whose proxy is to blame when no server did.
 type Key = (Source, Arc<Network>);
 
 /// The tokens that are kept.

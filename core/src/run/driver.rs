@@ -302,7 +302,7 @@ impl Driver {
         self.hook = Some(HookCall { hook, kind, work, answer });
     }
 
-    /// The answer to come; `None` when there is nobody to ask.
+    /// The answer to come; `None` when there is no function to ask.
     fn hook_answer(
         &self,
         mut question: Question,

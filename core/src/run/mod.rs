@@ -116,7 +116,7 @@ impl Run {
         self.shared.queue.as_ref().is_none_or(|queue| queue.wait(timeout))
     }
 
-    /// Sets who is told, under the queue's lock, when there begin or cease to be events to read (the end of the run counts as
+    /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as
     /// one). It may not call back into the run.
     pub fn observe(&self, observer: Option<Observer>) {
         if let Some(queue) = &self.shared.queue {

@@ -1,6 +1,6 @@
 //! The events of a run on their way to one reader: bounded, with one wakeup per batch.
 //!
-//! All faces use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both told
+//! All languages use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both called
 //! by the observer).
 
 use std::collections::VecDeque;
@@ -179,7 +179,7 @@ impl EventQueue {
         true
     }
 
-    /// Sets who is told of changes; it learns the present state at once.
+    /// Sets the function that is called on changes, and calls it with the present state.
     pub(crate) fn observe(&self, observer: Option<Observer>) {
         let mut state = self.lock();
         if let Some(observer) = &observer {

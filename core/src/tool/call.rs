@@ -180,10 +180,10 @@ impl PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        // A panic on the thread that took up the call is told by its catcher, with its message.
+        // A panic on the thread that took up the call is reported by its catcher, with its message.
         let told_elsewhere = std::thread::panicking() && self.scope.is_inside();
         if !told_elsewhere {
-            // Only if nobody has answered.
+            // Only if it was not answered.
             self.answer.fail(format!("the tool {} dropped the call without an answer", self.name()));
         }
     }

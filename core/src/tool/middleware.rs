@@ -1,4 +1,4 @@
-//! What stands around a tool's execution: a chain in the order of its making, of which each link may look at the call, change
+//! What stands around a tool's execution: a chain in the order of its setup, of which each link may look at the call, change
 //! its arguments, run the rest of the chain (once, not at all, or again), change the result, and time it.
 
 use std::sync::Arc;

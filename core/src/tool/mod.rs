@@ -37,7 +37,7 @@ pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, Strin
 
 /// Something a model can call.
 pub trait Tool: Send + Sync + 'static {
-    /// What the model is told.
+    /// The description for the model.
     fn spec(&self) -> &ToolSpec;
 
     /// Puts the model's arguments right before they are checked: for models that get a shape wrong. `None`: as they are.
@@ -50,7 +50,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Takes up a call. It is answered through [`PendingCall`], now or later, from any thread.
     fn start(&self, call: PendingCall);
 
-    /// Whether `start` may block its thread. It then gets one that nobody else needs.
+    /// Whether `start` may block its thread. It then gets a thread of its own.
     fn may_block(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! HTTP: a request out, a body of chunks back. Connections are kept and shared by everything that shares the client.
 //!
-//! Behind one face a reqwest client for each way to the world: plain ones cost nothing to set up; the others load certificate
+//! One reqwest client for each kind of connection: plain ones cost nothing to set up; the others load certificate
 //! authorities, at the first https address only.
 
 use std::collections::HashMap;

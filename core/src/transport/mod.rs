@@ -6,7 +6,7 @@ mod tls;
 
 use crate::error::{Error, ErrorKind};
 
-/// Does what waits for files on a thread where nobody else waits for it: many runs share one.
+/// Runs code that waits for files on a thread of its own: many runs share the runtime's.
 ///
 /// # Errors
 /// Those of the work; `invalid_state` when the runtime ends before it has begun.

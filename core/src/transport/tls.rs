@@ -11,7 +11,7 @@ use rustls_platform_verifier::Verifier;
 use super::network::{Network, Roots};
 use crate::error::{Error, ErrorKind};
 
-/// For addresses that are not https: trusts nobody and costs nothing to set up.
+/// For addresses that are not https: trusts no authority and costs nothing to set up.
 pub(super) fn none() -> Result<ClientConfig, Error> {
     Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }

@@ -136,7 +136,7 @@ fn refused(source: &Source, why: &str) -> Error {
     Error::new(ErrorKind::Authentication, format!("{}: {why}", no_token(source))).and(ADVICE)
 }
 
-/// The error of credentials with which nobody can be asked.
+/// The error of credentials that name no server to ask.
 fn unusable(source: &Source, why: &str) -> Error {
     Error::new(ErrorKind::Authentication, format!("Google credentials: {}: {why}; {ADVICE}", source.origin))
 }

@@ -22,7 +22,7 @@ use crate::tool::ToolSet;
 /// What a run without an agent begins with.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// What the model is told first.
+    /// The text that comes before the messages.
     pub system_prompt: String,
     /// The conversation so far.
     pub messages: Vec<Message>,

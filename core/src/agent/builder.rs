@@ -64,7 +64,7 @@ impl Agent {
         self.with(|state| state.settings.network = Arc::new(network))
     }
 
-    /// A provider of one's own, which answers for any model's name.
+    /// A custom provider, which answers for any model's name.
     #[must_use]
     pub fn provider(self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> Agent {
         self.set_provider(Some(Arc::new(provider)));

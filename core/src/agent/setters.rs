@@ -73,7 +73,7 @@ impl Agent {
         drop(before);
     }
 
-    /// Sets or, with `None`, takes out a provider of one's own. It answers for any model's name.
+    /// Sets a custom provider, or removes it with `None`. It answers for any model's name.
     pub fn set_provider(&self, provider: Option<ProviderFn>) {
         let before = {
             let mut state = self.change();
