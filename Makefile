@@ -93,7 +93,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(TEST) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && $(TEST) $(CORE) --doc" \
-	  "scenarios-rust=$(TEST) -p agent-loop --test scenarios" \
+	  "scenarios-rust=$(TEST) $(CORE) --test scenarios" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python&=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \

@@ -229,25 +229,31 @@ static value_t *play(const value_t *scenario)
     return parse(out.data, out.length);
 }
 
-static void clear(void)
+static void free_unanswered(void)
 {
-    lock();
-    app.over = true;
-    unlock();
     while (app.unanswered_count) {
         call_t call = app.unanswered[--app.unanswered_count];
 
         agent_tool_call_free(call.tool);
         agent_hook_call_free(call.hook);
     }
+}
+
+static void clear(void)
+{
+    lock();
+    app.over = true;
+    unlock();
+    free_unanswered();
     agent_free(app.agent);
     agent_runtime_shutdown(app.runtime, 10000, NULL); /* cancels what still sleeps */
     agent_runtime_free(app.runtime);
     lock();
     while (app.working)
         pthread_cond_wait(&changed, &mutex);
-    memset(&app, 0, sizeof app);
     unlock();
+    free_unanswered(); /* of callbacks that began only when the run was over */
+    memset(&app, 0, sizeof app);
     free_all();
 }
 

@@ -52,7 +52,7 @@ def test_a_wrong_option_is_named(options, text):
 def test_an_unknown_option_lists_the_known_ones():
     with pytest.raises(InvalidArgumentError) as caught:
         Agent("openai/tiny", zzzzzzzzzzzzzz=1)
-    assert str(caught.value).startswith('unknown option "zzzzzzzzzzzzzz"; known are model, system_prompt, ')
+    assert str(caught.value).startswith('unknown option "zzzzzzzzzzzzzz"; known are model, messages, ')
 
 
 @pytest.mark.parametrize(

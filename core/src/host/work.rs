@@ -73,6 +73,10 @@ impl HostWork {
 
     /// Counts sleeping work as working again. After an abort its sleeps end, but it may not have noticed yet.
     pub(crate) fn rouse(&self) {
+        // A hook that an abort does not cancel sleeps on.
+        if !self.0.cancel.is_cancelled() {
+            return;
+        }
         let mut state = self.state();
         if matches!(*state, State::Resting(_)) {
             *state = State::Working { _busy: self.0.clock.busy() };

@@ -244,7 +244,8 @@ impl Driver {
             }
             Action::CallModel(call) => {
                 let resolved = self.models.get(call.model as usize).cloned();
-                let key = self.key.take();
+                // The same for each try of a call.
+                let key = self.key.clone();
                 match resolved {
                     Some(resolved) => self.model = Some(Streaming::new(&call, resolved, &self.turn, key, self)),
                     None => {
@@ -443,8 +444,18 @@ impl Driver {
 
     /// While the run is held up by a reader or a listener: its time limit still holds.
     pub(super) fn poll_limits(&mut self, cx: &mut Context<'_>) {
-        if self.poll_timer(cx).is_ready() && self.run.core().check_limits(self.clock.now_ms()) {
-            self.run.abort();
+        while self.poll_timer(cx).is_ready() {
+            let mut core = self.run.core();
+            if core.check_limits(self.clock.now_ms()) {
+                drop(core);
+                return self.run.abort();
+            }
+            // It was another limit's, which the loop looks at when it goes on.
+            let Some(at_ms) = core.run_deadline_ms() else {
+                return;
+            };
+            drop(core);
+            self.timer = Some(self.sleep_until(Timer { at_ms, is_limit: true }));
         }
     }
 
@@ -474,11 +485,22 @@ impl Driver {
             room
         })
         .await;
+        if busy.is_some() {
+            self.was_held_up();
+        }
+    }
+
+    /// The run was held up by a reader or a listener, and the model was not read meanwhile: it was not silent.
+    pub(super) fn was_held_up(&self) {
+        if let Some(model) = &self.model {
+            self.run.core().handle(Input::ModelAlive { call: model.call() });
+        }
     }
 
     /// From this turn on the host's side is the latest.
     pub(super) fn begin_turn(&mut self) {
         self.turn = Arc::clone(&self.next);
+        self.key = None;
     }
 }
 

@@ -71,6 +71,7 @@ impl Driver {
             };
             failed.extend(heard.err());
         }
+        self.was_held_up();
         failed
     }
 

@@ -73,6 +73,11 @@ impl Streaming {
         Streaming { call: call.call, sink, signs, held, patience, future: Box::pin(future), _busy: busy }
     }
 
+    /// The number of the call.
+    pub(super) fn call(&self) -> u32 {
+        self.call
+    }
+
     /// Ready when the loop has got something; whether the call is over.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, run: &RunShared) -> Poll<bool> {
         let ended = match self.future.as_mut().poll(cx) {

@@ -82,6 +82,11 @@ impl RunLimits {
         self.limit = (limit_ms > 0).then(|| (limit_ms, self.now_ms.saturating_add(limit_ms)));
     }
 
+    /// When the run's own limit passes.
+    pub(super) fn deadline_ms(&self) -> Option<u64> {
+        self.limit.map(|(_, deadline_ms)| deadline_ms)
+    }
+
     /// The run is over: its limit no longer counts.
     pub(super) fn end(&mut self) {
         self.limit = None;
@@ -113,7 +118,9 @@ impl RunLimits {
     /// The new timer, when the next time to poll has changed.
     pub(super) fn set_timer(&mut self, others: impl IntoIterator<Item = Option<Timer>>) -> Option<Option<Timer>> {
         let run = self.limit.filter(|_| !self.is_interrupted()).map(|(_, at_ms)| Timer { at_ms, is_limit: true });
-        let next = others.into_iter().chain([run]).flatten().min_by_key(|timer| timer.at_ms);
+        // A limit that has passed and was not acted on waits for a hook, and is looked at after its answer.
+        let next = others.into_iter().chain([run]).flatten().filter(|timer| timer.at_ms > self.now_ms);
+        let next = next.min_by_key(|timer| timer.at_ms);
         (next != self.timer).then(|| {
             self.timer = next;
             next

@@ -206,8 +206,15 @@ impl Loop {
         self.run.inbox.queues()
     }
 
+    /// When `run_timeout_ms` passes: for hosts that are held up.
+    pub fn run_deadline_ms(&self) -> Option<u64> {
+        self.run.limits.deadline_ms()
+    }
+
     /// Takes the queues out at the end of a run, for the next one.
     pub fn take_queues(&mut self) -> Queues {
+        // The handle of a run may outlive it by far: what only the next request would need goes.
+        self.preparation = Preparation::default();
         self.run.inbox.take()
     }
 

@@ -101,8 +101,8 @@ pub(crate) fn set_options(config: &mut Config, options: &Map<String, Value>, mod
                 config.fallbacks = specs.map(|spec| models.add(spec)).collect::<Result<_, _>>()?;
             }
             "max_retries" => settings["retry"]["max_retries"] = value.clone(),
-            "retry_base_ms" => settings["retry"]["base_ms"] = value.clone(),
-            "max_retry_delay_ms" => settings["retry"]["max_delay_ms"] = value.clone(),
+            "retry_base_ms" => settings["retry"]["retry_base_ms"] = value.clone(),
+            "max_retry_delay_ms" => settings["retry"]["max_retry_delay_ms"] = value.clone(),
             name if settings["limits"].get(name).is_some() => settings["limits"][name] = value.clone(),
             name if settings.get(name).is_some() => settings[name] = value.clone(),
             name => settings["model"][name] = value.clone(),
