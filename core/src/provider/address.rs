@@ -1,11 +1,10 @@
 //! Where a request goes: the endpoint of a wire format under a server's address.
 
 use agent_loop_proto::hosting::Hosting;
-use agent_loop_proto::model_spec::without_secrets;
+use agent_loop_proto::model_spec::{ModelSpec, without_secrets};
 use agent_loop_proto::protocol::Protocol;
 use reqwest::Url;
 
-use super::ModelSpec;
 use super::credential::google_project;
 use crate::error::Error;
 

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use self::exchange::Granted;
 use self::google::Source;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -49,17 +50,6 @@ pub(crate) fn google_project(environment: Environment<'_>) -> Option<String> {
 
 fn of_the_process(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-/// The first of these variables that is set and not empty.
-fn variable(environment: Environment<'_>, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| environment(name).filter(|value| !value.is_empty()))
-}
-
-/// A token as it was given out.
-struct Granted {
-    token: String,
-    lifetime_ms: u64,
 }
 
 /// What a token was made from (a changed file is another source) and the network it was asked for through. The same account's

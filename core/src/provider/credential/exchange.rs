@@ -12,7 +12,6 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 
-use super::Granted;
 use super::google::{ADVICE, Kind, Source};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -29,6 +28,12 @@ const METADATA_CONNECT_MS: u64 = 1000;
 const ASSERTION_LIFETIME: u64 = 3600;
 /// The most of an answer that is read, in bytes.
 const MAX_BODY: usize = 64 << 10;
+
+/// A token as it was given out.
+pub(super) struct Granted {
+    pub(super) token: String,
+    pub(super) lifetime_ms: u64,
+}
 
 /// Asks for a token.
 pub(super) async fn fetch(

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::variable;
 use crate::error::{Error, ErrorKind};
 use crate::transport::network::Environment;
 
@@ -134,4 +133,9 @@ impl File {
             None => Err("is not a credentials file: it has no \"type\"".to_owned()),
         }
     }
+}
+
+/// The first of these variables that is set and not empty.
+fn variable(environment: Environment<'_>, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| environment(name).filter(|value| !value.is_empty()))
 }
