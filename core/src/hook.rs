@@ -13,24 +13,20 @@
 //! # }
 //! ```
 
-use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::hook::HookOutput;
 pub use agent_loop_proto::hook::{
     AfterToolCall, BeforeToolCall, Failure, HookKind, Payload, Question, ResponseHead, RunTask, ToolDecision, ToolOverride,
     TurnChange, TurnSummary,
 };
-use agent_loop_proto::hook::{HookOutput, IntoHookOutput};
 pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::Agent;
+use crate::future::BoxFuture;
 use crate::host::work::HostWork;
-use crate::message::Message;
-use crate::model::BoxFuture;
-use crate::result::RunResult;
 
 /// What a hook may use while it works: a cancel token and the engine's time. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -98,36 +94,3 @@ impl Hooks {
         HookKind::ALL.iter().copied().filter(|kind| self.get(*kind).is_some()).collect()
     }
 }
-
-macro_rules! hook_setters {
-    ($($(#[$doc:meta])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
-        /// Hooks. Each replaces the one before; [`Agent::set_json_hook`] removes one.
-        impl Agent {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $name<F, Fut, E>(self, hook: F) -> Agent
-                where
-                    F: Fn($input, HookContext) -> Fut + Send + Sync + 'static,
-                    Fut: Future<Output = Result<$output, E>> + Send + 'static,
-                    E: std::fmt::Display + Send + 'static,
-                {
-                    let hook: Hook = Arc::new(move |question, context| match question {
-                        Question::$kind(input) => {
-                            let answer = hook(input, context);
-                            Box::pin(async move {
-                                answer.await.map(IntoHookOutput::into_output).map_err(|error| error.to_string())
-                            })
-                        }
-                        // The loop asks each hook its own question.
-                        _ => Box::pin(std::future::ready(Ok(HookOutput::Nothing))),
-                    });
-                    self.change_hooks(|hooks| hooks.set(HookKind::$kind, Some(hook)));
-                    self
-                }
-            )+
-        }
-    };
-}
-
-agent_loop_proto::for_each_hook!(hook_setters);

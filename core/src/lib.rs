@@ -33,6 +33,7 @@
 
 mod agent;
 mod clock;
+mod future;
 mod hook;
 mod host;
 mod listener;
@@ -58,6 +59,7 @@ pub use clock::{Busy, Clock, Sleep};
 pub use did_you_mean::{Spelling, nearest};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
+pub use future::BoxFuture;
 pub use hook::{
     AfterToolCall, BeforeToolCall, Failure, HookContext, HookInput, HookKind, JsonHook, Payload, Question, ResponseHead, RunTask,
     ToolDecision, ToolOverride, TurnChange, TurnSummary,
@@ -65,9 +67,10 @@ pub use hook::{
 pub use host::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, JobQueue, Wakeup};
 pub use listener::{Listener, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
+pub use model::custom::{ModelCall, ProviderFn};
 pub use model::{
-    BlockStart, BoxFuture, CacheRetention, Delta, DeltaSink, Encoder, IgnoredOption, Model, ModelCall, ModelInfo, ModelOptions,
-    ModelRequest, ProviderFn, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
+    BlockStart, CacheRetention, Delta, DeltaSink, Encoder, IgnoredOption, Model, ModelInfo, ModelOptions, ModelRequest, Request,
+    ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
 pub use partial::Partial;
 pub use provider::{ModelSpec, models};
@@ -78,9 +81,9 @@ pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;
 pub use scope::Scope;
 pub use tokio_util::sync::CancellationToken;
+pub use tool::middleware::{Middleware, MiddlewareCall};
 pub use tool::{
-    ExecutionMode, FnTool, Middleware, MiddlewareCall, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet,
-    ToolSpec, Validation,
+    ExecutionMode, FnTool, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation,
 };
 pub use transport::network::{Network, Proxy, Roots};
 pub use usage::{Cost, Outcome, Prices, StopReason, Usage};

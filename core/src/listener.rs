@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::Event;
-use crate::model::BoxFuture;
+use crate::future::BoxFuture;
 
 /// A function that is called with each event while the run waits. An error, like a panic, is counted and never breaks the run.
 #[derive(Clone)]

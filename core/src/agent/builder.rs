@@ -7,15 +7,17 @@ use std::sync::Arc;
 use agent_loop_proto::options_of;
 use serde_json::Value;
 
-use super::Agent;
+use super::handle::Agent;
 use super::state::{Fallback, State};
 use crate::error::Error;
 use crate::message::Message;
-use crate::model::{CacheRetention, ModelCall, ThinkingBudgets, ThinkingLevel, ToolChoice};
+use crate::model::custom::ModelCall;
+use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::provider::ModelSpec;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::runtime::Runtime;
-use crate::tool::{ExecutionMode, MiddlewareCall, Tool, Validation};
+use crate::tool::middleware::MiddlewareCall;
+use crate::tool::{ExecutionMode, Tool, Validation};
 use crate::transport::network::Network;
 
 impl Agent {

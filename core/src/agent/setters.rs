@@ -7,16 +7,18 @@ use agent_loop_proto::model_spec::check_headers;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
+use super::handle::{Agent, busy};
 use super::state::{Fallback, Source, State};
-use super::{Agent, busy};
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::hook::{HookKind, Hooks, JsonHook};
 use crate::message::Message;
-use crate::model::{ProviderFn, ThinkingLevel};
+use crate::model::ThinkingLevel;
+use crate::model::custom::ProviderFn;
 use crate::provider::ModelSpec;
 use crate::settings;
-use crate::tool::{Middleware, Tool, ToolSet};
+use crate::tool::middleware::Middleware;
+use crate::tool::{Tool, ToolSet};
 use crate::transport::network::Network;
 
 impl Agent {

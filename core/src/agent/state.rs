@@ -1,41 +1,25 @@
-//! An agent's state: what it is behind the lock, and reading it, from any thread and without waiting for the run.
+//! An agent's state, as it is behind its lock.
 
 use std::sync::Arc;
 
 use agent_loop_proto::machine::{Config, Tools};
-use serde_json::{Map, Value, json};
 
-use super::Agent;
+use super::host_side::HostSide;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::hook::Hooks;
 use crate::message::Message;
-use crate::model::custom::CustomModel;
-use crate::model::{self, Model, ProviderFn, ThinkingLevel};
+use crate::model::custom::{CustomModel, ProviderFn};
+use crate::model::table::{ResolvedModel, add_model};
+use crate::model::{self, Model};
 use crate::partial::Partial;
 use crate::provider::ModelSpec;
 use crate::queues::Queues;
-use crate::run::RunShared;
-use crate::run::driver::{ResolvedModel, add_model};
+use crate::run::shared::RunShared;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
-use crate::tool::{Middleware, ToolSet};
-use crate::transport::network::Network;
-
-/// The host's side of an agent's configuration: what a run executes its loop's actions with.
-pub(crate) struct HostSide {
-    /// Counts the agent's changes.
-    pub(crate) revision: u64,
-    pub(crate) tools: ToolSet,
-    pub(crate) hooks: Arc<Hooks>,
-    pub(crate) middleware: Arc<Vec<Middleware>>,
-    pub(crate) api_key: Option<String>,
-    /// The provider that the key was given for.
-    pub(crate) keys_for: String,
-    pub(crate) headers: Map<String, Value>,
-    pub(crate) network: Arc<Network>,
-    pub(crate) connect_timeout_ms: u64,
-}
+use crate::tool::ToolSet;
+use crate::tool::middleware::Middleware;
 
 pub(super) struct State {
     pub(super) runtime: Option<Runtime>,
@@ -92,105 +76,6 @@ impl Source {
             Source::Spec(spec) => &spec.provider,
             Source::Own(model) => model.info().provider,
         }
-    }
-}
-
-impl Agent {
-    /// The text that comes before the messages.
-    pub fn current_system_prompt(&self) -> String {
-        self.state().settings.system_prompt.clone()
-    }
-
-    /// `provider/id` of the model.
-    pub fn model_name(&self) -> String {
-        self.state().model_name()
-    }
-
-    /// How much thinking is asked for.
-    pub fn current_thinking_level(&self) -> ThinkingLevel {
-        self.state().settings.thinking_level
-    }
-
-    /// How long an aborted run waits for its tools, in milliseconds.
-    pub fn current_abort_grace_ms(&self) -> u64 {
-        self.state().settings.abort_grace_ms
-    }
-
-    /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
-    pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
-        Arc::clone(&self.state().messages)
-    }
-
-    /// The tools.
-    pub fn tools(&self) -> ToolSet {
-        self.state().tools.clone()
-    }
-
-    /// Whether a run is active: from its acceptance until the agent is idle.
-    pub fn is_streaming(&self) -> bool {
-        self.state().active.is_some()
-    }
-
-    /// The assistant's message that is being streamed, as it stands.
-    pub fn streaming_message(&self) -> Option<Message> {
-        let partial = self.state().streaming_message.clone()?;
-        Some(Message::Assistant(partial.latest().message()))
-    }
-
-    /// The ids of the calls between their execution's start and end.
-    pub fn pending_tool_calls(&self) -> Vec<Arc<str>> {
-        self.state().pending_tool_calls.clone()
-    }
-
-    /// The error of the last run, if its outcome was `error` or `aborted`.
-    pub fn error(&self) -> Option<Error> {
-        self.state().error.clone()
-    }
-
-    /// How many times a listener failed.
-    pub fn listener_errors(&self) -> u64 {
-        self.0.listeners.errors()
-    }
-
-    /// The state in canonical JSON: `{system_prompt, model, thinking_level, tools, messages, is_streaming, streaming_message,
-    /// pending_tool_calls, error, listener_errors}`; `tools` are names.
-    pub fn state_json(&self) -> Value {
-        let streaming_message = self.streaming_message();
-        let state = self.state();
-        let mut json = json!({
-            "system_prompt": state.settings.system_prompt,
-            "model": state.model_name(),
-            "thinking_level": state.settings.thinking_level,
-            "tools": state.tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(),
-            "messages": null,
-            "is_streaming": state.active.is_some(),
-            "streaming_message": null,
-            "pending_tool_calls": state.pending_tool_calls.iter().map(|id| &**id).collect::<Vec<_>>(),
-            "error": state.error,
-            "listener_errors": self.0.listeners.errors(),
-        });
-        let messages = Arc::clone(&state.messages);
-        // A long transcript takes a while to write: not under the lock, the run wants it.
-        drop(state);
-        if let Some(fields) = json.as_object_mut() {
-            fields.insert("messages".into(), json!(&*messages));
-            fields.insert("streaming_message".into(), json!(streaming_message));
-        }
-        json
-    }
-}
-
-impl Agent {
-    /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
-    pub(crate) fn configuration(&self, clock: &Clock, models: &mut Vec<ResolvedModel>) -> (Config, HostSide) {
-        self.state().configuration(self.revision(), self.0.is_loop, clock, models)
-    }
-
-    /// Another model, for a while.
-    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<ResolvedModel, Error> {
-        let state = self.state();
-        let base_url = state.address_for(spec);
-        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_home(spec) })
     }
 }
 
@@ -364,7 +249,7 @@ impl State {
     }
 
     /// Whether another model is served where the agent's own is: by the same provider, at no other address.
-    fn is_at_home(&self, spec: &ModelSpec) -> bool {
+    pub(super) fn is_at_home(&self, spec: &ModelSpec) -> bool {
         self.keys_are_for_model()
             && self.model.provider() == spec.provider
             && (spec.base_url.is_none() || spec.base_url.as_deref() == self.own_address())

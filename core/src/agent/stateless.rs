@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::Agent;
+use super::handle::Agent;
 use super::state::State;
 use crate::error::Error;
 use crate::message::{Message, Prompt};

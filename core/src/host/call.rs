@@ -11,8 +11,9 @@ use super::work::HostWork;
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 use crate::hook::{HookContext, HookInput, HookKind};
-use crate::model::ModelCall;
-use crate::tool::{MiddlewareCall, PendingCall, ToolContext};
+use crate::model::custom::ModelCall;
+use crate::tool::middleware::MiddlewareCall;
+use crate::tool::{PendingCall, ToolContext};
 
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

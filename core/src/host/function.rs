@@ -98,8 +98,8 @@ impl Agent {
 
     /// Sets or, with `None`, removes a custom model, which answers for any model's name.
     pub fn set_host_model(&self, function: Option<HostFunction>) {
-        let function =
-            function.map(|function| -> crate::model::ProviderFn { Arc::new(move |call| function(HostCall::model(call))) });
+        let function = function
+            .map(|function| -> crate::model::custom::ProviderFn { Arc::new(move |call| function(HostCall::model(call))) });
         self.set_provider(function);
     }
 }

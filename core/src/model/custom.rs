@@ -10,8 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
+use super::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::error::{Error, ErrorKind, panic_message};
+use crate::future::BoxFuture;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::provider::ModelSpec;
 

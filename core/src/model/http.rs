@@ -14,9 +14,10 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{BoxFuture, Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
+use super::{Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
+use crate::future::BoxFuture;
 use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::is_credential;
 use crate::transport::client::{Client, Response, place};

@@ -7,9 +7,8 @@ pub(crate) mod custom;
 pub(crate) mod http;
 pub(crate) mod resolve;
 mod scripted;
+pub(crate) mod table;
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -25,15 +24,12 @@ pub use agent_loop_proto::request::{
     CacheRetention, IgnoredOption, ModelOptions, Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
 };
 use agent_loop_proto::transcript::Constraints;
-pub use custom::{ModelCall, ProviderFn};
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::future::BoxFuture;
 use crate::transport::network::Network;
 use crate::usage::Prices;
-
-/// A future that the caller owns.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Something that answers.
 pub trait Model: Send + Sync + 'static {

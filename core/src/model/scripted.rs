@@ -15,10 +15,11 @@ use std::sync::{Mutex, PoisonError};
 use agent_loop_proto::chunk::{Chunk, ChunkReader};
 use serde_json::Value;
 
-use super::{BoxFuture, DeltaSink, Model, ModelInfo, ModelRequest};
+use super::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::did_you_mean::check_names;
 use crate::error::{Error, ErrorKind};
+use crate::future::BoxFuture;
 use crate::provider::ModelSpec;
 use crate::usage::Prices;
 

@@ -8,31 +8,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
-use agent_loop_proto::machine::{Action, Input, ModelEntry, Timer};
+use agent_loop_proto::machine::{Action, Input, Timer};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::RunShared;
 use super::model_call::Streaming;
-use crate::agent::{Agent, HostSide};
+use super::queue::BATCH;
+use super::shared::RunShared;
+use crate::agent::handle::Agent;
+use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
+use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 use crate::host::work::HostWork;
 use crate::listener::ListenerKind;
-use crate::model::{BoxFuture, Model};
+use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::tool::{Replies, Reply, ToolContext, call, catch_panic, middleware};
+use crate::tool::call::{Replies, Reply, ToolContext};
+use crate::tool::{execute, middleware};
 use crate::usage::Outcome;
 
 /// The error of a run that ended with its runtime.
 const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
-
-/// How many events are gathered before they go to the queue.
-pub(super) const BATCH: usize = 256;
 
 /// A hook that is asked.
 struct HookCall {
@@ -67,14 +68,6 @@ pub(crate) struct Driver {
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
     has_ended: bool,
-}
-
-/// A model that a run may ask.
-#[derive(Clone)]
-pub(crate) struct ResolvedModel {
-    pub(crate) model: Arc<dyn Model>,
-    /// Whether the agent's key and headers are for it: it is served where the agent's own model is.
-    pub(crate) takes_keys: bool,
 }
 
 impl Driver {
@@ -244,10 +237,11 @@ impl Driver {
             }
             Action::CallModel(call) => {
                 let resolved = self.models.get(call.model as usize).cloned();
+                let scope = self.scope.clone();
                 // The same for each try of a call.
                 let key = self.key.clone();
                 match resolved {
-                    Some(resolved) => self.model = Some(Streaming::new(&call, resolved, &self.turn, key, self)),
+                    Some(resolved) => self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, scope)),
                     None => {
                         let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
                         self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
@@ -280,7 +274,7 @@ impl Driver {
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         if links.is_empty() {
-            call::start(tool, context, arguments, scope);
+            execute::start(tool, context, arguments, scope);
         } else {
             middleware::start(links, tool, context, arguments, scope);
         }
@@ -502,28 +496,6 @@ impl Driver {
         self.turn = Arc::clone(&self.next);
         self.key = None;
     }
-}
-
-/// The loop's entry for a model, with its key in the table.
-pub(crate) fn add_model(models: &mut Vec<ResolvedModel>, resolved: ResolvedModel) -> ModelEntry {
-    let is_same = |known: &ResolvedModel| {
-        std::ptr::addr_eq(Arc::as_ptr(&known.model), Arc::as_ptr(&resolved.model)) && known.takes_keys == resolved.takes_keys
-    };
-    let key = models.iter().position(is_same).unwrap_or(models.len());
-    let info = resolved.model.info();
-    let entry = ModelEntry {
-        key: u32::try_from(key).unwrap_or(u32::MAX),
-        provider: info.provider.to_owned(),
-        protocol: info.protocol.to_owned(),
-        id: info.id.to_owned(),
-        prices: info.prices,
-        constraints: resolved.model.constraints(),
-        encoder: resolved.model.encoder(),
-    };
-    if key == models.len() {
-        models.push(resolved);
-    }
-    entry
 }
 
 impl Drop for Driver {

@@ -3,11 +3,12 @@
 use agent_loop_proto::machine::Input;
 use std::future::Future;
 
-use super::driver::{BATCH, Driver};
+use super::driver::Driver;
+use super::queue::BATCH;
 use crate::error::panic_message;
 use crate::event::{Event, EventData};
+use crate::future::{BoxFuture, catch_panic};
 use crate::listener::{Listener, ListenerKind};
-use crate::tool::catch_panic;
 
 impl Driver {
     pub(super) async fn emit(&mut self, event: Event) {
@@ -106,7 +107,7 @@ fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync)
 }
 
 async fn call_future(
-    function: &(dyn Fn(Event) -> crate::model::BoxFuture<'static, Result<(), String>> + Send + Sync),
+    function: &(dyn Fn(Event) -> BoxFuture<'static, Result<(), String>> + Send + Sync),
     event: Event,
 ) -> Result<(), String> {
     let heard = catch_panic(async { function(event).await }).await;

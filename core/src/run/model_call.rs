@@ -5,14 +5,16 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ModelCall};
 
-use super::RunShared;
-use super::driver::{BATCH, Driver, ResolvedModel};
-use crate::agent::HostSide;
-use crate::clock::Busy;
+use super::queue::BATCH;
+use super::shared::RunShared;
+use crate::agent::host_side::HostSide;
+use crate::clock::{Busy, Clock};
 use crate::error::{Error, ErrorKind, panic_message};
-use crate::model::{BoxFuture, Delta, DeltaSink, ModelRequest};
+use crate::future::{BoxFuture, catch_panic};
+use crate::model::table::ResolvedModel;
+use crate::model::{Delta, DeltaSink, ModelRequest};
 use crate::provider::is_credential;
-use crate::tool::catch_panic;
+use crate::scope::Scope;
 
 /// How many times in a row the model may have nothing new before its deltas are handed on. HTTP chunks come through hyper one
 /// at a time, each on a wakeup of its own: looking once or twice more gathers what is there already, and costs no time when
@@ -38,7 +40,8 @@ impl Streaming {
         ResolvedModel { model, takes_keys }: ResolvedModel,
         host: &HostSide,
         key: Option<String>,
-        driver: &Driver,
+        clock: &Clock,
+        scope: Scope,
     ) -> Streaming {
         let provider = model.info().provider.to_owned();
         // The agent's key, and headers that may hold one, are for the server of its own model.
@@ -63,11 +66,11 @@ impl Streaming {
             payload: call.body.clone(),
         };
         let sink = DeltaSink::default();
-        let busy = (driver.clock.is_simulated() && !model.clock().is_simulated()).then(|| driver.clock.busy());
+        let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
         let future = {
             let sink = sink.clone();
             // A custom model is one more callback of the host.
-            driver.scope.clone().enter(catch_panic(async move { model.stream(&request, &sink).await }))
+            scope.enter(catch_panic(async move { model.stream(&request, &sink).await }))
         };
         let (signs, held, patience) = (0, Vec::new(), PATIENCE);
         Streaming { call: call.call, sink, signs, held, patience, future: Box::pin(future), _busy: busy }

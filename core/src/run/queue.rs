@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::event::Event;
 
+/// How many events are gathered before they go to the queue.
+pub(super) const BATCH: usize = 256;
+
 /// How many events may wait before the run does.
 const BOUND: usize = 1024;
 

@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Tool;
 use crate::clock::Clock;
-use crate::error::{ErrorKind, panic_message};
-use crate::host::answer::{self, Answer, HostAnswer};
+use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::scope::Scope;
 
@@ -133,6 +131,10 @@ pub struct PendingCall {
 }
 
 impl PendingCall {
+    pub(super) fn new(context: ToolContext, arguments: Map<String, Value>, scope: Scope, answer: Arc<Answer>) -> PendingCall {
+        PendingCall { context, arguments, scope, answer }
+    }
+
     pub(crate) fn answer(&self) -> Arc<Answer> {
         Arc::clone(&self.answer)
     }
@@ -186,39 +188,5 @@ impl Drop for PendingCall {
             // Only if it was not answered.
             self.answer.fail(format!("the tool {} dropped the call without an answer", self.name()));
         }
-    }
-}
-
-/// Hands a call to its tool, whose answer is the call's.
-pub(crate) fn start(tool: Arc<dyn Tool>, context: ToolContext, arguments: Map<String, Value>, scope: Scope) {
-    let called = context.clone();
-    let answer = Answer::new(ErrorKind::Callback, move |result| called.done(answer::json(result)));
-    take_up(tool, PendingCall { context, arguments, scope, answer });
-}
-
-/// Hands a call to its tool and waits for its answer.
-pub(super) async fn execute(
-    tool: Arc<dyn Tool>,
-    context: ToolContext,
-    arguments: Map<String, Value>,
-    scope: Scope,
-) -> Result<Value, String> {
-    let (answer, receiver) = Answer::awaited();
-    take_up(tool, PendingCall { context, arguments, scope, answer });
-    receiver.await.map_or_else(|_| Err("the tool gave no answer".to_owned()), answer::json)
-}
-
-fn take_up(tool: Arc<dyn Tool>, call: PendingCall) {
-    let (answer, scope, may_block) = (call.answer(), call.scope(), tool.may_block());
-    let start = move || {
-        let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(call))));
-        if let Err(payload) = started {
-            answer.fail(format!("the tool panicked: {}", panic_message(&*payload)));
-        }
-    };
-    if may_block {
-        drop(tokio::task::spawn_blocking(start));
-    } else {
-        start();
     }
 }

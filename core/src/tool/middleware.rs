@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Tool, ToolContext, ToolOutput, call, catch_panic};
+use super::execute::execute;
+use super::{Tool, ToolContext, ToolOutput};
 use crate::error::panic_message;
-use crate::model::BoxFuture;
+use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;
 
 /// One link: a call in, a result (as a tool answers) or an error text out.
@@ -93,8 +94,7 @@ fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFut
             }
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
-                let (output, is_error) =
-                    ToolOutput::from_value(call::execute(tool, context, arguments, chain.scope.clone()).await?);
+                let (output, is_error) = ToolOutput::from_value(execute(tool, context, arguments, chain.scope.clone()).await?);
                 let ToolOutput { content, details, terminate } = output;
                 Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
             }

@@ -14,6 +14,7 @@
 //! ```
 
 pub(crate) mod call;
+pub(crate) mod execute;
 pub(crate) mod middleware;
 
 use std::future::Future;
@@ -25,12 +26,10 @@ use serde_json::{Map, Value};
 pub use agent_loop_proto::schema::Validation;
 pub use agent_loop_proto::tool::{ExecutionMode, ToolOutput, ToolSpec};
 pub use call::{PendingCall, ToolContext};
-pub(crate) use call::{Replies, Reply};
-pub use middleware::{Middleware, MiddlewareCall};
 
 use crate::error::{Error, panic_message};
+use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
-use crate::model::BoxFuture;
 
 /// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error text.
 pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, String>>;
@@ -135,16 +134,6 @@ where
             }
         }));
     }
-}
-
-/// Awaits a future; a panic in it becomes its payload.
-pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn std::any::Any + Send>> {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(move |cx| match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(poll) => poll.map(Ok),
-        Err(payload) => std::task::Poll::Ready(Err(payload)),
-    })
-    .await
 }
 
 /// The tools of an agent, in the order they were added.

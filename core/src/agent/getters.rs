@@ -1,0 +1,96 @@
+//! Reads an agent's state, from any thread and without waiting for its run.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::handle::Agent;
+use crate::error::Error;
+use crate::message::Message;
+use crate::model::ThinkingLevel;
+use crate::tool::ToolSet;
+
+impl Agent {
+    /// The text that comes before the messages.
+    pub fn current_system_prompt(&self) -> String {
+        self.state().settings.system_prompt.clone()
+    }
+
+    /// `provider/id` of the model.
+    pub fn model_name(&self) -> String {
+        self.state().model_name()
+    }
+
+    /// How much thinking is asked for.
+    pub fn current_thinking_level(&self) -> ThinkingLevel {
+        self.state().settings.thinking_level
+    }
+
+    /// How long an aborted run waits for its tools, in milliseconds.
+    pub fn current_abort_grace_ms(&self) -> u64 {
+        self.state().settings.abort_grace_ms
+    }
+
+    /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
+    pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
+        Arc::clone(&self.state().messages)
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> ToolSet {
+        self.state().tools.clone()
+    }
+
+    /// Whether a run is active: from its acceptance until the agent is idle.
+    pub fn is_streaming(&self) -> bool {
+        self.state().active.is_some()
+    }
+
+    /// The assistant's message that is being streamed, as it stands.
+    pub fn streaming_message(&self) -> Option<Message> {
+        let partial = self.state().streaming_message.clone()?;
+        Some(Message::Assistant(partial.latest().message()))
+    }
+
+    /// The ids of the calls between their execution's start and end.
+    pub fn pending_tool_calls(&self) -> Vec<Arc<str>> {
+        self.state().pending_tool_calls.clone()
+    }
+
+    /// The error of the last run, if its outcome was `error` or `aborted`.
+    pub fn error(&self) -> Option<Error> {
+        self.state().error.clone()
+    }
+
+    /// How many times a listener failed.
+    pub fn listener_errors(&self) -> u64 {
+        self.listeners().errors()
+    }
+
+    /// The state in canonical JSON: `{system_prompt, model, thinking_level, tools, messages, is_streaming, streaming_message,
+    /// pending_tool_calls, error, listener_errors}`; `tools` are names.
+    pub fn state_json(&self) -> Value {
+        let streaming_message = self.streaming_message();
+        let state = self.state();
+        let mut json = json!({
+            "system_prompt": state.settings.system_prompt,
+            "model": state.model_name(),
+            "thinking_level": state.settings.thinking_level,
+            "tools": state.tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(),
+            "messages": null,
+            "is_streaming": state.active.is_some(),
+            "streaming_message": null,
+            "pending_tool_calls": state.pending_tool_calls.iter().map(|id| &**id).collect::<Vec<_>>(),
+            "error": state.error,
+            "listener_errors": self.listeners().errors(),
+        });
+        let messages = Arc::clone(&state.messages);
+        // A long transcript takes a while to write: not under the lock, the run wants it.
+        drop(state);
+        if let Some(fields) = json.as_object_mut() {
+            fields.insert("messages".into(), json!(&*messages));
+            fields.insert("streaming_message".into(), json!(streaming_message));
+        }
+        json
+    }
+}

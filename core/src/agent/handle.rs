@@ -1,0 +1,348 @@
+//! The handle of an agent: its state behind a lock, its queues and listeners, and what a run tells it.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent_loop_proto::machine::{Config, Input};
+use tokio::sync::Notify;
+
+use super::host_side::HostSide;
+use super::state::{Source, State};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::event::{Event, EventData};
+use crate::listener::{Listener, Listeners, Subscription};
+use crate::message::Prompt;
+use crate::model::Model;
+use crate::model::table::ResolvedModel;
+use crate::provider::ModelSpec;
+use crate::queues::Queue;
+use crate::result::RunResult;
+use crate::run::shared::{AbortHandle, RunShared};
+use crate::scope::Scope;
+
+/// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), agent_loop::Error> {
+/// use agent_loop::Agent;
+/// let agent = Agent::new("anthropic/claude-sonnet-4-5")?.system_prompt("Be brief.");
+/// let result = agent.prompt("Rain in Oslo?").await?;
+/// println!("{}", result.text);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Agent(Arc<Inner>);
+
+struct Inner {
+    id: u64,
+    state: Mutex<State>,
+    /// Counts changes of what a turn is configured with.
+    revision: AtomicU64,
+    listeners: Arc<Listeners>,
+    idle: Notify,
+    /// Whether this stands for a run without an agent: what its queues keep goes into the run's result.
+    is_loop: bool,
+}
+
+static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
+
+impl Agent {
+    /// An agent for a model named `provider/id`, or given as an object in JSON.
+    ///
+    /// # Errors
+    /// As [`ModelSpec::parse`].
+    pub fn new(model: &str) -> Result<Agent, Error> {
+        Ok(Agent::with_source(Source::Spec(Box::new(ModelSpec::parse(model)?))))
+    }
+
+    /// An agent for a model given as a spec.
+    pub fn with_spec(spec: ModelSpec) -> Agent {
+        Agent::with_source(Source::Spec(Box::new(spec)))
+    }
+
+    /// An agent for a custom model.
+    pub fn with_model(model: Arc<dyn Model>) -> Agent {
+        Agent::with_source(Source::Own(model))
+    }
+
+    fn with_source(model: Source) -> Agent {
+        Agent::from_state(State::new(model), false)
+    }
+
+    pub(super) fn from_state(state: State, is_loop: bool) -> Agent {
+        let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
+        let (listeners, idle) = (Arc::default(), Notify::new());
+        let revision = AtomicU64::new(0);
+        Agent(Arc::new(Inner { id, state: Mutex::new(state), revision, listeners, idle, is_loop }))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // Sections under the lock are short and cannot leave it half changed.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, to change what turns are configured with: an active run notices it.
+    pub(super) fn change(&self) -> Change<'_> {
+        Change { state: self.state(), revision: &self.0.revision }
+    }
+
+    pub(super) fn with(self, change: impl FnOnce(&mut State)) -> Agent {
+        change(&mut self.change());
+        self
+    }
+
+    /// Counts changes of what turns are configured with.
+    pub(crate) fn revision(&self) -> u64 {
+        self.0.revision.load(Ordering::Acquire)
+    }
+
+    /// Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a turn,
+    /// or among its tool calls, of which those that do not run yet are skipped (see `steering_policy`). From any thread and any
+    /// callback.
+    pub fn steer(&self, message: impl Into<Prompt>) {
+        // Refused only after the end of a run without an agent, whose handle says so.
+        let _ = self.queue(Queue::Steering, message.into());
+    }
+
+    /// Queues a message for when a run would have ended. From any thread and any callback.
+    pub fn follow_up(&self, message: impl Into<Prompt>) {
+        let _ = self.queue(Queue::FollowUp, message.into());
+    }
+
+    pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
+        let mut state = self.state();
+        let run = state.active.clone();
+        let mut core = run.as_ref().map(|run| run.core());
+        if state.closed || core.as_ref().is_some_and(|core| core.is_closed()) {
+            let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        match (&mut core, which) {
+            (None, _) => state.queues.push(which, prompt.0),
+            (Some(core), Queue::Steering) => core.handle(Input::Steer(prompt.0)),
+            (Some(core), Queue::FollowUp) => core.handle(Input::FollowUp(prompt.0)),
+        }
+        Ok(())
+    }
+
+    /// Removes all messages from the steering queue that no turn has begun with.
+    pub fn clear_steering_queue(&self) {
+        self.clear(Queue::Steering);
+    }
+
+    /// Removes all messages from the follow-up queue that no turn has begun with.
+    pub fn clear_follow_up_queue(&self) {
+        self.clear(Queue::FollowUp);
+    }
+
+    /// Removes all messages from both queues that no turn has begun with.
+    pub fn clear_all_queues(&self) {
+        self.clear(Queue::Steering);
+        self.clear(Queue::FollowUp);
+    }
+
+    fn clear(&self, which: Queue) {
+        let mut state = self.state();
+        match (&state.active, which) {
+            (None, _) => drop(state.queues.clear(which)),
+            (Some(run), Queue::Steering) => run.core().handle(Input::ClearSteering),
+            (Some(run), Queue::FollowUp) => run.core().handle(Input::ClearFollowUp),
+        }
+    }
+
+    /// Whether a message waits in either queue, or is about to join the transcript.
+    pub fn has_queued_messages(&self) -> bool {
+        let state = self.state();
+        match &state.active {
+            None => !state.queues.is_empty(),
+            Some(run) => !run.core().queues().is_empty(),
+        }
+    }
+
+    /// Aborts the active run, if there is one. From any thread and any callback; returns at once.
+    pub fn abort(&self) {
+        // Not under the lock: what an abort wakes may want it.
+        let active = self.state().active.clone();
+        if let Some(run) = active {
+            run.abort();
+        }
+    }
+
+    /// A handle that aborts the active run, if there is one now.
+    pub fn abort_handle(&self) -> Option<AbortHandle> {
+        self.state().active.clone().map(AbortHandle::new)
+    }
+
+    /// Waits until no run is active and all listeners have returned.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of this agent, where it would wait for itself.
+    pub async fn wait_for_idle(&self) -> Result<(), Error> {
+        self.check_outside("wait_for_idle")?;
+        loop {
+            let idle = self.0.idle.notified();
+            let mut idle = std::pin::pin!(idle);
+            idle.as_mut().enable();
+            if self.state().active.is_none() {
+                return Ok(());
+            }
+            idle.await;
+        }
+    }
+
+    /// Calls a function with each event of this agent's runs, which wait for it. It should not block. Dropping what this gives
+    /// unsubscribes.
+    pub fn subscribe(&self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Subscription {
+        let function = Arc::new(move |event: &Event| {
+            listener(event);
+            Ok(())
+        });
+        self.add_listener(Listener::Function { function, blocking: false })
+    }
+
+    /// Adds a listener of any form.
+    pub fn add_listener(&self, listener: Listener) -> Subscription {
+        self.0.listeners.add(listener)
+    }
+
+    /// Removes a listener whose subscription was detached; says whether there was one.
+    pub fn unsubscribe(&self, id: u64) -> bool {
+        self.0.listeners.remove(id)
+    }
+
+    /// Whether this stands for a run without an agent.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.0.is_loop
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.0.listeners
+    }
+
+    /// Marks code as inside a callback of this agent, where starting or awaiting a run of it is refused.
+    pub fn scope(&self) -> Scope {
+        Scope(self.0.id)
+    }
+
+    /// For hosts that block a thread until a run has got further.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of this agent, where that would wait for itself. `what` begins the message.
+    pub fn check_outside(&self, what: &str) -> Result<(), Error> {
+        if self.scope().is_inside() {
+            return Err(Error::new(
+                ErrorKind::InvalidState,
+                format!("{what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
+    pub(crate) fn configuration(&self, clock: &Clock, models: &mut Vec<ResolvedModel>) -> (Config, HostSide) {
+        self.state().configuration(self.revision(), self.0.is_loop, clock, models)
+    }
+
+    /// Another model, for a while.
+    pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<ResolvedModel, Error> {
+        let state = self.state();
+        let base_url = state.address_for(spec);
+        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_home(spec) })
+    }
+
+    /// Takes an event into the state, before anybody else hears of it.
+    pub(crate) fn note(&self, event: &Event) {
+        match &event.data {
+            EventData::MessageStart { message } if message.as_assistant().is_some() => {
+                self.state().streaming_message.clone_from(&event.partial_handle().cloned());
+            }
+            EventData::MessageEnd { message } => {
+                let mut state = self.state();
+                if message.as_assistant().is_some() {
+                    state.streaming_message = None;
+                }
+                Arc::make_mut(&mut state.messages).push(Arc::clone(message));
+            }
+            EventData::ToolExecutionStart { tool_call_id, .. } => {
+                self.state().pending_tool_calls.push(Arc::clone(tool_call_id));
+            }
+            EventData::ToolExecutionEnd { tool_call_id, .. } => {
+                self.state().pending_tool_calls.retain(|id| id != tool_call_id);
+            }
+            EventData::AgentEnd { error, .. } => self.state().error.clone_from(error),
+            EventData::AgentStart
+            | EventData::TurnStart
+            | EventData::MessageStart { .. }
+            | EventData::MessageUpdate(_)
+            | EventData::ToolExecutionUpdate { .. }
+            | EventData::TurnEnd { .. }
+            | EventData::Retry { .. }
+            | EventData::Diagnostic { .. }
+            | EventData::Raw { .. } => {}
+        }
+    }
+
+    /// The last listener has returned: the agent is idle, then whoever waits for the run learns of its end.
+    pub(crate) fn run_ended(&self, run: &Arc<RunShared>, result: RunResult, last: &mut Vec<Event>) {
+        let mut state = self.state();
+        state.active = None;
+        state.streaming_message = None;
+        state.pending_tool_calls.clear();
+        // What no turn has begun with waits for the next run.
+        state.queues = run.core().take_queues();
+        state.closed = self.0.is_loop;
+        drop(state);
+        run.finish(result, last);
+        self.0.idle.notify_waiters();
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.state();
+        f.debug_struct("Agent")
+            .field("model", &state.model_name())
+            .field("tools", &state.tools)
+            .field("messages", &state.messages.len())
+            .field("is_streaming", &state.active.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn busy(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "a run is active on this agent, and {what}: use steer or follow_up to reach it, or wait_for_idle to wait for its end"
+        ),
+    )
+}
+
+/// The locked state of an agent that is being changed.
+pub(super) struct Change<'a> {
+    state: MutexGuard<'a, State>,
+    revision: &'a AtomicU64,
+}
+
+impl Deref for Change<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Change<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        // Still under the lock: whoever sees the count reads the changed state.
+        self.revision.fetch_add(1, Ordering::Release);
+    }
+}

@@ -1,0 +1,18 @@
+//! Futures behind a pointer, and futures of the host that may panic.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+
+/// A future that the caller owns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Awaits a future; a panic in it becomes its payload.
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn std::any::Any + Send>> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(move |cx| match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(payload) => std::task::Poll::Ready(Err(payload)),
+    })
+    .await
+}

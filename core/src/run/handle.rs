@@ -1,0 +1,151 @@
+//! The handle of a run: its events for one reader, its result, steering and abort.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::queue::Observer;
+use super::shared::{AbortHandle, RunShared};
+use crate::agent::handle::Agent;
+use crate::error::Error;
+use crate::event::Event;
+use crate::message::Prompt;
+use crate::queues::Queue;
+use crate::result::RunResult;
+
+/// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
+#[derive(Debug)]
+pub struct Run {
+    shared: Arc<RunShared>,
+    agent: Agent,
+    detached: bool,
+}
+
+impl Run {
+    pub(crate) fn new(shared: Arc<RunShared>, agent: Agent) -> Run {
+        Run { shared, agent, detached: false }
+    }
+
+    /// The id that all its events have.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    /// The next event; `None` when the run is over and the agent idle.
+    pub async fn next(&mut self) -> Option<Event> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The next event, for those who write their own futures.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        match &self.shared.queue {
+            Some(queue) => queue.poll_next(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// All events that wait now, at most `most`; `None` when the run is over and all is read. When there are none, the waker
+    /// is kept and woken, once, when there are. For hosts that cross into their language once per batch.
+    pub fn drain(&self, most: usize, waker: Option<&Waker>) -> Option<Vec<Event>> {
+        self.shared.queue.as_ref().and_then(|queue| queue.drain(most, waker))
+    }
+
+    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
+    pub fn wait_readable(&self, timeout: Option<Duration>) -> bool {
+        self.shared.queue.as_ref().is_none_or(|queue| queue.wait(timeout))
+    }
+
+    /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as
+    /// one). It may not call back into the run.
+    pub fn observe(&self, observer: Option<Observer>) {
+        if let Some(queue) = &self.shared.queue {
+            queue.observe(observer);
+        }
+    }
+
+    /// Waits for the end and gives the run's result. Events that are not read are thrown away.
+    ///
+    /// # Errors
+    /// The run's error (with the result inside) when the outcome is `error`; `invalid_state` inside a callback of its agent.
+    pub async fn result(&self) -> Result<RunResult, Error> {
+        self.outcome().await?.into_ok()
+    }
+
+    /// As [`Run::result`], but a failed run too is a result.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of its agent.
+    pub async fn outcome(&self) -> Result<RunResult, Error> {
+        self.agent.check_outside("waiting for the run")?;
+        if let Some(queue) = &self.shared.queue {
+            queue.discard();
+        }
+        Ok(self.shared.wait().await)
+    }
+
+    /// The result, once the run is over.
+    pub fn finished(&self) -> Option<&RunResult> {
+        self.shared.result.get()
+    }
+
+    /// Queues a message that joins the run as soon as it can; see [`Agent::steer`]. After the run's end it waits in the agent's
+    /// queue.
+    ///
+    /// # Errors
+    /// `invalid_state` after the end of a run without an agent, which has no queue any more.
+    pub fn steer(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+        self.agent.queue(Queue::Steering, message.into())
+    }
+
+    /// Queues a message for when the run would have ended; see [`Agent::follow_up`]. After the run's end it waits in the agent's
+    /// queue.
+    ///
+    /// # Errors
+    /// As [`Run::steer`].
+    pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+        self.agent.queue(Queue::FollowUp, message.into())
+    }
+
+    /// The agent whose run it is; of a run without one, what stands in for it, with the transcript as it stands.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Aborts the run. From any thread, any number of times; returns at once.
+    pub fn abort(&self) {
+        self.shared.abort();
+    }
+
+    /// A handle that can abort the run from anywhere, without keeping it alive.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle::new(Arc::clone(&self.shared))
+    }
+
+    /// Lets the run go on without its handle: for listeners alone.
+    pub fn detach(mut self) {
+        self.detached = true;
+    }
+
+    /// Aborts the run if it is active and waits until the agent is idle.
+    ///
+    /// # Errors
+    /// `invalid_state` inside a callback of its agent.
+    pub async fn close(&self) -> Result<(), Error> {
+        if self.finished().is_none() {
+            self.abort();
+        }
+        self.outcome().await.map(drop)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.finished().is_none() && !self.detached {
+            self.abort();
+        }
+        if let Some(queue) = &self.shared.queue {
+            queue.observe(None);
+            queue.discard();
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Hands a call to its tool.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Tool;
+use super::call::{PendingCall, ToolContext};
+use crate::error::{ErrorKind, panic_message};
+use crate::host::answer::{self, Answer};
+use crate::scope::Scope;
+
+/// Hands a call to its tool, whose answer is the call's.
+pub(crate) fn start(tool: Arc<dyn Tool>, context: ToolContext, arguments: Map<String, Value>, scope: Scope) {
+    let called = context.clone();
+    let answer = Answer::new(ErrorKind::Callback, move |result| called.done(answer::json(result)));
+    take_up(tool, PendingCall::new(context, arguments, scope, answer));
+}
+
+/// Hands a call to its tool and waits for its answer.
+pub(super) async fn execute(
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    arguments: Map<String, Value>,
+    scope: Scope,
+) -> Result<Value, String> {
+    let (answer, receiver) = Answer::awaited();
+    take_up(tool, PendingCall::new(context, arguments, scope, answer));
+    receiver.await.map_or_else(|_| Err("the tool gave no answer".to_owned()), answer::json)
+}
+
+fn take_up(tool: Arc<dyn Tool>, call: PendingCall) {
+    let (answer, scope, may_block) = (call.answer(), call.scope(), tool.may_block());
+    let start = move || {
+        let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(call))));
+        if let Err(payload) = started {
+            answer.fail(format!("the tool panicked: {}", panic_message(&*payload)));
+        }
+    };
+    if may_block {
+        drop(tokio::task::spawn_blocking(start));
+    } else {
+        start();
+    }
+}
