@@ -107,12 +107,15 @@ test: build-rust build-c build-zig build-python build-node mock
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "servers-rust=$(TEST) -p agent-loop -p agent-mock --test servers --test server --test strict -- --show-output" \
+	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
+	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"
 
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
 	sh tests/unify/check.sh
+	sh tests/features/check.sh
 
 bench:
 	sh benches/build.sh

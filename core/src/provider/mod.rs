@@ -1,6 +1,10 @@
 //! Who serves a model: its address and credentials. What is known of providers and models is in [`agent_loop_proto::provider`].
 
 mod address;
+#[cfg(feature = "google")]
+pub(crate) mod credential;
+#[cfg(not(feature = "google"))]
+#[path = "no_credential.rs"]
 pub(crate) mod credential;
 #[cfg(test)]
 mod tests;

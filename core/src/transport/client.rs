@@ -55,10 +55,11 @@ impl Client {
         way.send(Method::POST, url, headers, body, connect_timeout_ms).await
     }
 
-    /// Gets an address, as [`Client::post`] posts.
+    /// Gets an address, as [`Client::post`] posts. For the metadata server.
     ///
     /// # Errors
     /// As [`Client::post`].
+    #[cfg(feature = "google")]
     pub(crate) async fn get(
         &self,
         url: &Url,
@@ -86,7 +87,10 @@ impl Way {
         let routes = network.routes(&environment)?;
         let secure = secure || routes.iter().any(|route| route.proxy.scheme() == "https");
         let mut tls = if secure { tls::secure(network)? } else { tls::none()? };
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        tls.alpn_protocols = match cfg!(feature = "http2") {
+            true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            false => vec![b"http/1.1".to_vec()],
+        };
         let unusable = |e: reqwest::Error| {
             Error::new(ErrorKind::Connection, format!("the HTTP client cannot be set up: {}", chain(&e.without_url())))
                 .with_retryable(false)
@@ -204,9 +208,11 @@ impl Response {
         // Codings that are understood have been taken off the headers with the body's compression.
         if let Some(coding) = self.inner.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let host = self.inner.url().host_str().unwrap_or("the server");
-            let text = format!(
-                "{host} compressed its answer ({coding:?}), which it was not asked for; only gzip and deflate can be read"
-            );
+            let readable = match cfg!(feature = "gzip") {
+                true => "only gzip and deflate can be read",
+                false => "agent-loop reads gzip and deflate with its feature gzip, which is off",
+            };
+            let text = format!("{host} compressed its answer ({coding:?}), which it was not asked for; {readable}");
             return Err(Error::new(ErrorKind::Protocol, text));
         }
         self.inner.chunk().await.map_err(|error| {

@@ -62,12 +62,12 @@ pub enum Proxy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Roots {
     /// Those of the operating system; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` are respected. Where it has none, as in a bare
-    /// container, the bundled ones.
+    /// container, and in a build without the feature `tls-native-roots`, the bundled ones.
     #[default]
     System,
-    /// Mozilla's list as it was when this library was built.
+    /// Mozilla's list as it was when this library was built. Needs the feature `tls-bundled-roots`.
     Bundled,
-    /// All of them.
+    /// All of them. Needs both features.
     Both,
 }
 

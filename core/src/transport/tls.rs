@@ -3,13 +3,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WantsClientCert;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as Pem, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+#[cfg(feature = "tls-native-roots")]
 use rustls_platform_verifier::Verifier;
 
 use super::network::{Network, Roots};
 use crate::error::{Error, ErrorKind};
+
+/// Mozilla's list, where it is built in.
+const BUNDLED: Option<&[CertificateDer<'static>]> = {
+    #[cfg(feature = "tls-bundled-roots")]
+    {
+        Some(webpki_root_certs::TLS_SERVER_ROOT_CERTS)
+    }
+    #[cfg(not(feature = "tls-bundled-roots"))]
+    {
+        None
+    }
+};
 
 /// For addresses that are not https: trusts no authority and costs nothing to set up.
 pub(super) fn none() -> Result<ClientConfig, Error> {
@@ -22,37 +38,7 @@ pub(super) fn secure(network: &Network) -> Result<ClientConfig, Error> {
         Some(path) => certificates("ca_file", path)?,
         None => Vec::new(),
     };
-    let builder = builder()?;
-    let bundled = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
-    let system_and = |further: Vec<_>| {
-        let verifier = Verifier::new_with_extra_roots(further, Arc::clone(builder.crypto_provider()));
-        verifier.map(Some).map_err(|e| unusable_roots(network, &e))
-    };
-    let verifier = match network.roots {
-        Roots::Both => system_and(own.iter().chain(bundled).cloned().collect())?,
-        Roots::Bundled => None,
-        Roots::System => match Verifier::new(Arc::clone(builder.crypto_provider())) {
-            Ok(verifier) if own.is_empty() => Some(verifier),
-            Ok(_) => system_and(own.clone())?,
-            // The system has no authorities at all: a container without `ca-certificates`, say.
-            Err(why) => {
-                tracing::info!("{why}; the bundled certificate authorities are used");
-                None
-            }
-        },
-    };
-    let builder = match verifier {
-        // "Dangerous" would be a verifier of our own; this one asks the operating system.
-        Some(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
-        None => {
-            let mut store = RootCertStore::empty();
-            store.add_parsable_certificates(bundled.iter().cloned());
-            for certificate in own {
-                store.add(certificate).map_err(|e| unusable_roots(network, &e))?;
-            }
-            builder.with_root_certificates(store)
-        }
-    };
+    let builder = with_roots(network, own)?;
     let Some(path) = &network.client_certificate else {
         return Ok(builder.with_no_client_auth());
     };
@@ -62,6 +48,86 @@ pub(super) fn secure(network: &Network) -> Result<ClientConfig, Error> {
     builder
         .with_client_auth_cert(certificates("client_certificate", path)?, key)
         .map_err(|e| tls(format!("network: client_certificate {path:?} with the key in {key_path:?} cannot be used: {e}")))
+}
+
+/// A configuration that trusts the network's roots and the authorities of `ca_file`.
+fn with_roots(
+    network: &Network,
+    own: Vec<CertificateDer<'static>>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, Error> {
+    let builder = builder()?;
+    let system_and = |further| {
+        let verifier = system_verifier(Arc::clone(builder.crypto_provider()), further);
+        verifier.map(Some).map_err(|e| unusable_roots(network, &e))
+    };
+    let verifier = match network.roots {
+        Roots::Both => system_and(own.iter().chain(bundled("both")?).cloned().collect())?,
+        Roots::Bundled => bundled("bundled").map(|_| None)?,
+        Roots::System if !cfg!(feature = "tls-native-roots") => None,
+        Roots::System => match system_verifier(Arc::clone(builder.crypto_provider()), Vec::new()) {
+            Ok(verifier) if own.is_empty() => Some(verifier),
+            Ok(_) => system_and(own.clone())?,
+            // The system has no authorities at all: a container without `ca-certificates`, say.
+            Err(why) => {
+                tracing::info!("{why}; the bundled certificate authorities are used, if this build has them");
+                None
+            }
+        },
+    };
+    if let Some(verifier) = verifier {
+        // "Dangerous" would be a verifier of our own; this one asks the operating system.
+        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier));
+    }
+    if BUNDLED.is_none() && own.is_empty() {
+        return Err(tls(match cfg!(feature = "tls-native-roots") {
+            true => {
+                "the system has no certificate authorities; install its package ca-certificates, set network.ca_file, or enable \
+                     the feature tls-bundled-roots of agent-loop"
+            }
+            false => {
+                "this build trusts no certificate authority: enable the feature tls-native-roots or tls-bundled-roots of \
+                      agent-loop, or set network.ca_file"
+            }
+        }
+        .to_owned()));
+    }
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(BUNDLED.unwrap_or_default().iter().cloned());
+    for certificate in own {
+        store.add(certificate).map_err(|e| unusable_roots(network, &e))?;
+    }
+    Ok(builder.with_root_certificates(store))
+}
+
+/// The bundled authorities, for roots that ask for them.
+fn bundled(roots: &str) -> Result<&'static [CertificateDer<'static>], Error> {
+    let lacks = |feature: &str| tls(format!("network: roots: {roots:?} needs the feature {feature} of agent-loop, which is off"));
+    match BUNDLED {
+        None => Err(lacks("tls-bundled-roots")),
+        Some(_) if roots == "both" && !cfg!(feature = "tls-native-roots") => Err(lacks("tls-native-roots")),
+        Some(bundled) => Ok(bundled),
+    }
+}
+
+/// Asks the operating system, and trusts these authorities beside its own.
+#[cfg(feature = "tls-native-roots")]
+fn system_verifier(
+    provider: Arc<CryptoProvider>,
+    further: Vec<CertificateDer<'static>>,
+) -> Result<Arc<dyn ServerCertVerifier>, rustls::Error> {
+    match further.is_empty() {
+        true => Ok(Arc::new(Verifier::new(provider)?)),
+        false => Ok(Arc::new(Verifier::new_with_extra_roots(further, provider)?)),
+    }
+}
+
+/// Not reached: without the feature, roots that need the system's are refused, or the bundled ones are used.
+#[cfg(not(feature = "tls-native-roots"))]
+fn system_verifier(
+    _: Arc<CryptoProvider>,
+    _: Vec<CertificateDer<'static>>,
+) -> Result<Arc<dyn ServerCertVerifier>, rustls::Error> {
+    Err(rustls::Error::General("this build does not read the system's certificate authorities".to_owned()))
 }
 
 fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Error> {
