@@ -114,6 +114,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	python3 tests/long_lines.py
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 

@@ -77,7 +77,8 @@ def draw(rows):
     marker = '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + PAD}" role="img" aria-label="The events of a run">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + PAD}"'
+            ' role="img" aria-label="The events of a run">',
             f"<style>{STYLE}</style>",
             f'<defs>{marker}<path d="M 0 0 L 8 4 L 0 8 z" fill="#52606d"/></marker></defs>',
             '<rect width="100%" height="100%" fill="#ffffff"/>',

@@ -14,4 +14,5 @@ if ! cmp -s "$here/requirements-dev.txt" "$venv/requirements-dev.txt"; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements-dev.txt"
     cp "$here/requirements-dev.txt" "$venv/requirements-dev.txt"
 fi
-VIRTUAL_ENV=$venv "$venv/bin/maturin" develop --quiet --locked --features unify --profile "$profile" --manifest-path "$here/Cargo.toml"
+VIRTUAL_ENV=$venv "$venv/bin/maturin" develop --quiet --locked --features unify --profile "$profile" \
+  --manifest-path "$here/Cargo.toml"

@@ -18,8 +18,8 @@ static void bad_models_are_refused(void)
     CHECK_REFUSED("", "model \"\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: EOF while parsing an object at line 1 column 21");
     CHECK_REFUSED("{\"provider\": \"openai\", \"model\": \"x\"}",
-                  "unknown model field \"model\"; known are provider, id, label, base_model, protocol, base_url, headers, project, "
-                  "location, api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
+                  "unknown model field \"model\"; known are provider, id, label, base_model, protocol, base_url, headers, "
+                  "project, location, api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
     CHECK_REFUSED("{\"provider\": \"openai\", \"id\": \"x\", \"base_uri\": \"y\"}",
                   "unknown model field \"base_uri\"; did you mean \"base_url\"?");
     CHECK_REFUSED("\xfe", "model is not UTF-8: invalid byte at offset 0");
@@ -75,8 +75,10 @@ static void bad_options_are_refused_and_change_nothing(void)
     CHECK_OPTION("{\"maxTurns\": 3}", "unknown option \"maxTurns\"; did you mean \"max_turns\"?");
     CHECK_OPTION("{\"temperature\": \"hot\"}", "option \"temperature\": expected a number, got \"hot\"");
     CHECK_OPTION("{\"max_turns\": -1}", "option \"max_turns\": expected a whole number of turns (0 for no limit), got -1");
-    CHECK_OPTION("{\"tool_execution\": \"serial\"}", "option \"tool_execution\": expected \"parallel\" or \"sequential\", got \"serial\"");
-    CHECK_OPTION("{\"cache_retention\": \"ever\"}", "option \"cache_retention\": expected \"short\", \"long\" or \"none\", got \"ever\"");
+    CHECK_OPTION("{\"tool_execution\": \"serial\"}",
+                 "option \"tool_execution\": expected \"parallel\" or \"sequential\", got \"serial\"");
+    CHECK_OPTION("{\"cache_retention\": \"ever\"}",
+                 "option \"cache_retention\": expected \"short\", \"long\" or \"none\", got \"ever\"");
     CHECK_OPTION("{\"api_key\": 5}", "option \"api_key\": expected text");
     CHECK_OPTION("{\"headers\": {\"x\": 1}}", "option \"headers\": x: expected text");
     CHECK_OPTION("{\"system_prompt\": \"new\", \"messages\": [{}]}",
@@ -284,7 +286,8 @@ static void waiting_inside(void *userdata, const agent_event_t *event)
 
 #define EXPECT_INSIDE(call, what) \
     EXPECT(fails((call), AGENT_INVALID_STATE, \
-                 what " inside a listener, hook or tool of the same agent would wait for itself; do it after the run", __FILE__, __LINE__))
+                 what " inside a listener, hook or tool of the same agent would wait for itself; do it after the run", \
+                 __FILE__, __LINE__))
     EXPECT_INSIDE(agent_prompt(listener->agent, "And?", AGENT_NTS, &run, &error), "starting a run");
     EXPECT_INSIDE(agent_wait_for_idle(listener->agent, -1, &error), "wait_for_idle");
     /* but this is allowed */

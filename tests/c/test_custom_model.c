@@ -157,13 +157,14 @@ static void careless(void *userdata, agent_model_call_t *call)
     EXPECT(fails(agent_model_call_push(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "json is not JSON: EOF while parsing an object at line 1 column 1", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push(call, "{\"txt\": \"x\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "chunk: unknown \"txt\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic", __FILE__, __LINE__));
+                 "chunk: unknown \"txt\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic",
+                 __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push_text(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_finish(call, "{\"stop_reason\": \"error\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "chunk: end: a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run", __FILE__,
-                 __LINE__));
+                 "chunk: end: a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run",
+                 __FILE__, __LINE__));
     /* none of these was part of the response */
     EXPECT_OK(agent_model_call_push_text(call, "Right.", AGENT_NTS, &error));
     EXPECT_OK(agent_model_call_finish(call, "\"length\"", AGENT_NTS, &error));

@@ -159,7 +159,8 @@ static void a_repair_refuses_unknown_models(void)
     CHECK_FAILS(agent_messages_repair(messages, "gpt", AGENT_NTS, &repaired, &repairs, &error), AGENT_INVALID_ARGUMENT,
                 "model \"gpt\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
     CHECK_FAILS(agent_messages_check(messages, "antropic/x", AGENT_NTS, &repairs, &error), AGENT_INVALID_ARGUMENT,
-                "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url");
+                "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server "
+                "give base_url");
     CHECK(repaired == NULL && repairs == NULL);
     CHECK_NULL(agent_messages_repair(NULL, "groq/m", AGENT_NTS, &repaired, &repairs, &error), "messages");
     CHECK_NULL(agent_messages_repair(messages, NULL, 0, &repaired, &repairs, &error), "model");

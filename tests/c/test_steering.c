@@ -32,7 +32,8 @@ static void steering_skips_calls_that_have_not_started(void)
     agent_t *agent = interruptible("{}");
     agent_run_t *run = play(agent);
 
-    CHECK_MESSAGES(run, "u Go.; a ; t done; t skipped because of a queued user message, which comes next; u Stop that,; a Done.; ");
+    CHECK_MESSAGES(run, "u Go.; a ; t done; t skipped because of a queued user message, which comes next; "
+                   "u Stop that,; a Done.; ");
     CHECK(!agent_has_queued_messages(agent));
     agent_run_free(run);
     agent_free(agent);
@@ -144,11 +145,12 @@ static void resuming_nothing_is_refused(void)
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_run_t *run = NULL;
 
-    CHECK_FAILS(agent_resume(agent, &run, &error), AGENT_INVALID_STATE, "there is nothing to resume: the transcript is empty; use prompt");
+    CHECK_FAILS(agent_resume(agent, &run, &error), AGENT_INVALID_STATE,
+                "there is nothing to resume: the transcript is empty; use prompt");
     agent_run_free(play(agent));
     CHECK_FAILS(agent_resume(agent, &run, &error), AGENT_INVALID_STATE,
-                "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, or queue one "
-                "with steer or follow_up");
+                "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, or "
+                "queue one with steer or follow_up");
     CHECK(run == NULL);
     agent_free(agent);
 }
@@ -250,8 +252,8 @@ static void busy(void *agent, agent_tool_call_t *call)
     EXPECT(agent_append_messages(agent, messages, NULL) == AGENT_BUSY);
     EXPECT(agent_clear_messages(agent, NULL) == AGENT_BUSY);
     EXPECT(fails(agent_reset(agent, &error), AGENT_BUSY,
-                 "a run is active on this agent, and it cannot be reset: use steer or follow_up to reach it, or wait_for_idle to wait for "
-                 "its end",
+                 "a run is active on this agent, and it cannot be reset: use steer or follow_up to reach it, or "
+                 "wait_for_idle to wait for its end",
                  __FILE__, __LINE__));
     agent_messages_free(messages);
     agent_tool_call_respond(call, "busy", AGENT_NTS, NULL);

@@ -24,7 +24,8 @@ static void bad_descriptions_are_refused(void)
     CHECK_REFUSED("{\"name\": \"tool\", \"parameters\": {\"type\": \"objekt\"}}",
                   "tool \"tool\": parameters is not a JSON Schema: at \"/type\": arguments are an object, so this must be "
                   "\"object\", not \"objekt\"");
-    CHECK_REFUSED("{\"name\": \"tool\", \"parameters\": 5}", "tool \"tool\": parameters is not a JSON Schema: expected an object such as {\"type\": \"object\", "
+    CHECK_REFUSED("{\"name\": \"tool\", \"parameters\": 5}", "tool \"tool\": parameters is not a JSON "
+                  "Schema: expected an object such as {\"type\": \"object\", "
                   "\"properties\": {\xe2\x80\xa6}}, got 5");
     CHECK_REFUSED("{\"description\": \"nameless\"}", "tool: name is missing");
     CHECK_REFUSED("{\"name\": \"tool\", \"parameter\": {}}", "unknown tool field \"parameter\"; did you mean \"parameters\"?");

@@ -22,9 +22,13 @@ import numpy as np
 # Argument order matters: the server lets through only what fits the tool's schema, which has operation, a, b in this order.
 REPLIES = {
     "<|hello|>": "Hello|! I am a| very small| model| 🙂",
-    "<|call_multiply|>": '<tool_call>\n|{"name": "calculator", |"arguments": {"operation": |"multiply", "a": 15|, "b": 23|}}\n|</tool_call>',
+    "<|call_multiply|>": (
+        '<tool_call>\n|{"name": "calculator", |"arguments": {"operation": |"multiply", "a": 15|, "b": 23|}}\n|</tool_call>'
+    ),
     "<|tell_multiply|>": "15 multiplied| by 23| equals 345.",
-    "<|call_divide|>": '<tool_call>\n{|"name": "calculator"|, "arguments": {|"operation": "divide", "a": 345|, "b": 5|}}|\n</tool_call>',
+    "<|call_divide|>": (
+        '<tool_call>\n{|"name": "calculator"|, "arguments": {|"operation": "divide", "a": 345|, "b": 5|}}|\n</tool_call>'
+    ),
     "<|tell_divide|>": "345 divided| by 5 equals| 69.",
 }
 START, END, PAD = "<|im_start|>", "<|im_end|>", "<|pad|>"
@@ -100,7 +104,9 @@ class Vocabulary:
 
     def _add(self, text, kind):
         if text in self.numbers:
-            raise SystemExit(f"make_model.py: the token {text!r} would stand twice in REPLIES; cut one of the replies differently")
+            raise SystemExit(
+                f"make_model.py: the token {text!r} would stand twice in REPLIES; cut one of the replies differently",
+            )
         self.numbers[text] = len(self.texts)
         self.texts.append(text)
         self.types.append(kind)

@@ -4,10 +4,10 @@
     AGENT_LLAMA=real with_server.py -- python3 record.py
     with_server.py -- python3 record.py --check
 
-Plays the calculator conversation, and the greeting without tools, on all three endpoints with requests as the engine makes them, and
-keeps every body byte for byte. It stops if the server does not say what the conversation is, so that a bad recording cannot
-slip in. With --check it writes nothing, and the server may be the one that plays the recordings. recorded/scenario.json says
-agent-mock which file answers what.
+Plays the calculator conversation, and the greeting without tools, on all three endpoints with requests as the engine makes
+them, and keeps every body byte for byte. It stops if the server's answers differ from the conversation, so that a bad recording
+cannot slip in. With --check it writes nothing, and the server may be the one that plays the recordings. recorded/scenario.json
+has the file of each answer for agent-mock.
 """
 import http.client
 import json
@@ -31,7 +31,10 @@ SCHEMA = {
 
 # The prompt, the call of the calculator, its result, and the answer.
 ROUNDS = [
-    ("What is 15 multiplied by 23?", {"operation": "multiply", "a": 15, "b": 23}, {"result": 345}, "15 multiplied by 23 equals 345."),
+    (
+        "What is 15 multiplied by 23?", {"operation": "multiply", "a": 15, "b": 23}, {"result": 345},
+        "15 multiplied by 23 equals 345.",
+    ),
     ("Now divide that by 5", {"operation": "divide", "a": 345, "b": 5}, {"result": 69}, "345 divided by 5 equals 69."),
 ]
 GREETING = "Hello! I am a very small model 🙂"
@@ -91,7 +94,10 @@ class Messages:
     @staticmethod
     def called(identity, name, arguments, result):
         return [
-            {"role": "assistant", "content": [{"type": "tool_use", "id": identity, "name": name, "input": json.loads(arguments)}]},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": identity, "name": name, "input": json.loads(arguments)}],
+            },
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": identity, "content": result}]},
         ]
 
@@ -126,7 +132,10 @@ class Responses:
 
     @staticmethod
     def said(text):
-        return {"type": "message", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+        return {
+            "type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        }
 
 
 def fetch(path, request):

@@ -55,7 +55,9 @@ def key_of(*parts):
 
 def run_quietly(what, command):
     """Shows the command's output only if it fails."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    )
     if done.returncode != 0:
         print(done.stdout.rstrip(), file=sys.stderr)
         raise Unavailable(f"{what} (exit code {done.returncode}; its output is above)")
@@ -76,7 +78,10 @@ def prepare_python():
     # Wheels only: a source package of llama.cpp would compile for half an hour.
     run_quietly(
         "pip found no wheels for this machine, or could not install them",
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r", str(requirements)],
+        [
+            str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r",
+            str(requirements),
+        ],
     )
     run_quietly("the installed wheels do not run here", [str(python), "-c", "import gguf, xllamacpp"])
     stamp.write_text(key)
@@ -165,7 +170,8 @@ class Server:
             readable, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
             self.url = self.process.stdout.readline().strip() if readable else ""
             if not self.url:
-                state = f"ended immediately (exit code {self.process.wait()})" if readable else f"did not start in {START_SECONDS} s"
+                ended = f"ended immediately (exit code {self.process.wait()})" if readable else None
+                state = ended or f"did not start in {START_SECONDS} s"
                 fail(f"the server {state}: {' '.join(self.command)}\n{self.read_log()}")
         except BaseException:
             self.__exit__()

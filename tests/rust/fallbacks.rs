@@ -84,8 +84,8 @@ async fn a_model_that_cannot_be_used_is_refused_before_the_first_request() {
     let mock = answers();
     let agent = Agent::new("openai/m").unwrap().base_url(&mock.url()).api_key("k");
     let agent = agent.fallbacks(vec![spec("openai", "n", None), spec("opnai", "gpt-5", None)]);
-    let text = "option \"fallbacks\": [1]: model \"opnai/gpt-5\": unknown provider \"opnai\"; did you mean \"openai\"? For another server \
-                give base_url";
+    let text = "option \"fallbacks\": [1]: model \"opnai/gpt-5\": unknown provider \"opnai\"; did you mean \"openai\"? For \
+                another server give base_url";
     let error = agent.prompt("go").await.unwrap_err();
     assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
     let error = agent_loop::run(&Context::default(), "go", &agent).err().unwrap();

@@ -159,8 +159,8 @@ fn whole(course: &Course, result: &RunResult, what: &str) {
     assert_eq!(course.ran(), CITIES, "{what}");
 }
 
-/// How many points are played at the same time, by all tests together: each has a server, connections, and a thread, and a process
-/// may often have no more than 1,024 files open.
+/// How many points are played at the same time, by all tests together: each has a server, connections, and a thread, and a
+/// process may often have no more than 1,024 files open.
 static ROOM: Semaphore = Semaphore::const_new(64);
 
 /// Plays all points of all formats; gives how many there were.

@@ -1,6 +1,6 @@
-//! Recorded agent loops of other clients, played turn by turn through the real one: the recorded server's answers in, our requests
-//! compared with theirs. The recordings are not part of this repository: where they are not at hand (`../shared/wire/loops` beside
-//! it), the test says that it skips.
+//! Recorded agent loops of other clients, played turn by turn through the real one: the recorded server's answers in, our
+//! requests compared with theirs. The recordings are not part of this repository: where they are not at hand
+//! (`../shared/wire/loops` beside it), the test says that it skips.
 
 mod asked;
 mod difference;
@@ -323,7 +323,9 @@ fn summary(message: &AssistantMessage, expected: &Value) -> Value {
         "text": message.text(), "thinking": thinking, "tool_calls": calls.collect::<Vec<_>>(),
         "stop_reason": message.raw_stop_reason, "usage": counts(&message.usage),
         // Ours has the server's words, and more.
-        "error": said.map(|said| if theirs.is_some_and(|theirs| said.contains(theirs)) { theirs.unwrap().to_owned() } else { said }),
+        "error": said.map(
+            |said| if theirs.is_some_and(|theirs| said.contains(theirs)) { theirs.unwrap().to_owned() } else { said },
+        ),
     })
 }
 

@@ -63,8 +63,8 @@ async fn wrong_credentials_for_the_proxy_are_told_without_them() {
         let given = json!({ "proxy": format!("http://u:secret@{}", proxy.address), "no_proxy": [] });
         let error = agent(url, given).runtime(&runtime).max_retries(3).prompt("go").await.unwrap_err();
         let text = format!(
-            "cannot connect to {url}/v1/chat/completions: proxy authorization required; its proxy is http://{} (from network.proxy), \
-             unless no_proxy has the host; give user:password@ in the proxy's address",
+            "cannot connect to {url}/v1/chat/completions: proxy authorization required; its proxy is http://{} (from \
+             network.proxy), unless no_proxy has the host; give user:password@ in the proxy's address",
             proxy.address
         );
         assert_eq!((error.kind(), error.message()), (ErrorKind::Connection, text.as_str()));

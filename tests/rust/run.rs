@@ -20,7 +20,8 @@ async fn partial_messages_are_there_on_demand() {
     let agent = scripted(json!([
         [{ "delta": { "thinking": "hm" } }, { "delta": "on" }, { "delta": "e" },
          { "delta": { "type": "tool_call_start", "id": "c", "name": "t" } },
-         { "delta": { "type": "tool_call_delta", "delta": "{\"a\":" } }, { "delta": { "type": "tool_call_delta", "delta": "1}" } },
+         { "delta": { "type": "tool_call_delta", "delta": "{\"a\":" } },
+         { "delta": { "type": "tool_call_delta", "delta": "1}" } },
          end("length")],
     ]))
     .max_turns(1);

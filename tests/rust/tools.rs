@@ -78,12 +78,14 @@ fn what_is_wrong_with_a_tool_is_said_when_it_is_made() {
         (
             "t",
             json!("x"),
-            "tool \"t\": parameters is not a JSON Schema: expected an object such as {\"type\": \"object\", \"properties\": {…}}, got \"x\"",
+            "tool \"t\": parameters is not a JSON Schema: expected an object such as {\"type\": \"object\", \"properties\": \
+             {…}}, got \"x\"",
         ),
         (
             "t",
             json!({ "type": "string" }),
-            "tool \"t\": parameters is not a JSON Schema: at \"/type\": arguments are an object, so this must be \"object\", not \"string\"",
+            "tool \"t\": parameters is not a JSON Schema: at \"/type\": arguments are an object, so this must be \"object\", not \
+             \"string\"",
         ),
     ] {
         let error = error(name, parameters);

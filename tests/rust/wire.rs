@@ -11,9 +11,10 @@ fn chat_answer(text: &str) -> Answer {
     Answer::frames([
         Frame::data(json!({ "id": "r1", "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }] })),
         Frame::data(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] })),
-        Frame::data(
-            json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 4 } } }),
-        ),
+        Frame::data(json!({
+            "choices": [],
+            "usage": { "prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 4 } },
+        })),
         Frame::data("[DONE]"),
     ])
 }
@@ -105,8 +106,8 @@ async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
         })
         .collect();
     let temperature = "openai/gpt-5 does not get temperature as it was given: it takes none; leave it out";
-    let stops = "openai/gpt-5 does not get stop_sequences as it was given: the wire format openai_responses has no field for it; leave it out, or \
-                   choose another format with the model's protocol";
+    let stops = "openai/gpt-5 does not get stop_sequences as it was given: the wire format openai_responses has no field for it; \
+                 leave it out, or choose another format with the model's protocol";
     assert_eq!(
         codes,
         [
@@ -121,7 +122,10 @@ async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
 
 #[tokio::test]
 async fn a_refused_key_keeps_the_providers_own_message_and_not_the_key() {
-    let body = json!({ "type": "error", "error": { "type": "authentication_error", "message": "invalid x-api-key: sk-secret" }, "request_id": "req_7" });
+    let body = json!({
+        "type": "error", "error": { "type": "authentication_error", "message": "invalid x-api-key: sk-secret" },
+        "request_id": "req_7",
+    });
     let mock = Mock::start(Script::new().answer(Answer::json(body).status(401)));
     let error = failure(&mock, "anthropic/tiny").await;
     let text = format!("authentication: anthropic at {} answered 401: invalid x-api-key: [key]", host(&mock));
@@ -261,7 +265,8 @@ async fn what_stands_between_the_frames_of_a_broken_stream_is_told() {
 
 #[tokio::test]
 async fn half_a_character_in_a_frame_does_not_fail_the_answer() {
-    let half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cut \\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cut \\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: \
+                [DONE]\n\n";
     let mock = Mock::start(Script::new().answer(Answer::text(half).header("content-type", "text/event-stream")));
     let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
     assert_eq!(agent.prompt("go").await.unwrap().text, "cut \u{fffd}");
@@ -377,8 +382,8 @@ async fn a_refusal_of_a_request_without_a_key_says_so() {
     };
     let agent = Agent::new("anthropic/m").unwrap().api_key("sk-kept");
     agent.set_model(spec("zai/m", mock.url())).unwrap();
-    let kept = "No key was sent: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let get_api_key \
-                give one";
+    let kept = "No key was sent: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let \
+                get_api_key give one";
     assert_eq!(said(agent).await, text("zai") + kept);
     let other = Mock::start(Script::new().answer(Answer::text("").status(404)));
     let agent = Agent::with_spec(spec("zai/m", other.url())).api_key("sk-kept").fallbacks(vec![spec("zai/n", mock.url())]);
@@ -417,7 +422,8 @@ async fn a_key_that_cannot_be_sent_is_named_and_not_shown() {
     let mock = Mock::start(Script::new());
     for key in ["sk-one\nsk-two", "sk-one\u{7f}"] {
         let error = Agent::new("anthropic/m").unwrap().base_url(&mock.url()).api_key(key).prompt("go").await.unwrap_err();
-        let text = "the API key for anthropic, from api_key or get_api_key, has a line break or another character that HTTP does not allow";
+        let text = "the API key for anthropic, from api_key or get_api_key, has a line break or another character that HTTP does \
+                    not allow";
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
     }
 }
@@ -431,8 +437,8 @@ async fn what_a_child_with_a_key_asks() {
         assert_eq!(asked.unwrap().text, "x");
     } else {
         let error = asked.unwrap_err();
-        let text = "the API key for anthropic, from the environment variable ANTHROPIC_API_KEY, has a line break or another character \
-                    that HTTP does not allow";
+        let text = "the API key for anthropic, from the environment variable ANTHROPIC_API_KEY, has a line break or another \
+                    character that HTTP does not allow";
         assert_eq!(error.message(), text);
     }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whether what is built while developing shares its dependencies: no selection of packages asks for other features of a crate than all
-# packages together do (Cargo.toml beside this says why).
+# Whether what is built while developing shares its dependencies: no selection of packages asks for other features of a crate than
+# all packages together do (Cargo.toml beside this says why).
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -17,7 +17,8 @@ astray=0
 alone() {
     selected -e normal,build "$@" > "$work/alone"
     if ! comm -23 "$work/alone" "$work/all" > "$work/other" || [ -s "$work/other" ]; then
-        echo "tests/unify: cargo build $* builds these once more, with other features; add what is missing to tests/unify/Cargo.toml:" >&2
+        echo "tests/unify: cargo build $* builds these once more, with other features;" \
+             "add what is missing to tests/unify/Cargo.toml:" >&2
         cat "$work/other" >&2
         astray=1
     fi

@@ -8,7 +8,12 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     out.push(
         "message_start",
         format!(
-            r#"{{"type":"message_start","message":{{"id":"msg_01RQXWh4UaLp6wsR9R8i8RZ3","type":"message","role":"assistant","model":{},"content":[],"stop_reason":null,"stop_sequence":null,"usage":{{"input_tokens":599,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2,"service_tier":"standard"}}}}}}"#,
+            concat!(
+                r#"{{"type":"message_start","message":{{"id":"msg_01RQXWh4UaLp6wsR9R8i8RZ3","type":"message","#,
+                r#""role":"assistant","model":{},"content":[],"stop_reason":null,"stop_sequence":null,"#,
+                r#""usage":{{"input_tokens":599,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"#,
+                r#""output_tokens":2,"service_tier":"standard"}}}}}}"#,
+            ),
             quoted(model)
         ),
     );
@@ -47,7 +52,11 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     out.push(
         "message_delta",
         format!(
-            r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"output_tokens":{pieces_sent}}}}}"#
+            concat!(
+                r#"{{"type":"message_delta","delta":{{"stop_reason":"{}","stop_sequence":null}},"#,
+                r#""usage":{{"output_tokens":{}}}}}"#,
+            ),
+            reason, pieces_sent
         ),
     );
     out.push("message_stop", r#"{"type":"message_stop"}"#.to_owned());

@@ -5,12 +5,16 @@ use super::{Part, quoted};
 
 pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     let head = format!(
-        r#"{{"id":"chatcmpl-ASv9l0RKJrq2fTx2dK5jhJoIr4rMI","object":"chat.completion.chunk","created":1731456257,"model":{},"system_fingerprint":"fp_0ba0d124f1""#,
+        concat!(
+            r#"{{"id":"chatcmpl-ASv9l0RKJrq2fTx2dK5jhJoIr4rMI","object":"chat.completion.chunk","#,
+            r#""created":1731456257,"model":{},"system_fingerprint":"fp_0ba0d124f1""#,
+        ),
         quoted(model)
     );
     let choice = |delta: &str, finish: &str| {
         format!(
-            "data: {head},\"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{finish}}}],\"usage\":null}}\n\n"
+            "data: {head},\"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{finish}}}],\
+             \"usage\":null}}\n\n"
         )
     };
     let mut out = vec![choice(r#"{"role":"assistant","content":""}"#, "null")];
@@ -26,7 +30,12 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
                 pieces_sent += arguments.len();
                 out.push(choice(
                     &format!(
-                        r#"{{"tool_calls":[{{"index":{calls},"id":"call_hqkL24CLEwnniv4GDrjk14{number}","type":"function","function":{{"name":{},"arguments":""}}}}]}}"#,
+                        concat!(
+                            r#"{{"tool_calls":[{{"index":{},"id":"call_hqkL24CLEwnniv4GDrjk14{}","type":"function","#,
+                            r#""function":{{"name":{},"arguments":""}}}}]}}"#,
+                        ),
+                        calls,
+                        number,
                         quoted(name)
                     ),
                     "null",
@@ -41,7 +50,10 @@ pub(super) fn events(model: &str, parts: &[Part]) -> Vec<String> {
     }
     out.push(choice("{}", if calls > 0 { r#""tool_calls""# } else { r#""stop""# }));
     out.push(format!(
-        "data: {head},\"choices\":[],\"usage\":{{\"prompt_tokens\":599,\"completion_tokens\":{pieces_sent},\"total_tokens\":{},\"prompt_tokens_details\":{{\"cached_tokens\":0,\"audio_tokens\":0}},\"completion_tokens_details\":{{\"reasoning_tokens\":0,\"audio_tokens\":0,\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}}}}}}\n\n",
+        "data: {head},\"choices\":[],\"usage\":{{\"prompt_tokens\":599,\"completion_tokens\":{pieces_sent},\"total_tokens\":{},\
+         \"prompt_tokens_details\":{{\"cached_tokens\":0,\"audio_tokens\":0}},\
+         \"completion_tokens_details\":{{\"reasoning_tokens\":0,\"audio_tokens\":0,\
+         \"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}}}}}}\n\n",
         599 + pieces_sent
     ));
     out.push("data: [DONE]\n\n".to_owned());

@@ -53,7 +53,11 @@ fn response(model: &str, status: &str, output: Value, usage: Value) -> Value {
 }
 
 fn message(index: usize, pieces: &[String], out: &mut Events) -> Value {
-    let item = |status: &str, content: Value| json!({ "id": MESSAGE, "type": "message", "status": status, "content": content, "role": "assistant" });
+    let item = |status: &str, content: Value| {
+        json!({
+            "id": MESSAGE, "type": "message", "status": status, "content": content, "role": "assistant",
+        })
+    };
     let part = |text: &str| json!({ "type": "output_text", "annotations": [], "logprobs": [], "text": text });
     let place = format!(r#""content_index":0,"item_id":"{MESSAGE}","output_index":{index}"#);
     out.push("response.output_item.added", &format!(r#""item":{},"output_index":{index}"#, item("in_progress", json!([]))));

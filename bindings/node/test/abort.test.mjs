@@ -24,7 +24,13 @@ async function abortedAt(agent, fits) {
 
 test('at the start: the prompt is still in the transcript', async () => {
   const { result } = await abortedAt(scripted([says('x')]), (event) => event.type === 'agent_start')
-  assert.deepEqual(result.messages.map((message) => [message.role, message.stopReason]), [['user', undefined], ['assistant', 'aborted']])
+  assert.deepEqual(
+    result.messages.map((message) => [message.role, message.stopReason]),
+    [
+      ['user', undefined],
+      ['assistant', 'aborted'],
+    ],
+  )
 })
 
 test('in the middle of the text: the text so far is kept', async () => {

@@ -17,7 +17,7 @@ test('an error in the options names the option', () => {
     [{ modle: 'openai/x' }, 'unknown option "modle"; did you mean "model"?'],
     [
       { model: scriptedModel, colour: 'red' },
-      /^unknown option "colour"; known are model, messages, .*, systemPrompt, thinkingLevel, .*, tools, middleware, provider, transformContext, .*afterRun$/,
+      /^unknown option "colour"; known are model, messages, .*, systemPrompt, .*, tools, middleware, provider, .*afterRun$/,
     ],
     [{ model: scriptedModel, temperature: 'hot' }, 'option "temperature": expected a number, got "hot"'],
     [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
@@ -26,7 +26,10 @@ test('an error in the options names the option', () => {
     [{ model: scriptedModel, systemPrompt: 5 }, 'option "systemPrompt": expected text, got 5'],
     [{ model: scriptedModel, maxTurns: -1 }, 'option "maxTurns": expected a whole number of turns (0 for no limit), got -1'],
     [{ model: scriptedModel, maxParallelTools: 0 }, 'option "maxParallelTools": expected a whole number of at least 1, got 0'],
-    [{ model: scriptedModel, toolExecution: 'serial' }, 'option "toolExecution": expected "parallel" or "sequential", got "serial"'],
+    [
+      { model: scriptedModel, toolExecution: 'serial' },
+      'option "toolExecution": expected "parallel" or "sequential", got "serial"',
+    ],
     [{ model: scriptedModel, cacheRetention: 'ever' }, 'option "cacheRetention": expected "short", "long" or "none", got "ever"'],
     [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
     [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text'],
@@ -39,25 +42,28 @@ test('an error in the options names the option', () => {
     [{ model: scriptedModel, messages: [{ role: 'user' }] }, 'option "messages": [0]: user message: missing field `content`'],
     [{ model: scriptedModel, messages: 'hi' }, 'option "messages": expected a list of messages, got "hi"'],
     [{}, 'option "model" is missing; give "provider/id", for example "anthropic/claude-sonnet-4-5", or an object'],
-    [
-      { model: 'gpt-5' },
-      'model "gpt-5": expected "provider/id", for example "anthropic/claude-sonnet-4-5" or "openai/gpt-5"',
-    ],
+    [{ model: 'gpt-5' }, 'model "gpt-5": expected "provider/id", for example "anthropic/claude-sonnet-4-5" or "openai/gpt-5"'],
     [{ model: { ...scriptedModel, baseURL: 'x' } }, 'unknown model field "baseURL"; did you mean "baseUrl"?'],
-    [{ model: { ...scriptedModel, cost: { cacheReads: 1 } } }, 'unknown model cost field "cacheReads"; did you mean "cacheRead"?'],
+    [
+      { model: { ...scriptedModel, cost: { cacheReads: 1 } } },
+      'unknown model cost field "cacheReads"; did you mean "cacheRead"?',
+    ],
     [
       { model: 'openai/x', baseUrl: 'localhost:8080' },
       'base_url "localhost:8080": localhost is not http or https; give an address such as "http://127.0.0.1:8080/v1"',
     ],
     [{ model: { ...scriptedModel, script: 5 } }, 'model "scripted/s": script: expected a list of answers, got 5'],
   ]) {
-    assert.throws(() => new Agent(options), (error) => {
-      assert.ok(error instanceof InvalidArgumentError, error)
-      if (text instanceof RegExp) assert.match(error.message, text)
-      else assert.equal(error.message, text)
-      assert.deepEqual([error.kind, error.code], ['invalid_argument', 'invalid_argument'])
-      return true
-    })
+    assert.throws(
+      () => new Agent(options),
+      (error) => {
+        assert.ok(error instanceof InvalidArgumentError, error)
+        if (text instanceof RegExp) assert.match(error.message, text)
+        else assert.equal(error.message, text)
+        assert.deepEqual([error.kind, error.code], ['invalid_argument', 'invalid_argument'])
+        return true
+      },
+    )
   }
   const text = 'Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }'
   for (const nothing of [undefined, null, 'openai/x']) assert.throws(() => new Agent(nothing), { message: text })
@@ -66,7 +72,12 @@ test('an error in the options names the option', () => {
 test('an unknown property cannot be assigned', () => {
   const agent = scripted([says('ok')])
   for (const name of ['maxTurns', 'thinkingLevl']) {
-    assert.throws(() => { agent[name] = 1 }, { name: 'TypeError', message: `Cannot add property ${name}, object is not extensible` })
+    assert.throws(
+      () => {
+        agent[name] = 1
+      },
+      { name: 'TypeError', message: `Cannot add property ${name}, object is not extensible` },
+    )
   }
   class Own extends Agent {
     user = 'Ada'
@@ -125,7 +136,14 @@ test('an unpaired surrogate becomes the replacement character in all input', asy
     yield { toolCall: { id: 'c', name: 'fails' } }
   }
   const messages = [{ role: 'user', content: half }, { role: 'assistant', content: [{ type: 'text', text: half }] }]
-  const agent = new Agent({ model: 'acme/m', provider, systemPrompt: half, tools, messages, afterToolCall: () => ({ details: half }) })
+  const agent = new Agent({
+    model: 'acme/m',
+    provider,
+    systemPrompt: half,
+    tools,
+    messages,
+    afterToolCall: () => ({ details: half }),
+  })
   agent.addMiddleware((call, next) => next({ where: half, ...call.arguments }))
   agent.followUp(half)
   const result = await agent.prompt([{ type: 'text', text: half }])
@@ -169,7 +187,10 @@ test('an invalid fallback is named', () => {
     ['openai/gpt-5', 'option "fallbacks": expected a list of models, got "openai/gpt-5"'],
     [['groq/m', 'gpt'], /^option "fallbacks": \[1\]: model "gpt": expected "provider\/id"/],
     [['groq/m', 'nobody/m'], /^option "fallbacks": \[1\]: model "nobody\/m": unknown provider "nobody"/],
-    [[{ provider: 'groq', id: 'm', apiversion: '1' }], /^option "fallbacks": \[0\]: unknown model field "apiversion"; did you mean "apiVersion"\?$/],
+    [
+      [{ provider: 'groq', id: 'm', apiversion: '1' }],
+      /^option "fallbacks": \[0\]: unknown model field "apiversion"; did you mean "apiVersion"\?$/,
+    ],
   ]) {
     assert.throws(() => new Agent({ model: 'groq/m', fallbacks }), { name: 'InvalidArgumentError', message: text })
   }
@@ -178,7 +199,13 @@ test('an invalid fallback is named', () => {
 test('a fallback, as an object in camel case, answers when the model fails', async () => {
   const usage = { input: 1_000_000 }
   const failing = { provider: 'scripted', id: 'a', script: [[{ error: { kind: 'not_found', message: 'gone' } }]] }
-  const other = { provider: 'scripted', id: 'b', contextWindow: 10, cost: { input: 1 }, script: [[{ delta: 'here' }, { end: { usage } }]] }
+  const other = {
+    provider: 'scripted',
+    id: 'b',
+    contextWindow: 10,
+    cost: { input: 1 },
+    script: [[{ delta: 'here' }, { end: { usage } }]],
+  }
   const { text, message } = await new Agent({ model: failing, fallbacks: [other] }).prompt('go')
   assert.deepEqual([text, message.model, message.usage.cost.total], ['here', 'b', 1])
 })
@@ -299,7 +326,9 @@ test('options are changed all together, or not at all', async () => {
   await agent.prompt('go')
   assert.throws(() => agent.setOptions({ temperature: 1, maxTurns: 'x' }), { message: /^option "maxTurns": / })
   assert.throws(() => agent.setOptions({ colour: 1 }), { message: /^unknown option "colour"/ })
-  assert.throws(() => agent.setOptions(), { message: 'setOptions: expected an object of options, for example { temperature: 0 }' })
+  assert.throws(() => agent.setOptions(), {
+    message: 'setOptions: expected an object of options, for example { temperature: 0 }',
+  })
   agent.setOptions({ maxTokens: undefined })
   await agent.prompt('go')
   assert.deepEqual(asked, [{ temperature: 0, max_tokens: 5 }, { temperature: 0 }])

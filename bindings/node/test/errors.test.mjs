@@ -31,7 +31,11 @@ async function failure(url, model = 'openai/tiny', options = {}) {
 }
 
 test("a refused key reports the provider's message without the key", async (t) => {
-  const body = { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key: sk-secret' }, request_id: 'req_7' }
+  const body = {
+    type: 'error',
+    error: { type: 'authentication_error', message: 'invalid x-api-key: sk-secret' },
+    request_id: 'req_7',
+  }
   const url = await mock(t, [{ status: 401, body: { json: body } }])
   const error = await failure(url, 'anthropic/tiny')
   assert.ok(error instanceof all.AuthenticationError)
@@ -81,9 +85,13 @@ test('a truncated stream is an error and keeps what was received', async (t) => 
 test('a missing key names its variable', async () => {
   const text = `
     import { Agent } from 'agent-loop'
-    await new Agent({ model: 'anthropic/claude-sonnet-4-5' }).prompt('go').catch((error) => console.log(error.kind, error.message))`
+    const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5' })
+    await agent.prompt('go').catch((error) => console.log(error.kind, error.message))`
   const { output } = await program(text, { environment: { ANTHROPIC_API_KEY: '' } })
-  assert.equal(output, 'authentication no API key for anthropic: set the environment variable ANTHROPIC_API_KEY, or give api_key\n')
+  assert.equal(
+    output,
+    'authentication no API key for anthropic: set the environment variable ANTHROPIC_API_KEY, or give api_key\n',
+  )
 })
 
 test('options reach the server', async (t) => {

@@ -18,7 +18,11 @@ const inFlight = {
     }`,
   'a tool at work, and a listener': () => `
     const script = [[{ delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }, { end: {} }]]
-    const work = tool({ name: 't', execute: () => new Promise((resolve) => { console.log('ready'); leave(); setTimeout(resolve, 60_000) }) })
+    const work = tool({ name: 't', execute: () => new Promise((resolve) => {
+      console.log('ready')
+      leave()
+      setTimeout(resolve, 60_000)
+    }) })
     const agent = new Agent({ model: { provider: 'scripted', id: 's', script }, tools: [work] })
     agent.subscribe(async () => {})
     await agent.prompt('go')`,
@@ -29,7 +33,8 @@ const inFlight = {
       if (++begun === 3) { console.log('ready'); leave() }
       return new Promise((resolve) => setTimeout(resolve, 60_000))
     }
-    const scripted = (options) => new Agent({ model: { provider: 'scripted', id: 's', script: script() }, tools: [tool({ name: 't', execute: stay })], ...options })
+    const tools = [tool({ name: 't', execute: stay })]
+    const scripted = (options) => new Agent({ model: { provider: 'scripted', id: 's', script: script() }, tools, ...options })
     const agents = [
       scripted({ beforeToolCall: stay }),
       scripted({ middleware: [stay] }),
@@ -110,7 +115,10 @@ for (const [what, wait] of Object.entries({
   waitForIdle: 'const run = agent.stream("go"); await agent.waitForIdle(); console.log(agent.messages[1].content[0].text)',
 })) {
   test(`awaiting ${what} does`, async (t) => {
-    const body = [{ choices: [{ index: 0, delta: { content: 'late' } }] }, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]
+    const body = [
+      { choices: [{ index: 0, delta: { content: 'late' } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    ]
       .map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
       .join('')
     const url = await mock(t, [{ body: `${body}data: [DONE]\n\n`, delay_ms: 300 }])

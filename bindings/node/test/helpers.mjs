@@ -21,7 +21,10 @@ export function scripted(script, options = {}) {
 export const says = (text) => [{ delta: text }, { end: {} }]
 
 /** An answer that calls tools: `calls(['a', 'tool', { … }], …)`. */
-export const calls = (...list) => [...list.map(([id, name, args = {}]) => ({ delta: { tool_call: { id, name, arguments: args } } })), { end: {} }]
+export const calls = (...list) => [
+  ...list.map(([id, name, args = {}]) => ({ delta: { tool_call: { id, name, arguments: args } } })),
+  { end: {} },
+]
 
 /** Returns a tool with this name and function. */
 export const does = (name, execute, more = {}) => tool({ name, description: `Does ${name}.`, execute, ...more })
@@ -77,8 +80,8 @@ export function chatFrames(...texts) {
 }
 
 /**
- * Runs a program text as a module in a separate process, in which `agent-loop` is this package. `meanwhile` is called with the process
- * once it has printed `ready`. Returns how it ended and what it printed.
+ * Runs a program text as a module in a separate process, in which `agent-loop` is this package. `meanwhile` is called with the
+ * process once it has printed `ready`. Returns how it ended and what it printed.
  */
 export async function program(text, { meanwhile, environment = {}, timeout = 20_000 } = {}) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', text], {

@@ -31,10 +31,13 @@ test('each hook is called with its input and a context', async () => {
     'transformContext', 'convertToLlm', 'getApiKey', 'beforeToolCall', 'afterToolCall', 'prepareNextTurn', 'shouldStopAfterTurn',
     'getSteeringMessages', 'getFollowUpMessages', 'onPayload', 'onError', 'beforeRun', 'afterRun',
   ]
-  const agent = scripted([calls(['a', 't', { some_name: 1 }]), [{ error: { kind: 'server', message: 'no', retryable: false } }]], {
-    tools: [does('t', () => ({ content: [{ type: 'text', text: 'it' }], details: { someName: 2 } }))],
-    ...Object.fromEntries(names.map((name) => [name, sees(name)])),
-  })
+  const agent = scripted(
+    [calls(['a', 't', { some_name: 1 }]), [{ error: { kind: 'server', message: 'no', retryable: false } }]],
+    {
+      tools: [does('t', () => ({ content: [{ type: 'text', text: 'it' }], details: { someName: 2 } }))],
+      ...Object.fromEntries(names.map((name) => [name, sees(name)])),
+    },
+  )
   await agent.prompt('go').catch(() => {})
   const first = (name) => seen.find(([called]) => called === name).slice(1)
   const [user, assistant, result] = JSON.parse(JSON.stringify(agent.messages))
@@ -69,7 +72,10 @@ test('names of the contract are in camel case, those of the user unchanged', asy
     afterToolCall: (input) => void (after = input),
   })
   await agent.prompt('go')
-  assert.deepEqual([call.toolCallId, call.toolName, call.arguments, call.message.stopReason], ['a', 't', { some_name: 1 }, 'tool_use'])
+  assert.deepEqual(
+    [call.toolCallId, call.toolName, call.arguments, call.message.stopReason],
+    ['a', 't', { some_name: 1 }, 'tool_use'],
+  )
   assert.deepEqual([after.isError, after.result.terminate], [false, false])
   assert.deepEqual(seen[0], note)
 })
@@ -113,7 +119,11 @@ test('transformContext changes messages for the model only', async () => {
 
 test('the key of a hook is sent', async (t) => {
   const url = await mock(t, [chatFrames('hi')])
-  const agent = new Agent({ model: 'company/tiny', baseUrl: url, getApiKey: async (provider) => (provider === 'company' ? 'from-hook' : null) })
+  const agent = new Agent({
+    model: 'company/tiny',
+    baseUrl: url,
+    getApiKey: async (provider) => (provider === 'company' ? 'from-hook' : null),
+  })
   await agent.prompt('go')
   const [request] = await requestsTo(url)
   assert.equal(request.headers.authorization, 'Bearer from-hook')
@@ -121,7 +131,13 @@ test('the key of a hook is sent', async (t) => {
 
 test('a call is allowed, blocked, or its arguments are replaced', async () => {
   const add = does('add', ({ a }) => `got ${a}`, { parameters: { type: 'object', properties: { a: { type: 'number' } } } })
-  const list = [['1', 'add', { a: 1 }], ['2', 'add', { a: 2 }], ['3', 'add', { a: 3 }], ['4', 'add', { a: 4 }], ['5', 'add', { a: 5 }]]
+  const list = [
+    ['1', 'add', { a: 1 }],
+    ['2', 'add', { a: 2 }],
+    ['3', 'add', { a: 3 }],
+    ['4', 'add', { a: 4 }],
+    ['5', 'add', { a: 5 }],
+  ]
   const decisions = {
     1: undefined,
     2: { block: true, reason: 'not that one' },
@@ -129,7 +145,10 @@ test('a call is allowed, blocked, or its arguments are replaced', async () => {
     4: { arguments: { a: 'x' } },
     5: { blok: true },
   }
-  const agent = scripted([calls(...list), says('x')], { tools: [add], beforeToolCall: async ({ toolCallId }) => decisions[toolCallId] })
+  const agent = scripted([calls(...list), says('x')], {
+    tools: [add],
+    beforeToolCall: async ({ toolCallId }) => decisions[toolCallId],
+  })
   const results = toolTexts(await agent.prompt('go'))
   assert.deepEqual(results.slice(0, 3), [['got 1', false], ['not that one', true], ['got 30', false]])
   assert.match(results[3][0], /the arguments of add do not fit its schema:\n\/a: /)
@@ -167,19 +186,35 @@ test('prepareNextTurn changes the rest of the run', async () => {
   const { text } = await agent.prompt('go')
   assert.equal(text, 'from the other')
   const { model, system_prompt, thinking_level, tools, messages } = payloads[1]
-  assert.deepEqual([model, system_prompt, thinking_level, tools.map((tool) => tool.name)], ['scripted/other', 'Anew.', 'high', ['look']])
+  assert.deepEqual(
+    [model, system_prompt, thinking_level, tools.map((tool) => tool.name)],
+    ['scripted/other', 'Anew.', 'high', ['look']],
+  )
   assert.equal(messages[0].content[0].text, 'all')
-  assert.deepEqual([agent.model, agent.systemPrompt, agent.thinkingLevel, agent.messages[0].content[0].text], ['scripted/s', '', 'off', 'go'])
+  assert.deepEqual(
+    [agent.model, agent.systemPrompt, agent.thinkingLevel, agent.messages[0].content[0].text],
+    ['scripted/s', '', 'off', 'go'],
+  )
 })
 
 test('a run is stopped after a turn', async () => {
-  const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', () => 'it')], shouldStopAfterTurn: ({ turn }) => turn === 1 })
+  const agent = scripted([calls(['a', 't']), says('x')], {
+    tools: [does('t', () => 'it')],
+    shouldStopAfterTurn: ({ turn }) => turn === 1,
+  })
   const { outcome, turns } = await agent.prompt('go')
   assert.deepEqual([outcome, turns], ['stopped', 1])
 })
 
 test('hooks add messages, in every form of a prompt', async () => {
-  const given = ['text', { role: 'user', content: 'message' }, ['two', 'texts'], [{ role: 'user', content: 'list' }], [{ type: 'text', text: 'block' }], []]
+  const given = [
+    'text',
+    { role: 'user', content: 'message' },
+    ['two', 'texts'],
+    [{ role: 'user', content: 'list' }],
+    [{ type: 'text', text: 'block' }],
+    [],
+  ]
   const agent = scripted(Array.from({ length: 10 }, () => says('ok')), {
     followUpMode: 'all',
     getSteeringMessages: async () => null,
@@ -213,7 +248,11 @@ test('a hook fails by throwing', async () => {
     const agent = scripted([calls(['a', 't']), says('x')], { tools, [name]: () => { throw new Error('no luck') } })
     assert.match(toolTexts(await agent.prompt('go'))[0][0], /no luck/)
   }
-  const watching = scripted([[{ error: { kind: 'server', message: 'no', retryable: false } }]], { onError: () => { throw new Error('no luck') } })
+  const watching = scripted([[{ error: { kind: 'server', message: 'no', retryable: false } }]], {
+    onError: () => {
+      throw new Error('no luck')
+    },
+  })
   const events = await play(watching.stream('go'))
   assert.ok(events.some((event) => event.type === 'diagnostic' && event.code === 'hook_error' && /no luck/.test(event.message)))
 })
@@ -253,7 +292,9 @@ test('a hook is set and removed later', async () => {
 
 test('an invalid hook is refused when it is set', () => {
   const agent = scripted([])
-  assert.throws(() => agent.setHook('before_run', () => {}), { message: /^there is no hook "before_run"; the hooks are transformContext, .*afterRun$/ })
+  assert.throws(() => agent.setHook('before_run', () => {}), {
+    message: /^there is no hook "before_run"; the hooks are transformContext, .*afterRun$/,
+  })
   assert.throws(() => agent.setHook('beforeRun', 'x'), { message: 'hook "beforeRun": expected a function, got string' })
   assert.throws(() => agent.setHook('beforeRun'), { message: 'hook "beforeRun": expected a function, got nothing' })
   assert.throws(() => scripted([], { onError: 5 }), { message: 'hook "onError": expected a function, got number' })
@@ -276,7 +317,9 @@ test('an abort ends a hook immediately, and its signal fires', async () => {
 
 test('a sleep in a hook uses the run\'s clock, and ends with an abort', async () => {
   let whole
-  const agent = scripted([says('x'), says('y')], { transformContext: async (_, { sleep }) => void (whole = await sleep(3_600_000)) })
+  const agent = scripted([says('x'), says('y')], {
+    transformContext: async (_, { sleep }) => void (whole = await sleep(3_600_000)),
+  })
   assert.equal((await agent.prompt('go')).text, 'x')
   assert.equal(whole, true)
   const cut = new Promise((resolve) => {

@@ -95,5 +95,8 @@ test('starting or awaiting a run inside a listener is refused', async () => {
 })
 
 test('a listener is a function', () => {
-  assert.throws(() => scripted([]).subscribe({}), { name: 'InvalidArgumentError', message: 'subscribe: expected a function, got object' })
+  assert.throws(() => scripted([]).subscribe({}), {
+    name: 'InvalidArgumentError',
+    message: 'subscribe: expected a function, got object',
+  })
 })

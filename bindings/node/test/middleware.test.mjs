@@ -20,7 +20,10 @@ test('middleware runs in order, each around the next', async () => {
     log.push(`${name} out`)
     return result
   }
-  const agent = scripted([calls(['a', 't', { n: 1 }]), says('x')], { tools: [does('t', () => void log.push('tool'))], middleware: [link('one')] })
+  const agent = scripted([calls(['a', 't', { n: 1 }]), says('x')], {
+    tools: [does('t', () => void log.push('tool'))],
+    middleware: [link('one')],
+  })
   agent.addMiddleware(link('two'))
   await agent.prompt('go')
   assert.deepEqual(log, ['one in a t {"n":1}', 'two in a t {"n":1}', 'tool', 'two out', 'one out'])
@@ -48,7 +51,10 @@ test('other arguments, more than once, or not at all', async () => {
 test('what the tool throws, next throws; what a middleware throws goes to the model', async () => {
   const fails = () => { throw new Error('no such city') }
   assert.deepEqual(await through([(_, next) => next()], fails), ['no such city', true])
-  assert.deepEqual(await through([(_, next) => next().catch((error) => `caught: ${error.message}`)], fails), ['caught: no such city', false])
+  assert.deepEqual(await through([(_, next) => next().catch((error) => `caught: ${error.message}`)], fails), [
+    'caught: no such city',
+    false,
+  ])
   assert.deepEqual(await through([() => { throw new TypeError('broken link') }]), ['broken link', true])
   assert.deepEqual(await through([() => 1n]), ["the middleware's result is not JSON: the BigInt 1n is not JSON", true])
   assert.match((await through([(_, next) => next(5)]))[0], /^next: expected an object of arguments, got 5$/)
@@ -88,5 +94,8 @@ test('a run inside a middleware of the same agent is refused', async () => {
 test('invalid middleware is refused when it is added', () => {
   assert.throws(() => scripted([], { middleware: () => {} }), { message: 'option "middleware": expected a list of functions' })
   assert.throws(() => scripted([], { middleware: [5] }), { message: 'option "middleware": [0]: expected a function, got number' })
-  assert.throws(() => scripted([]).addMiddleware(), { name: 'InvalidArgumentError', message: 'addMiddleware: expected a function, got nothing' })
+  assert.throws(() => scripted([]).addMiddleware(), {
+    name: 'InvalidArgumentError',
+    message: 'addMiddleware: expected a function, got nothing',
+  })
 })

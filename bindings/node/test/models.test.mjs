@@ -8,7 +8,9 @@ import { Agent, models } from 'agent-loop'
 test('the known models are listed, in camel case, and each can be used as it is', () => {
   const list = models()
   assert.ok(list.length > 600)
-  const { label, contextWindow, maxOutputTokens, input, thinking, cost } = list.find((model) => model.provider === 'openai' && model.id === 'gpt-5')
+  const { label, contextWindow, maxOutputTokens, input, thinking, cost } = list.find(
+    (model) => model.provider === 'openai' && model.id === 'gpt-5',
+  )
   assert.deepEqual({ label, contextWindow, maxOutputTokens, input, thinking }, {
     label: 'GPT-5',
     contextWindow: 400000,

@@ -16,7 +16,12 @@ let folder
 
 function npm(where, ...args) {
   // On Windows, npm is a script.
-  return execFileSync('npm', args, { cwd: where, encoding: 'utf8', shell: process.platform === 'win32', stdio: ['ignore', 'pipe', 'ignore'] })
+  return execFileSync('npm', args, {
+    cwd: where,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
 }
 
 function node(...args) {
@@ -45,8 +50,12 @@ test('the files of the package', () => {
 })
 
 const program = `
-  const script = [[{ delta: { tool_call: { id: 'a', name: 'double', arguments: { n: 21 } } } }, { end: {} }], [{ delta: 'It is 42.' }, { end: {} }]]
-  const double = tool({ name: 'double', parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }, execute: ({ n }) => n * 2 })
+  const script = [
+    [{ delta: { tool_call: { id: 'a', name: 'double', arguments: { n: 21 } } } }, { end: {} }],
+    [{ delta: 'It is 42.' }, { end: {} }],
+  ]
+  const parameters = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+  const double = tool({ name: 'double', parameters, execute: ({ n }) => n * 2 })
   const agent = new Agent({ model: { provider: 'scripted', id: 's', script }, tools: [double] })
   const main = async () => {
     for await (const event of agent.stream('go')) if (event.type === 'text_delta') console.log(event.delta)
@@ -63,14 +72,23 @@ test('import', () => {
 test('require, and both have the same classes', () => {
   writeFileSync(join(folder, 'cjs.cjs'), `const { Agent, tool } = require('agent-loop')\n${program}`)
   assert.equal(node('cjs.cjs'), said)
-  const text = `const here = require('agent-loop'); import('agent-loop').then((there) => console.log(here.Agent === there.Agent, Object.keys(here).filter((name) => !(name in there))))`
+  const text = `const here = require('agent-loop')
+    import('agent-loop').then((there) => {
+      console.log(here.Agent === there.Agent, Object.keys(here).filter((name) => !(name in there)))
+    })`
   assert.equal(node('--eval', text), 'true []\n')
 })
 
 test('agent-loop/testing, both ways', () => {
   const check = "try { checkEvents([]) } catch (error) { console.log(error.name, error instanceof InvalidArgumentError) }"
-  writeFileSync(join(folder, 'testing.mjs'), `import { InvalidArgumentError } from 'agent-loop'; import { checkEvents } from 'agent-loop/testing'\n${check}`)
-  writeFileSync(join(folder, 'testing.cjs'), `const { InvalidArgumentError } = require('agent-loop'); const { checkEvents } = require('agent-loop/testing')\n${check}`)
+  writeFileSync(
+    join(folder, 'testing.mjs'),
+    `import { InvalidArgumentError } from 'agent-loop'; import { checkEvents } from 'agent-loop/testing'\n${check}`,
+  )
+  writeFileSync(
+    join(folder, 'testing.cjs'),
+    `const { InvalidArgumentError } = require('agent-loop'); const { checkEvents } = require('agent-loop/testing')\n${check}`,
+  )
   for (const file of ['testing.mjs', 'testing.cjs']) assert.equal(node(file), 'InvalidArgumentError true\n')
 })
 
@@ -81,7 +99,10 @@ test('TypeScript, as a module and as CommonJS, with every check on', () => {
     symlinkSync(join(packageFolder, 'node_modules', from), join(folder, 'node_modules', from), 'junction')
   }
   const typed = program.replace('({ n }) => n * 2', '({ n }) => n.toFixed(0).length + n * 2 - 2')
-  writeFileSync(join(folder, 'module.mts'), `import { Agent, tool } from 'agent-loop'\nimport { checkEvents } from 'agent-loop/testing'\nvoid checkEvents\n${typed}`)
+  writeFileSync(
+    join(folder, 'module.mts'),
+    `import { Agent, tool } from 'agent-loop'\nimport { checkEvents } from 'agent-loop/testing'\nvoid checkEvents\n${typed}`,
+  )
   writeFileSync(join(folder, 'common.cts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
   const compilerOptions = { module: 'Node16', target: 'ES2022', strict: true, exactOptionalPropertyTypes: true, types: ['node'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['module.mts', 'common.cts'] }))
@@ -93,7 +114,10 @@ test('TypeScript, as a module and as CommonJS, with every check on', () => {
 })
 
 test('the examples', () => {
-  cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), { recursive: true, filter: (from) => !from.includes('node_modules') })
+  cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), {
+    recursive: true,
+    filter: (from) => !from.includes('node_modules'),
+  })
   assert.equal(
     node('examples/calculator.mjs', model),
     `User: What is 15 multiplied by 23?
@@ -114,7 +138,10 @@ Conversation: user, assistant, tool_result, assistant, user, assistant, tool_res
 `,
   )
   const events = node('examples/calculator.mjs', '--events', model).trimEnd().split('\n')
-  assert.deepEqual([JSON.parse(events[0]).type, JSON.parse(events.at(-1)).outcome, events.length], ['agent_start', 'completed', 51])
+  assert.deepEqual(
+    [JSON.parse(events[0]).type, JSON.parse(events.at(-1)).outcome, events.length],
+    ['agent_start', 'completed', 51],
+  )
   const usage = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs')], { encoding: 'utf8' })
   assert.deepEqual([usage.status, usage.stderr], [2, 'usage: calculator [--events] MODEL [BASE_URL [SECOND_MODEL]]\n'])
   const failed = spawnSync(process.execPath, [join(folder, 'examples/calculator.mjs'), 'nothing'], { encoding: 'utf8' })
@@ -144,7 +171,10 @@ test('the native module may come in a separate package', () => {
   renameSync(join(installed, file), join(folder, 'node_modules', name, file))
   const load = ['--eval', "console.log(require('agent-loop').version)"]
   const without = spawnSync(process.execPath, load, { cwd: folder, encoding: 'utf8' })
-  assert.match(without.stderr, /Error: agent-loop: there is no native module for \w+ on \w+: install agent-loop-[\w-]+, or build it from source/)
+  assert.match(
+    without.stderr,
+    /Error: agent-loop: there is no native module for \w+ on \w+: install agent-loop-[\w-]+, or build it from source/,
+  )
   writeFileSync(join(folder, 'node_modules', name, 'package.json'), JSON.stringify({ name, version, main: file }))
   assert.equal(node(...load), `${version}\n`)
 })

@@ -20,7 +20,15 @@ test('a generator answers', async () => {
   checkEvents(events)
   const message = agent.messages[1]
   assert.deepEqual(
-    [message.content, message.provider, message.protocol, message.model, message.stopReason, message.rawStopReason, message.responseId],
+    [
+      message.content,
+      message.provider,
+      message.protocol,
+      message.model,
+      message.stopReason,
+      message.rawStopReason,
+      message.responseId,
+    ],
     [[{ type: 'text', text: 'Hello' }], 'acme', 'acme', 'my-model', 'stop', 'fin', 'r1'],
   )
   assert.deepEqual([message.usage.input, message.usage.output, message.usage.cacheRead], [3, 2, 1])
@@ -28,10 +36,19 @@ test('a generator answers', async () => {
 
 test('any iterable of chunks is accepted', async () => {
   for (const provider of [
-    function* () { yield 'Hi' },
+    function* () {
+      yield 'Hi'
+    },
     () => ['Hi'],
     async () => ['H', 'i'],
-    () => ({ [Symbol.asyncIterator]: () => ({ done: false, async next() { return this.done ? { done: true } : ((this.done = true), { value: 'Hi', done: false }) } }) }),
+    () => ({
+      [Symbol.asyncIterator]: () => ({
+        done: false,
+        async next() {
+          return this.done ? { done: true } : ((this.done = true), { value: 'Hi', done: false })
+        },
+      }),
+    }),
   ]) {
     assert.equal((await custom(provider).prompt('go')).text, 'Hi')
   }
@@ -82,8 +99,13 @@ test('the request of a provider', async () => {
   )
   await agent.prompt('go')
   const { model, systemPrompt, messages, tools, thinkingLevel, options } = request
-  assert.deepEqual([model, systemPrompt, thinkingLevel, messages.length, messages[0].content[0].text], ['acme/my-model', 'Be brief.', 'low', 1, 'go'])
-  assert.deepEqual(tools, [{ name: 't', description: 'Does t.', parameters: { type: 'object', properties: { a_b: { type: 'string' } } } }])
+  assert.deepEqual(
+    [model, systemPrompt, thinkingLevel, messages.length, messages[0].content[0].text],
+    ['acme/my-model', 'Be brief.', 'low', 1, 'go'],
+  )
+  assert.deepEqual(tools, [
+    { name: 't', description: 'Does t.', parameters: { type: 'object', properties: { a_b: { type: 'string' } } } },
+  ])
   assert.deepEqual(options, {
     temperature: 0,
     maxTokens: 10,
@@ -100,16 +122,41 @@ test('the request of a provider', async () => {
 
 test('a provider that throws ends the message with an error', async () => {
   for (const [provider, expected] of [
-    [async function* () { yield 'a'; throw new Error('out of paper') }, { kind: 'provider', message: 'out of paper' }],
-    [() => { throw new TypeError('immediately') }, { kind: 'provider', message: 'immediately' }],
-    [async () => { throw 'text' }, { kind: 'provider', message: 'text' }],
+    [
+      async function* () {
+        yield 'a'
+        throw new Error('out of paper')
+      },
+      { kind: 'provider', message: 'out of paper' },
+    ],
+    [
+      () => {
+        throw new TypeError('immediately')
+      },
+      { kind: 'provider', message: 'immediately' },
+    ],
+    [
+      async () => {
+        throw 'text'
+      },
+      { kind: 'provider', message: 'text' },
+    ],
     [() => 5, { kind: 'provider', message: 'the provider returned number; expected a generator or another iterable of chunks' }],
-    [() => undefined, { kind: 'provider', message: 'the provider returned undefined; expected a generator or another iterable of chunks' }],
+    [
+      () => undefined,
+      { kind: 'provider', message: 'the provider returned undefined; expected a generator or another iterable of chunks' },
+    ],
     [() => [10n], { kind: 'provider', message: "the provider's chunk is not JSON: the BigInt 10n is not JSON" }],
     [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown "txet"; known are text, thinking/ }],
     [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stop_reason of "error"/ }],
-    [() => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }], { kind: 'quota', message: 'no money' }],
-    [() => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }], { kind: 'quota', httpStatus: 402, message: 'no money' }],
+    [
+      () => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }],
+      { kind: 'quota', message: 'no money' },
+    ],
+    [
+      () => [{ error: { kind: 'quota', message: 'no money', httpStatus: 402 } }],
+      { kind: 'quota', httpStatus: 402, message: 'no money' },
+    ],
   ]) {
     const agent = custom(provider, { maxRetries: 0 })
     await assert.rejects(agent.prompt('go'), { provider: 'acme', ...expected })
@@ -127,9 +174,17 @@ test('an AgentError keeps its kind, and is retried if it is retryable', async ()
     { retryBaseMs: 1 },
   )
   assert.equal((await flaky.prompt('go')).text, 'better')
-  const never = custom(() => { throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true }) }, { maxRetries: 0 })
+  const never = custom(
+    () => {
+      throw new OverloadedError({ kind: 'overloaded', message: 'busy', retryable: true })
+    },
+    { maxRetries: 0 },
+  )
   await assert.rejects(never.prompt('go'), OverloadedError)
-  await assert.rejects(custom(() => [], { maxRetries: 0 }).prompt('go'), (error) => !(error instanceof ProviderError) && error.kind === 'protocol')
+  await assert.rejects(
+    custom(() => [], { maxRetries: 0 }).prompt('go'),
+    (error) => !(error instanceof ProviderError) && error.kind === 'protocol',
+  )
 })
 
 test('an abort fires the signal and closes the generator', async () => {
@@ -183,5 +238,8 @@ test('an answer that is dropped before its end fails', async () => {
 })
 
 test('a provider is a function', () => {
-  assert.throws(() => custom('x'), { name: 'InvalidArgumentError', message: 'option "provider": expected a function, got string' })
+  assert.throws(() => custom('x'), {
+    name: 'InvalidArgumentError',
+    message: 'option "provider": expected a function, got string',
+  })
 })

@@ -35,7 +35,17 @@ test('steering joins the run among its calls, follow-up after its end', async ()
 })
 
 test('steering modes and policy', async () => {
-  const tools = [does('one', () => void agent.steer([{ role: 'user', content: 'a' }, { role: 'user', content: 'b' }])), does('two', () => 'second')]
+  const tools = [
+    does(
+      'one',
+      () =>
+        void agent.steer([
+          { role: 'user', content: 'a' },
+          { role: 'user', content: 'b' },
+        ]),
+    ),
+    does('two', () => 'second'),
+  ]
   const agent = scripted([calls(['a', 'one'], ['b', 'two']), says('x')], {
     tools,
     toolExecution: 'sequential',
@@ -75,16 +85,22 @@ test('queues are cleared', () => {
 
 test('an invalid message is refused', () => {
   const agent = scripted([])
-  assert.throws(() => agent.steer(5), { name: 'InvalidArgumentError', message: /expected text, a message or a list of messages, got 5/ })
+  assert.throws(() => agent.steer(5), {
+    name: 'InvalidArgumentError',
+    message: /expected text, a message or a list of messages, got 5/,
+  })
   assert.throws(() => agent.followUp({ role: 'user' }), InvalidArgumentError)
   assert.throws(() => agent.steer(() => {}), InvalidArgumentError)
   assert.equal(agent.hasQueuedMessages(), false)
 })
 
 test('resume continues, or reports why it cannot', async () => {
-  const agent = scripted([[{ error: { kind: 'server', message: 'no', retryable: false } }], says('now'), calls(['a', 't']), says('done')], {
-    tools: [does('t', () => 'it')],
-  })
+  const agent = scripted(
+    [[{ error: { kind: 'server', message: 'no', retryable: false } }], says('now'), calls(['a', 't']), says('done')],
+    {
+      tools: [does('t', () => 'it')],
+    },
+  )
   await assert.rejects(agent.resume(), (error) => error instanceof InvalidStateError)
   await assert.rejects(agent.prompt('go'), { kind: 'server' })
   const again = await agent.resume()
@@ -101,7 +117,12 @@ test('the conversation is changed between runs only', async () => {
   const refused = []
   const agent = scripted([says('a'), says('b')], {
     beforeRun: () => {
-      for (const change of [() => agent.reset(), () => agent.clearMessages(), () => agent.appendMessage({ role: 'user', content: 'x' }), () => agent.replaceMessages([])]) {
+      for (const change of [
+        () => agent.reset(),
+        () => agent.clearMessages(),
+        () => agent.appendMessage({ role: 'user', content: 'x' }),
+        () => agent.replaceMessages([]),
+      ]) {
         try {
           change()
         } catch (error) {
@@ -114,7 +135,10 @@ test('the conversation is changed between runs only', async () => {
   assert.deepEqual(refused, [true, true, true, true])
   assert.deepEqual(texts(agent), ['go', 'a'])
   agent.appendMessage({ role: 'user', content: 'one' })
-  agent.appendMessages([{ role: 'note', some_name: 1 }, { role: 'user', content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }] }])
+  agent.appendMessages([
+    { role: 'note', some_name: 1 },
+    { role: 'user', content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }] },
+  ])
   assert.deepEqual(agent.messages.map(({ role }) => role), ['user', 'assistant', 'user', 'note', 'user'])
   assert.deepEqual([agent.messages[3], agent.messages[4].content[0].mimeType], [{ role: 'note', some_name: 1 }, 'image/png'])
   const kept = agent.messages
@@ -129,7 +153,10 @@ test('the conversation is changed between runs only', async () => {
   agent.reset()
   assert.deepEqual([agent.messages, agent.hasQueuedMessages(), agent.error], [[], false, null])
   assert.throws(() => agent.appendMessage('text'), { name: 'InvalidArgumentError', message: /^messages: \[0\]: / })
-  assert.throws(() => agent.replaceMessages('text'), { name: 'InvalidArgumentError', message: /^messages: expected an array of messages/ })
+  assert.throws(() => agent.replaceMessages('text'), {
+    name: 'InvalidArgumentError',
+    message: /^messages: expected an array of messages/,
+  })
 })
 
 test('the thinking level', () => {
@@ -137,25 +164,62 @@ test('the thinking level', () => {
   assert.equal(agent.thinkingLevel, 'low')
   agent.thinkingLevel = 'xhigh'
   assert.equal(agent.thinkingLevel, 'xhigh')
-  assert.throws(() => (agent.thinkingLevel = 'max'), { message: 'option "thinkingLevel": expected "off", "minimal", "low", "medium", "high" or "xhigh", got "max"' })
+  assert.throws(() => (agent.thinkingLevel = 'max'), {
+    message: 'option "thinkingLevel": expected "off", "minimal", "low", "medium", "high" or "xhigh", got "max"',
+  })
 })
 
 test('every option is known by its name', () => {
   const options = {
-    systemPrompt: 's', messages: [], baseUrl: 'http://127.0.0.1:1', apiKey: 'k', headers: { 'x-a': 'b' }, fallbacks: ['openai/x'],
-    temperature: 0, maxTokens: 5, cacheRetention: 'long', rawEvents: true, network: { proxy: false }, maxTurns: 1, abortGraceMs: 1,
-    toolExecution: 'sequential', maxParallelTools: 1, validation: 'strict', maxResultBytes: 10,
-    thinkingLevel: 'low', thinkingBudgets: { low: 1 }, steeringMode: 'all', followUpMode: 'one_at_a_time', steeringPolicy: 'skip_remaining',
-    connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, requestTimeoutMs: 1, toolTimeoutMs: 1, runTimeoutMs: 1,
-    maxRetries: 0, retryBaseMs: 1, maxRetryDelayMs: 1, stopSequences: ['x'], toolChoice: 'none', sessionId: 's',
+    systemPrompt: 's',
+    messages: [],
+    baseUrl: 'http://127.0.0.1:1',
+    apiKey: 'k',
+    headers: { 'x-a': 'b' },
+    fallbacks: ['openai/x'],
+    temperature: 0,
+    maxTokens: 5,
+    cacheRetention: 'long',
+    rawEvents: true,
+    network: { proxy: false },
+    maxTurns: 1,
+    abortGraceMs: 1,
+    toolExecution: 'sequential',
+    maxParallelTools: 1,
+    validation: 'strict',
+    maxResultBytes: 10,
+    thinkingLevel: 'low',
+    thinkingBudgets: { low: 1 },
+    steeringMode: 'all',
+    followUpMode: 'one_at_a_time',
+    steeringPolicy: 'skip_remaining',
+    connectTimeoutMs: 1,
+    firstByteTimeoutMs: 1,
+    idleTimeoutMs: 1,
+    requestTimeoutMs: 1,
+    toolTimeoutMs: 1,
+    runTimeoutMs: 1,
+    maxRetries: 0,
+    retryBaseMs: 1,
+    maxRetryDelayMs: 1,
+    stopSequences: ['x'],
+    toolChoice: 'none',
+    sessionId: 's',
   }
   assert.deepEqual(['model', ...Object.keys(options)].sort(), native.optionNames().sort())
   scripted([], options)
-  assert.throws(() => scripted([], { thinkingBudgets: { lots: 1 } }), { message: /^option "thinkingBudgets": expected tokens by level/ })
-  assert.throws(() => scripted([], { followupMode: 'all' }), { message: 'unknown option "followupMode"; did you mean "followUpMode"?' })
+  assert.throws(() => scripted([], { thinkingBudgets: { lots: 1 } }), {
+    message: /^option "thinkingBudgets": expected tokens by level/,
+  })
+  assert.throws(() => scripted([], { followupMode: 'all' }), {
+    message: 'unknown option "followupMode"; did you mean "followUpMode"?',
+  })
 })
 
 test('a time limit ends the run on the run\'s clock', async () => {
-  const agent = scripted([calls(['a', 'slow']), says('x')], { runTimeoutMs: 5000, tools: [does('slow', (_, { sleep }) => sleep(60_000))] })
+  const agent = scripted([calls(['a', 'slow']), says('x')], {
+    runTimeoutMs: 5000,
+    tools: [does('slow', (_, { sleep }) => sleep(60_000))],
+  })
   await assert.rejects(agent.prompt('go'), { kind: 'timeout', message: /run_timeout_ms \(5000\)/ })
 })

@@ -27,7 +27,8 @@ async function relay(test, address, model = MODEL) {
 }
 
 /** A client of it. */
-const client = (baseUrl, options = {}) => new Agent({ model: `relay/${MODEL}`, baseUrl, apiKey: 'token', retryBaseMs: 1, ...options })
+const client = (baseUrl, options = {}) =>
+  new Agent({ model: `relay/${MODEL}`, baseUrl, apiKey: 'token', retryBaseMs: 1, ...options })
 
 /** The requests that the mock has had. */
 const asked = async (address) => (await fetch(`${address}/__requests`)).json()
@@ -48,7 +49,12 @@ test('a conversation through a relay: tools run at the client, and signed conten
   const weather = does('weather', ({ city }) => `rain in ${places.push(city) && city}`, {
     parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   })
-  const agent = client(await relay(t, address), { tools: [weather], systemPrompt: 'Be brief.', thinkingLevel: 'low', maxTokens: 4000 })
+  const agent = client(await relay(t, address), {
+    tools: [weather],
+    systemPrompt: 'Be brief.',
+    thinkingLevel: 'low',
+    maxTokens: 4000,
+  })
   const types = []
   agent.subscribe(({ type }) => types.push(type))
   const result = await agent.prompt('Rain in Oslo?')
@@ -57,7 +63,10 @@ test('a conversation through a relay: tools run at the client, and signed conten
   assert.ok(types.includes('thinking_delta') && types.includes('text_delta') && types.includes('tool_call_delta'))
   const [first] = agent.messages.filter((message) => message.role === 'assistant')
   assert.deepEqual([first.provider, first.protocol, first.model], ['relay', 'relay', MODEL])
-  assert.deepEqual([first.stopReason, first.rawStopReason, first.usage.input, first.usage.output], ['tool_use', 'tool_use', 60, 12])
+  assert.deepEqual(
+    [first.stopReason, first.rawStopReason, first.usage.input, first.usage.output],
+    ['tool_use', 'tool_use', 60, 12],
+  )
   assert.deepEqual(first.content, [
     { type: 'thinking', thinking: 'a city', signature: 'c2lnbmVk' },
     { type: 'thinking', thinking: '', signature: 'aGlkZGVu', redacted: true },
@@ -124,7 +133,10 @@ test('a refused client gets the reason', async (t) => {
     ['{', /JSON/],
     [JSON.stringify({ model }), /nothing to resume/],
     [JSON.stringify({ model, context: { messages: [{ role: 'user' }] } }), /missing field `content`/],
-    [JSON.stringify({ model, context: { messages }, options: { temperature: 'hot' } }), /option "temperature": expected a number/],
+    [
+      JSON.stringify({ model, context: { messages }, options: { temperature: 'hot' } }),
+      /option "temperature": expected a number/,
+    ],
   ]) {
     const answer = await fetch(`${base}/api/stream`, { method: 'POST', headers: { authorization: 'Bearer token' }, body })
     assert.equal(answer.status, 400)

@@ -28,7 +28,13 @@ test('prompt and resume reject with the signal\'s reason once the agent is idle'
 test('a signal that is already aborted', async () => {
   const agent = scripted([says('a')])
   await assert.rejects(agent.prompt('go', { signal: AbortSignal.abort('why') }), (reason) => reason === 'why')
-  assert.deepEqual(agent.messages.map(({ role, stopReason }) => [role, stopReason]), [['user', undefined], ['assistant', 'aborted']])
+  assert.deepEqual(
+    agent.messages.map(({ role, stopReason }) => [role, stopReason]),
+    [
+      ['user', undefined],
+      ['assistant', 'aborted'],
+    ],
+  )
   const events = await play(agent.streamResume({ signal: AbortSignal.abort() }))
   assert.deepEqual([events[0].type, events.at(-1).outcome], ['agent_start', 'aborted'])
 })

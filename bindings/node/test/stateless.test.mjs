@@ -12,11 +12,16 @@ const model = (...script) => ({ provider: 'scripted', id: 's', script })
 
 test('a run does not change its context', async () => {
   const look = does('look', () => 'seen')
-  const context = Object.freeze({ systemPrompt: 'Be brief.', messages: Object.freeze([{ role: 'user', content: 'Hi' }]), tools: [look] })
+  const context = Object.freeze({
+    systemPrompt: 'Be brief.',
+    messages: Object.freeze([{ role: 'user', content: 'Hi' }]),
+    tools: [look],
+  })
   const asked = []
   const started = run(context, 'go', {
     model: model(calls(['a', 'look']), says('done')),
-    onPayload: ({ payload }) => void asked.push([payload.system_prompt, payload.messages.length, payload.tools.map((tool) => tool.name)]),
+    onPayload: ({ payload }) =>
+      void asked.push([payload.system_prompt, payload.messages.length, payload.tools.map((tool) => tool.name)]),
   })
   const events = await play(started)
   checkEvents(events)
@@ -32,7 +37,10 @@ test('resume continues a context', async () => {
   const result = await resume({ messages }, { model: model(says('Hello')) }).result()
   assert.deepEqual([result.text, result.messages.length], ['Hello', 1])
   for (const context of [{}, { messages: [...messages, ...result.messages] }]) {
-    assert.throws(() => resume(context, { model: model() }), { name: 'InvalidStateError', message: /^there is nothing to resume/ })
+    assert.throws(() => resume(context, { model: model() }), {
+      name: 'InvalidStateError',
+      message: /^there is nothing to resume/,
+    })
   }
 })
 
@@ -77,7 +85,9 @@ test('a run cannot be awaited inside its callbacks', async () => {
 
 test('many concurrent runs, each with its own context', async () => {
   const results = await Promise.all(
-    Array.from({ length: 50 }, (_, i) => run({ tools: [does('t', () => i)] }, 'go', { model: model(calls(['a', 't']), says(`x${i}`)) }).result()),
+    Array.from({ length: 50 }, (_, i) =>
+      run({ tools: [does('t', () => i)] }, 'go', { model: model(calls(['a', 't']), says(`x${i}`)) }).result(),
+    ),
   )
   assert.deepEqual(results.map((result) => [result.text, toolTexts(result)[0][0]]), results.map((_, i) => [`x${i}`, String(i)]))
 })

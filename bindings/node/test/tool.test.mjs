@@ -131,12 +131,24 @@ test('the context of a tool', async () => {
   const events = await play(agent.stream('go'))
   const execution = events.filter((event) => event.type.startsWith('tool_execution'))
   assert.deepEqual(
-    execution.map(({ type, toolCallId, toolName, partialResult, result, durationMs }) => [type, toolCallId, toolName, partialResult ?? result, durationMs]),
+    execution.map(({ type, toolCallId, toolName, partialResult, result, durationMs }) => [
+      type,
+      toolCallId,
+      toolName,
+      partialResult ?? result,
+      durationMs,
+    ]),
     [
       ['tool_execution_start', 'call_7', 't', undefined, undefined],
       ['tool_execution_update', 'call_7', 't', { content: [{ type: 'text', text: 'half' }], details: null }, undefined],
       ['tool_execution_update', 'call_7', 't', { content: [{ type: 'text', text: 'more' }], details: { at: 2 } }, undefined],
-      ['tool_execution_end', 'call_7', 't', { content: [{ type: 'text', text: 'done' }], details: null, terminate: false }, 60_000],
+      [
+        'tool_execution_end',
+        'call_7',
+        't',
+        { content: [{ type: 'text', text: 'done' }], details: null, terminate: false },
+        60_000,
+      ],
     ],
   )
 })
@@ -153,9 +165,15 @@ test('an update that is not JSON fails the call, one after the answer is dropped
   })
   const events = await play(agent.stream('go'))
   const [first] = events.filter((event) => event.type === 'tool_execution_end')
-  assert.deepEqual([first.isError, first.result.content[0].text], [true, "the tool's result is not JSON: the BigInt 1n is not JSON"])
+  assert.deepEqual(
+    [first.isError, first.result.content[0].text],
+    [true, "the tool's result is not JSON: the BigInt 1n is not JSON"],
+  )
   const diagnostic = events.find((event) => event.type === 'diagnostic')
-  assert.deepEqual([diagnostic.code, diagnostic.message], ['late_update', 'the tool late sent an update after the end of its call b; it was dropped'])
+  assert.deepEqual(
+    [diagnostic.code, diagnostic.message],
+    ['late_update', 'the tool late sent an update after the end of its call b; it was dropped'],
+  )
 })
 
 test('parallel tools run concurrently, as many as allowed; sequential ones do not', async () => {
@@ -188,7 +206,10 @@ test('parallel tools run concurrently, as many as allowed; sequential ones do no
 test('an invalid tool is refused when it is created', () => {
   const execute = () => {}
   for (const [options, text] of [
-    [{ name: 'two words', execute }, 'tool name "two words": use 1 to 64 letters, digits, \'_\' or \'-\' (what every provider takes)'],
+    [
+      { name: 'two words', execute },
+      "tool name \"two words\": use 1 to 64 letters, digits, '_' or '-' (what every provider takes)",
+    ],
     [{ execute }, 'tool: name is missing'],
     [{ name: 5, execute }, 'tool: name: expected text, got 5'],
     [{ name: 't' }, 'tool "t": execute: expected a function, got nothing'],
@@ -243,7 +264,8 @@ test('a run inside a tool of the same agent is refused, not a deadlock', async (
           () => own.next(),
           () => own.result(),
           // Through a tool of another agent.
-          () => (other = scripted([calls(['b', 'u']), says('y')], { tools: [does('u', () => agent.waitForIdle())] })).prompt('go'),
+          () =>
+            (other = scripted([calls(['b', 'u']), says('y')], { tools: [does('u', () => agent.waitForIdle())] })).prompt('go'),
         ]
         for (const attempt of attempts) {
           await attempt().then((result) => refused.push(result?.messages?.[2]), (error) => refused.push(error))
@@ -259,7 +281,10 @@ test('a run inside a tool of the same agent is refused, not a deadlock', async (
   const text = (what) => `${what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run`
   assert.deepEqual(
     refused.slice(0, 5).map((error) => [error instanceof InvalidStateError, error.message]),
-    ['starting a run', 'starting a run', 'waitForIdle', 'reading the run', 'waiting for the run'].map((what) => [true, text(what)]),
+    ['starting a run', 'starting a run', 'waitForIdle', 'reading the run', 'waiting for the run'].map((what) => [
+      true,
+      text(what),
+    ]),
   )
   assert.deepEqual([refused[5].isError, refused[5].content[0].text], [true, text('waitForIdle')])
   assert.equal((await later).text, 'after')
@@ -301,8 +326,16 @@ test('prepareArguments changes arguments before they are validated', async () =>
     [async ({ N }, { signal, sleep }) => ({ n: (await sleep(1000)) && !signal.aborted ? N + 1 : 0 }), ['2', false]],
     [() => undefined, [/\/n: is required/, true]],
     [() => 5, [/prepare_arguments of t failed: expected an object of arguments, got 5/, true]],
-    [() => ({ n: 1n }), [/prepare_arguments of t failed: the answer of prepareArguments is not JSON: "n": the BigInt 1n is not JSON/, true]],
-    [() => { throw new Error('no idea') }, [/prepare_arguments of t failed: no idea/, true]],
+    [
+      () => ({ n: 1n }),
+      [/prepare_arguments of t failed: the answer of prepareArguments is not JSON: "n": the BigInt 1n is not JSON/, true],
+    ],
+    [
+      () => {
+        throw new Error('no idea')
+      },
+      [/prepare_arguments of t failed: no idea/, true],
+    ],
   ]) {
     const agent = scripted([calls(['a', 't', { N: 1 }]), says('x')], { tools: [put(prepare)] })
     const [[text, isError]] = toolTexts(await agent.prompt('go'))
@@ -315,7 +348,10 @@ test('prepareArguments changes arguments before they are validated', async () =>
 test('a tool has a time limit', async () => {
   const agent = scripted([calls(['a', 'slow'], ['b', 'quick']), says('x')], {
     toolTimeoutMs: 5000,
-    tools: [does('slow', (_, { sleep }) => sleep(60_000), { timeoutMs: 1000 }), does('quick', async (_, { sleep }) => void (await sleep(2000)))],
+    tools: [
+      does('slow', (_, { sleep }) => sleep(60_000), { timeoutMs: 1000 }),
+      does('quick', async (_, { sleep }) => void (await sleep(2000))),
+    ],
   })
   const [slow, quick] = toolTexts(await agent.prompt('go'))
   assert.match(slow[0], /1000/)

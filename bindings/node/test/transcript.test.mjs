@@ -28,7 +28,10 @@ test('a failed message, a stray result and an unacceptable id are repaired, and 
     ['missing_result', 4, 0],
   ])
   assert.equal(repairs[2].text, 'the call id "a b" became "a_b"')
-  assert.equal(JSON.stringify(repairs[2]), '{"code":"call_id","message_index":4,"content_index":0,"text":"the call id \\"a b\\" became \\"a_b\\""}')
+  assert.equal(
+    JSON.stringify(repairs[2]),
+    '{"code":"call_id","message_index":4,"content_index":0,"text":"the call id \\"a b\\" became \\"a_b\\""}',
+  )
 
   assert.deepEqual(transcript.check(saved, { provider: 'anthropic', id: 'any' }), repairs)
   assert.deepEqual(transcript.check(messages, 'anthropic/claude-sonnet-4-5'), [])

@@ -20,7 +20,10 @@ function worker(text, workerData) {
 
 test('agents work in a worker', async () => {
   const thread = worker(`
-    const script = [[{ delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }, { end: {} }], [{ delta: 'done' }, { end: {} }]]
+    const script = [
+      [{ delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }, { end: {} }],
+      [{ delta: 'done' }, { end: {} }],
+    ]
     const t = tool({ name: 't', execute: async (_, { sleep }) => { await sleep(10); return 'x' } })
     const agent = new Agent({ model: { provider: 'scripted', id: 's', script }, tools: [t] })
     const types = []

@@ -37,11 +37,13 @@ macro_rules! for_each_hook {
             /// After each turn that another may follow. JSON: `{turn, message, tool_results}` in; null or any of `{context
             /// {system_prompt, messages, tools (names)}, model, thinking_level}` out.
             PrepareNextTurn prepare_next_turn: TurnSummary => TurnChange,
-            /// After each turn: whether the run is to end here. JSON: `{turn, message, tool_results}` in; true, false or null out.
+            /// After each turn: whether the run is to end here. JSON: `{turn, message, tool_results}` in; true, false or null
+            /// out.
             ShouldStopAfterTurn should_stop_after_turn: TurnSummary => bool,
             /// With each poll of the steering queue: more such messages. JSON: `{}` in; null, a text, a message, or an array out.
             GetSteeringMessages get_steering_messages: () => Vec<Message>,
-            /// With each poll of the follow-up queue: more such messages. JSON: `{}` in; null, a text, a message, or an array out.
+            /// With each poll of the follow-up queue: more such messages. JSON: `{}` in; null, a text, a message, or an array
+            /// out.
             GetFollowUpMessages get_follow_up_messages: () => Vec<Message>,
             /// Before each model call: the request's body, to be inspected or replaced. JSON: `{provider, model, payload}` in;
             /// null or the new payload out.

@@ -31,7 +31,8 @@ impl Agent {
         })
     }
 
-    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. Checked when a run starts.
+    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. Checked when a run
+    /// starts.
     #[must_use]
     pub fn base_url(self, url: &str) -> Agent {
         self.with(|state| state.take_base_url(Some(url.to_owned())))

@@ -153,7 +153,8 @@ impl Agent {
         text.clone_into(&mut self.change().settings.system_prompt);
     }
 
-    /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an address.
+    /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an
+    /// address.
     ///
     /// # Errors
     /// `invalid_argument` for a model that cannot be used, or with which a fallback cannot; nothing changes then.
@@ -169,9 +170,9 @@ impl Agent {
         self.change().change_models(true, |state| state.take_base_url(url.map(str::to_owned)))
     }
 
-    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One of
-    /// the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks of a
-    /// request run again. The next turn begins with the agent's own model.
+    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One
+    /// of the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks
+    /// of a request run again. The next turn begins with the agent's own model.
     ///
     /// # Errors
     /// `invalid_argument` when one of them cannot be used; nothing changes then.
@@ -190,8 +191,8 @@ impl Agent {
     /// the host handles itself; they appear in the hint for a name that is not known.
     ///
     /// # Errors
-    /// `invalid_argument`: an unknown name (with the nearest right one), a wrong value, or a model, address or fallback that cannot
-    /// be used; `busy` for `messages` during a run.
+    /// `invalid_argument`: an unknown name (with the nearest right one), a wrong value, or a model, address or fallback that
+    /// cannot be used; `busy` for `messages` during a run.
     pub fn set_options(&self, given: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
         let named = settings::named(given, spelling, own)?;
         let mut state = self.change();

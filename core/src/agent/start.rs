@@ -20,7 +20,8 @@ impl Agent {
     ///
     /// # Errors
     /// `busy` while a run is active; `invalid_argument` for an unusable model or fallback; `invalid_state` inside a callback of
-    /// this agent, without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is `error`.
+    /// this agent, without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is
+    /// `error`.
     pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<RunResult, Error> {
         self.start(Some(prompt.into()), false, false)?.result().await
     }
@@ -67,8 +68,8 @@ impl Agent {
         self.start(None, false, false)
     }
 
-    /// Starts a run (`resume` where there is no prompt) that was aborted before it began: it shows what it begins with, and ends. For
-    /// hosts whose callers may cancel before they ask.
+    /// Starts a run (`resume` where there is no prompt) that was aborted before it began: it shows what it begins with, and ends.
+    /// For hosts whose callers may cancel before they ask.
     ///
     /// # Errors
     /// As [`Agent::stream`] and [`Agent::stream_resume`].

@@ -231,7 +231,8 @@ impl State {
         self.model.provider().clone_into(&mut self.keys_for);
     }
 
-    /// Whether the agent's key is for its own model: it stays with its provider, or with the agent's address, whoever answers there.
+    /// Whether the agent's key is for its own model: it stays with its provider, or with the agent's address, whoever answers
+    /// there.
     fn keys_are_for_model(&self) -> bool {
         self.base_url.is_some() || self.keys_for == self.model.provider()
     }

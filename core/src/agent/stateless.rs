@@ -4,7 +4,8 @@
 //! use agent_loop::{Agent, Context, Message};
 //! # async fn example() -> Result<(), agent_loop::Error> {
 //! let settings = Agent::new("anthropic/claude-sonnet-4-5")?;
-//! let context = Context { system_prompt: "Be brief.".into(), messages: vec![Message::user("Rain in Oslo?", 0)], ..Context::default() };
+//! let messages = vec![Message::user("Rain in Oslo?", 0)];
+//! let context = Context { system_prompt: "Be brief.".into(), messages, ..Context::default() };
 //! let result = agent_loop::resume(&context, &settings)?.result().await?;
 //! println!("{} ({} new messages)", result.text, result.messages.len());
 //! # Ok(()) }

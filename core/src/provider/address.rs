@@ -26,8 +26,9 @@ pub(super) fn of_model(
     }
 }
 
-/// `/openai/v1/responses` or `/openai/v1/chat/completions` with the deployment as the body's model; for Chat with an `api-version`
-/// `/openai/deployments/{deployment}/chat/completions`: <https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle>.
+/// `/openai/v1/responses` or `/openai/v1/chat/completions` with the deployment as the body's model; for Chat with an
+/// `api-version` `/openai/deployments/{deployment}/chat/completions`:
+/// <https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle>.
 fn azure(
     spec: &ModelSpec,
     base_url: &str,

@@ -150,7 +150,8 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             "MISTRAL_API_KEY",
             json!({
                 "call_ids": "mistral", "stream_usage": false, "null_content": false, "any_order": false, "cache_key": true,
-                "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"], "thinking": "effort",
+                "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"],
+                "thinking": "effort",
                 "max_tokens_field": "max_tokens",
             }),
         ),

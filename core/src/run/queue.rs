@@ -1,7 +1,7 @@
 //! The events of a run on their way to one reader: bounded, with one wakeup per batch.
 //!
-//! All languages use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both called
-//! by the observer).
+//! All languages use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both
+//! called by the observer).
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

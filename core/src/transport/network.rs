@@ -40,7 +40,8 @@ pub struct Network {
     /// Which authorities are trusted.
     pub roots: Roots,
     /// Addresses of hosts, instead of asking DNS: `{"api.example.com": "10.0.0.7"}`, or with a port (`"127.0.0.1:8443"`), which
-    /// counts when the URL names none; port 0 is none. Names in URLs and certificates stay as they are. For tests and split networks.
+    /// counts when the URL names none; port 0 is none. Names in URLs and certificates stay as they are. For tests and split
+    /// networks.
     #[serde(deserialize_with = "addresses")]
     pub resolve: BTreeMap<String, SocketAddr>,
 }
@@ -312,7 +313,8 @@ mod tests {
             (json!("http://u:secret@p"), "network: expected an object such as {\"proxy\": …, \"ca_file\": …}"),
             (
                 json!({ "ca": "x" }),
-                "unknown network field \"ca\"; known are proxy, no_proxy, ca_file, client_certificate, client_key, roots, resolve",
+                "unknown network field \"ca\"; known are proxy, no_proxy, ca_file, client_certificate, client_key, roots, \
+                 resolve",
             ),
             (json!({ "noproxy": "x" }), "unknown network field \"noproxy\"; did you mean \"no_proxy\"?"),
             (json!({ "proxy": true }), "network: proxy: expected an address, or false for none"),

@@ -163,8 +163,8 @@ fn private_key(option: &str, path: &Path) -> Result<PrivateKeyDer<'static>, Erro
     })
 }
 
-/// The error of a file that cannot be read as PEM. Not in the error's own words: they may quote a line of a key, which may also be in
-/// the certificate's file.
+/// The error of a file that cannot be read as PEM. Not in the error's own words: they may quote a line of a key, which may also
+/// be in the certificate's file.
 fn not_pem(option: &str, path: &Path, why: &Pem) -> Error {
     let why = match why {
         Pem::IllegalSectionStart { .. } => "a -----BEGIN line is broken",

@@ -299,7 +299,10 @@ impl<'de> Deserialize<'de> for Body {
             type Value = Body;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(r#"a body: a string, or one of {"text": …}, {"json": …}, {"file": …}, {"frames": […]}, {"message": …}, {"error": …}"#)
+                f.write_str(concat!(
+                    r#"a body: a string, or one of {"text": …}, {"json": …}, {"file": …}, {"frames": […]}, "#,
+                    r#"{"message": …}, {"error": …}"#,
+                ))
             }
 
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Body, E> {

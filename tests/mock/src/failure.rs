@@ -41,7 +41,10 @@ impl Failure {
             (Failure::RateLimited, Format::Gemini) => said(429, "Resource has been exhausted (e.g. check quota)."),
             (Failure::RateLimited, _) => said(
                 429,
-                &format!("Rate limit reached for {model} on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 1s."),
+                &format!(
+                    "Rate limit reached for {model} on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try \
+                          again in 1s."
+                ),
             )
             .code("rate_limit_exceeded"),
 
@@ -58,8 +61,8 @@ impl Failure {
             }
             (Failure::ContextOverflow, Format::Chat) => said(
                 400,
-                "This model's maximum context length is 128000 tokens. However, your messages resulted in 208310 tokens. Please reduce \
-                 the length of the messages.",
+                "This model's maximum context length is 128000 tokens. However, your messages resulted in 208310 tokens. Please \
+                 reduce the length of the messages.",
             )
             .code("context_length_exceeded")
             .param("messages"),
@@ -85,7 +88,9 @@ impl Failure {
 
             (Failure::InvalidRequest, Format::Anthropic) => said(400, "messages.0.content.0.type: Field required"),
             (Failure::InvalidRequest, Format::Gemini) => said(400, "Request contains an invalid argument."),
-            (Failure::InvalidRequest, _) => said(400, "Invalid type for 'messages': expected an array of objects.").code("invalid_type"),
+            (Failure::InvalidRequest, _) => {
+                said(400, "Invalid type for 'messages': expected an array of objects.").code("invalid_type")
+            }
 
             (Failure::NotFound, Format::Anthropic) if route.host == Host::Own => said(404, &format!("model: {model}")),
             (Failure::NotFound, _) if route.host == Host::Vertex => said(404, &format!("Publisher Model `{model}` not found.")),

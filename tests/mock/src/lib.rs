@@ -54,10 +54,10 @@
 //! | `strict` | `true`, `false` or an object, instead of the script's ([`Strict`]) |
 //! | `status`, `headers` | 200, or the failure's, and a fitting `content-type` unless given |
 //! | `body` | a string, or one of the following ([`Body`]) |
-//! | `body: {"message"}` | what a model says, streamed in the format of the request's path ([`Speech`]): `thinking`, `signature`, `text`, `tool_calls` (`id`, `name`, `arguments`), or `content`, a list of blocks (`thinking`, `redacted_thinking`, `text`, `tool_call`); `stop_reason` (`stop`, `length`, `tool_use`, `refusal`), `usage` (`input`, `output`, `cache_read`, `cache_write`, `reasoning`), `model`, `piece` (characters of a delta) |
-//! | `body: {"error"}` | the service's own status, headers and body for `rate_limited`, `overloaded`, `authentication`, `context_overflow`, `quota`, `server`, `invalid_request`, `not_found` ([`Failure`]) |
-//! | `body: {"text"}`, `{"json"}`, `{"file"}`, `{"frames"}` | the same bytes for every request; a file is relative to the script |
-//! | `chunk` | `"whole"`, `"frame"` (an HTTP chunk per SSE frame) or a number of bytes; a message goes by frames, all else whole |
+//! | `body: {"message"}` | a message of the model, streamed in the format of the request's path ([`Speech`]); see below |
+//! | `body: {"error"}` | the service's own status, headers and body for a kind of [`Failure`]; see below |
+//! | `body: {"text"}`, `{"json"}`, `{"file"}`, `{"frames"}` | the same bytes for each request; a file is relative to the script |
+//! | `chunk` | `"whole"`, `"frame"` (an HTTP chunk per SSE frame) or a number of bytes; a message goes by frames, else whole |
 //! | `encoding` | `"gzip"`: compressed; what follows counts the compressed bytes |
 //! | `error_after` | after so many frames of a message the service's overload error, inside of the 200 stream |
 //! | `failure` | another error for `error_after`, say `rate_limited` |
@@ -65,6 +65,12 @@
 //! | `cut_after` | after so many bytes of the body the connection is dropped |
 //! | `delay_ms`, `frame_delay_ms` | wait before the head; between two chunks |
 //! | `stall` | after what was sent, send nothing more and keep the connection |
+//!
+//! - A message has `thinking`, `signature`, `text` and `tool_calls` (`id`, `name`, `arguments`), or `content`, a list of blocks
+//!   (`thinking`, `redacted_thinking`, `text`, `tool_call`); `stop_reason` (`stop`, `length`, `tool_use`, `refusal`), `usage`
+//!   (`input`, `output`, `cache_read`, `cache_write`, `reasoning`), `model`, and `piece` (the characters of a delta).
+//! - An error is `rate_limited`, `overloaded`, `authentication`, `context_overflow`, `quota`, `server`, `invalid_request` or
+//!   `not_found`.
 //!
 //! # Paths
 //!

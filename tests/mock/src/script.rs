@@ -28,7 +28,8 @@ pub struct Script {
     pub(crate) prints_refusals: bool,
 }
 
-/// Answers, one by one: a mistake in one is reported with its number, from 1. serde_json finds its line and column at the end of the text.
+/// Answers, one by one: a mistake in one is reported with its number, from 1. serde_json finds its line and column at the end of
+/// the text.
 fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Answer>, D::Error> {
     struct Answers;
 

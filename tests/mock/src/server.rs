@@ -231,15 +231,15 @@ impl Play {
         let (label, method, path) = (self.script.label(index), &request.method, &request.path);
         let Some(route) = route else {
             return Err(format!(
-                "agent-mock: {label} is a message or an error in the format of the request, and {method} {path} is of none; POST to \
-                 …/messages, …/chat/completions, …/responses or …/models/MODEL:streamGenerateContent"
+                "agent-mock: {label} is a message or an error in the format of the request, and {method} {path} is of none; POST \
+                 to …/messages, …/chat/completions, …/responses or …/models/MODEL:streamGenerateContent"
             ));
         };
         let is_message = matches!(self.script.answers[index].body, crate::Body::Message(_));
         if is_message && !route.wants_stream(&request.body) {
             return Err(format!(
-                "agent-mock: {label} is a message, which is only sent as a stream, and {method} {path} does not ask for one; send \
-                 \"stream\": true (Gemini: …:streamGenerateContent?alt=sse)"
+                "agent-mock: {label} is a message, which is only sent as a stream, and {method} {path} does not ask for one; \
+                 send \"stream\": true (Gemini: …:streamGenerateContent?alt=sse)"
             ));
         }
         let named = request.body.get("model").and_then(serde_json::Value::as_str);

@@ -250,7 +250,9 @@ mod tests {
             serde_json::from_value(json!({"thinking": "a", "signature": "s", "text": "b", "tool_calls": [{"name": "c"}]}))
                 .unwrap();
         let blocks: Speech = serde_json::from_value(json!({"content": [
-            {"type": "thinking", "thinking": "a", "signature": "s"}, {"type": "text", "text": "b"}, {"type": "tool_call", "name": "c"},
+            {"type": "thinking", "thinking": "a", "signature": "s"},
+            {"type": "text", "text": "b"},
+            {"type": "tool_call", "name": "c"},
         ]}))
         .unwrap();
         assert_eq!(by_name, blocks);

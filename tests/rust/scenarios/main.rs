@@ -1,4 +1,5 @@
-//! Plays every scenario of `tests/scenarios` and compares the result with its `expected.json`; `docs/scenarios.md` describes both.
+//! Plays every scenario of `tests/scenarios` and compares the result with its `expected.json`; `docs/scenarios.md` describes
+//! both.
 //!
 //! `RECORD=1` writes `expected.json` instead. Read it before you commit it.
 

@@ -80,7 +80,12 @@ tool({ name: 'x', parameters: schema, execute: ({ anything }) => anything })
 tool({ name: 'x', execute: () => 5 })
 tool({ name: 'x', execute: (): ToolResult => ({ content: [{ type: 'text', text: 'a' }], isError: true }) })
 tool({ name: 'x', execute: (_: unknown, context: ToolContext) => context.toolCallId })
-tool({ name: 'x', timeoutMs: 5, prepareArguments: (args, { signal }) => (signal.aborted ? args : { ...args, n: 1 }), execute: () => 5 })
+tool({
+  name: 'x',
+  timeoutMs: 5,
+  prepareArguments: (args, { signal }) => (signal.aborted ? args : { ...args, n: 1 }),
+  execute: () => 5,
+})
 // @ts-expect-error a tool has a function
 tool({ name: 'x' })
 // @ts-expect-error this is how it is spelled: executionMode
@@ -124,7 +129,9 @@ const agent = new Agent({
   maxRetryDelayMs: 1,
   network: { proxy: false, noProxy: ['localhost'], caFile: 'ca.pem', roots: 'both', resolve: { 'model.test': '127.0.0.1' } },
 })
-new Agent({ model: { provider: 'p', id: 'm', baseUrl: 'http://h', contextWindow: 5, maxOutputTokens: 5, cost: { cacheRead: 1 } } })
+new Agent({
+  model: { provider: 'p', id: 'm', baseUrl: 'http://h', contextWindow: 5, maxOutputTokens: 5, cost: { cacheRead: 1 } },
+})
 // @ts-expect-error a model is needed
 new Agent({})
 // @ts-expect-error unknown option
@@ -151,7 +158,8 @@ new Agent({
     if (toolName === 'delete') return { block: true, reason: 'not here' }
     return args.n === 1 ? { arguments: { n: toolCallId.length } } : null
   },
-  afterToolCall: async ({ result, isError }) => (isError ? { content: 'failed', isError: false } : { details: result.content.length, terminate: true }),
+  afterToolCall: async ({ result, isError }) =>
+    isError ? { content: 'failed', isError: false } : { details: result.content.length, terminate: true },
   prepareNextTurn: ({ turn, toolResults }) => ({
     context: { systemPrompt: 'x', messages: toolResults, tools: [calculator, 'other'] },
     model: { provider: 'p', id: 'm' },
@@ -243,7 +251,11 @@ function on(event: AgentEvent): string | number | undefined {
       return event.block.rawArguments
     case 'message_start':
     case 'message_end':
-      return event.message.role === 'assistant' ? event.message.model : event.message.role === 'note' ? event.message.text : event.message.timestamp
+      return event.message.role === 'assistant'
+        ? event.message.model
+        : event.message.role === 'note'
+          ? event.message.text
+          : event.message.timestamp
     case 'tool_execution_start':
       return event.toolCallId + event.toolName + Object.keys(event.arguments)
     case 'tool_execution_update':
@@ -332,8 +344,18 @@ async function use(): Promise<void> {
 void use
 
 // Models are names or objects, and may be fallbacks.
-const vertex: ModelSpec = { provider: 'google-vertex', id: 'm', project: 'p', location: 'global', thinking: 'budget', quirks: { strict: true } }
-const withFallbacks = new Agent({ model: vertex, fallbacks: ['openai/x', vertex, { provider: 'azure-openai', id: 'm', apiVersion: '1' }] })
+const vertex: ModelSpec = {
+  provider: 'google-vertex',
+  id: 'm',
+  project: 'p',
+  location: 'global',
+  thinking: 'budget',
+  quirks: { strict: true },
+}
+const withFallbacks = new Agent({
+  model: vertex,
+  fallbacks: ['openai/x', vertex, { provider: 'azure-openai', id: 'm', apiVersion: '1' }],
+})
 // @ts-expect-error: a list of models.
 new Agent({ model: vertex, fallbacks: 'openai/x' })
 

@@ -161,8 +161,8 @@ impl Loop {
         }
     }
 
-    /// The next thing to do, or `None` until there is a further input or the timer's time has come. `now_ms` is milliseconds since
-    /// the epoch; it must not go back.
+    /// The next thing to do, or `None` until there is a further input or the timer's time has come. `now_ms` is milliseconds
+    /// since the epoch; it must not go back.
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
         self.run.limits.set_now(now_ms);
         loop {

@@ -211,7 +211,9 @@ fn a_body_says_better_than_its_status() {
         ),
         (
             400,
-            json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid. Please pass a valid API key." } }),
+            json!({ "error": {
+                "code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid. Please pass a valid API key.",
+            } }),
             Authentication,
             false,
         ),
@@ -246,7 +248,8 @@ fn a_body_says_better_than_its_status() {
 #[test]
 fn a_limit_of_a_day_is_a_quota_and_one_of_a_minute_is_not() {
     let body = |quota: &str| {
-        json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota, please check your plan and billing details.",
+        json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED",
+            "message": "You exceeded your current quota, please check your plan and billing details.",
             "details": [{ "violations": [{ "quotaId": quota }] }, { "retryDelay": "17s" }] } })
         .to_string()
     };
@@ -307,7 +310,9 @@ fn the_message_is_found_wherever_it_is() {
     let fault = json!([{ "type": "missing", "loc": ["body", "messages", 0], "msg": "Field required" }]);
     assert_eq!(said(json!({ "detail": fault })), "body.messages.0: Field required");
     assert_eq!(said(json!({ "object": "error", "message": { "detail": fault } })), "body.messages.0: Field required");
-    let hidden = json!({ "error": { "message": "Provider returned error", "metadata": { "raw": "{\"error\":{\"message\":\"prompt is too long\"}}" } } });
+    let hidden = json!({ "error": {
+        "message": "Provider returned error", "metadata": { "raw": "{\"error\":{\"message\":\"prompt is too long\"}}" },
+    } });
     assert_eq!(said(hidden.clone()), "Provider returned error (prompt is too long)");
     assert_eq!(from_http("p", "p", 400, &hidden.to_string()).kind(), ErrorKind::ContextOverflow, "and read");
     assert_eq!(said(json!({ "what": 1 })), "{\"what\":1}", "else the body");

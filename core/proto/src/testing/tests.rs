@@ -30,7 +30,10 @@ fn run() -> Vec<Value> {
         json!({ "type": "message_end", "message": first }),
         json!({ "type": "tool_execution_start", "tool_call_id": "c", "tool_name": "t", "arguments": {} }),
         json!({ "type": "diagnostic", "code": "x", "message": "", "data": null }),
-        json!({ "type": "tool_execution_end", "tool_call_id": "c", "tool_name": "t", "result": {}, "is_error": false, "duration_ms": 0 }),
+        json!({
+            "type": "tool_execution_end", "tool_call_id": "c", "tool_name": "t", "result": {}, "is_error": false,
+            "duration_ms": 0,
+        }),
         json!({ "type": "message_start", "message": result }),
         json!({ "type": "message_end", "message": result }),
         json!({ "type": "turn_end", "message": first, "tool_results": [result] }),

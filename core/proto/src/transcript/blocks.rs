@@ -155,5 +155,7 @@ fn apply(content: &[ContentBlock], mut fate: impl FnMut(usize, &ContentBlock) ->
 
 /// Whether a block is an empty text without a signature.
 fn is_blank(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::Text { text, signature } if text.trim().is_empty() && signature.as_deref().is_none_or(str::is_empty))
+    matches!(
+        block, ContentBlock::Text { text, signature } if text.trim().is_empty() && signature.as_deref().is_none_or(str::is_empty),
+    )
 }

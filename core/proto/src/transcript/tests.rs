@@ -174,7 +174,8 @@ fn what_fits_is_shared_and_not_told() {
     let messages = read(json!([
         { "role": "user", "content": "hi" },
         { "role": "assistant", "provider": "p", "protocol": "anthropic", "model": "m", "content": [
-            { "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "thinking", "thinking": "", "signature": "only" },
+            { "type": "thinking", "thinking": "hm", "signature": "s" },
+            { "type": "thinking", "thinking": "", "signature": "only" },
             { "type": "text", "text": "yes" }, { "type": "tool_call", "id": "a", "name": "t", "signature": "s" },
         ] },
         { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": [] },
@@ -209,7 +210,9 @@ fn thinking_and_signatures_go_only_to_their_own_model() {
 fn unsigned_thinking_of_the_own_model_goes_where_signatures_are_not_demanded() {
     let thought = json!([{ "type": "thinking", "thinking": "hm" }]);
     assert_eq!(blocks(thought.clone(), "anthropic", &fit("anthropic")), json!([{ "type": "text", "text": "hm" }]));
-    let lenient = json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true } });
+    let lenient = json!({
+        "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true },
+    });
     let lenient = of(lenient);
     assert_eq!(blocks(thought.clone(), "anthropic", &lenient), thought);
     assert_eq!(blocks(thought.clone(), "openai_chat", &fit("openai_chat")), Value::Null, "it has no field to go back in");

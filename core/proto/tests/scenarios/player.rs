@@ -56,7 +56,8 @@ pub(crate) struct Player {
     pub(crate) recorded: HashMap<&'static str, Vec<Value>>,
 }
 
-/// Plays a scenario; returns the result in the form of `expected.json`. With `saves` the loop is saved and loaded after each action.
+/// Plays a scenario; returns the result in the form of `expected.json`. With `saves` the loop is saved and loaded after each
+/// action.
 pub(crate) fn play(scenario: &Scenario, saves: bool) -> Result<Value, Error> {
     let mut spec = json!({ "provider": "scripted", "id": "scenario", "script": scenario.model });
     spec.as_object_mut().expect("an object").extend(scenario.spec.clone());

@@ -1,6 +1,6 @@
 //! Where Google's Application Default Credentials are, in the order of
-//! <https://cloud.google.com/docs/authentication/application-default-credentials>: a file that the environment names, the file that
-//! `gcloud auth application-default login` writes, the metadata server of a machine at Google.
+//! <https://cloud.google.com/docs/authentication/application-default-credentials>: a file that the environment names, the file
+//! that `gcloud auth application-default login` writes, the metadata server of a machine at Google.
 
 use std::path::{Path, PathBuf};
 

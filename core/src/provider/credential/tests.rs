@@ -120,7 +120,8 @@ async fn the_metadata_server_is_asked_directly_and_must_be_google_s() {
     assert_eq!(granted.token, "ya29.three");
     let request = &mock.requests()[0];
     assert_eq!(request.headers["metadata-flavor"], "Google");
-    let path = "/computeMetadata/v1/instance/service-accounts/default/token?scopes=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcloud-platform";
+    let path = "/computeMetadata/v1/instance/service-accounts/default/token\
+                ?scopes=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcloud-platform";
     assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", path));
     let error = fetch(&source).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Authentication);

@@ -221,8 +221,8 @@ impl Markers {
         }
         if ttl == "1h" && self.short {
             return holder.tagged("cache_control.ttl").wrong(
-                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed \
-                 in the following order: `tools`, `system`, `messages`.",
+                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are \
+                 processed in the following order: `tools`, `system`, `messages`.",
             );
         }
         self.short |= ttl == "5m";

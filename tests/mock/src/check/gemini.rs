@@ -219,8 +219,8 @@ fn function_name<'a>(place: &Place<'a>) -> Checked<&'a str> {
         return Ok(name);
     }
     place.wrong(
-        "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), \
-         dots (.), colons (:), or dashes (-), with a maximum length of 64.",
+        "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores \
+         (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.",
     )
 }
 

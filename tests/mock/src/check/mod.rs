@@ -128,8 +128,8 @@ impl Strict {
     pub(crate) fn reason(&self, format: Format, refusal: &Refusal) -> String {
         match format {
             Format::Chat | Format::Responses => format!(
-                "{} [checked as flavour \"{}\"; to check as another, write \"strict\": {{\"flavour\": …}} into the script: openai, \
-                 compatible, mistral or deepseek]",
+                "{} [checked as flavour \"{}\"; to check as another, write \"strict\": {{\"flavour\": …}} into the script: \
+                 openai, compatible, mistral or deepseek]",
                 refusal.message,
                 self.flavour.name()
             ),

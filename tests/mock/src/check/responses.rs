@@ -279,8 +279,8 @@ fn item_id(item: &Object<'_>, prefix: &str, own: bool) -> Checked {
     }
     if !text.chars().all(is_id_character) {
         return id.wrong(format!(
-            "'{text}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional \
-             characters."
+            "'{text}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained \
+             additional characters."
         ));
     }
     Ok(())

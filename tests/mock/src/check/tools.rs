@@ -55,7 +55,8 @@ fn not_strict(schema: &Value, context: &mut Vec<String>) -> Option<String> {
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
         if let Some(name) = properties.keys().find(|name| !is_required(name)) {
             return Some(format!(
-                "{}, 'required' is required to be supplied and to be an array including every key in properties. Missing '{name}'.",
+                "{}, 'required' is required to be supplied and to be an array including every key in properties. Missing \
+                 '{name}'.",
                 at(context)
             ));
         }

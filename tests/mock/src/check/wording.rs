@@ -84,7 +84,8 @@ pub(super) fn openai(wrong: Wrong) -> Complaint {
         }
         Wrong::Long { path, most, got } => {
             let message = format!(
-                "Invalid '{path}': string too long. Expected a string with maximum length {most}, but got a string with length {got} instead."
+                "Invalid '{path}': string too long. Expected a string with maximum length {most}, but got a string with length \
+                 {got} instead."
             );
             at(path, "string_above_max_length", message)
         }
@@ -110,7 +111,8 @@ pub(super) fn openai(wrong: Wrong) -> Complaint {
     }
 }
 
-/// Google: two kinds of sentences, from reading the JSON (names in snake case, the last index kept) and from looking at the request.
+/// Google: two kinds of sentences, from reading the JSON (names in snake case, the last index kept) and from looking at the
+/// request.
 pub(super) fn google(wrong: Wrong) -> Complaint {
     let request = |path: &str, said: String| Complaint::new(400, format!("* GenerateContentRequest.{}: {said}", snake(path)));
     match wrong {

@@ -133,7 +133,8 @@ impl Stream<'_> {
         let call_id = call.id(self.asked.serial, self.output.len());
         let item = |status: &str, arguments: &str| {
             json!({
-                "id": id, "type": "function_call", "status": status, "arguments": arguments, "call_id": call_id, "name": call.name,
+                "id": id, "type": "function_call", "status": status, "arguments": arguments, "call_id": call_id,
+                "name": call.name,
             })
         };
         self.added(item("in_progress", ""));

@@ -167,47 +167,52 @@ fn a_bad_script_says_where_and_what() {
         (
             "second",
             r#"{"answers": [{"name": "first", "body": "a"}, {"body": {"txt": "a"}}]}"#,
-            "not a script: answer 2: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 60",
+            "not a script: answer 2: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` \
+             at line 1 column 60",
         ),
         ("no_answers", "{}", "not a script: missing field `answers` at line 1 column 2"),
         (
             "unknown",
             "{\"answers\": [\n  {\"staus\": 200}\n]}",
-            "not a script: answer 1: unknown field `staus`, expected one of `name`, `when`, `times`, `status`, `headers`, `body`, \
-             `chunk`, `encoding`, `error_after`, `failure`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, `stall`, `strict` at line 2 column 10",
+            "not a script: answer 1: unknown field `staus`, expected one of `name`, `when`, `times`, `status`, `headers`, \
+             `body`, `chunk`, `encoding`, `error_after`, `failure`, `garble_after`, `cut_after`, `delay_ms`, `frame_delay_ms`, \
+             `stall`, `strict` at line 2 column 10",
         ),
         (
             "last",
             r#"{"answers": [{"when": {"last": "tool"}}]}"#,
-            "not a script: answer 1: unknown variant `tool`, expected one of `user`, `assistant`, `tool_result`, `system` at line 1 column 37",
+            "not a script: answer 1: unknown variant `tool`, expected one of `user`, `assistant`, `tool_result`, `system` at \
+             line 1 column 37",
         ),
         (
             "body",
             r#"{"answers": [{"body": 7}]}"#,
-            "not a script: answer 1: invalid type: integer `7`, expected a body: a string, or one of {\"text\": …}, {\"json\": …}, \
-             {\"file\": …}, {\"frames\": […]}, {\"message\": …}, {\"error\": …} at line 1 column 23",
+            "not a script: answer 1: invalid type: integer `7`, expected a body: a string, or one of {\"text\": …}, {\"json\": \
+             …}, {\"file\": …}, {\"frames\": […]}, {\"message\": …}, {\"error\": …} at line 1 column 23",
         ),
         (
             "body_kind",
             r#"{"answers": [{"body": {"txt": "a"}}]}"#,
-            "not a script: answer 1: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` at line 1 column 28",
+            "not a script: answer 1: unknown variant `txt`, expected one of `text`, `json`, `file`, `frames`, `message`, `error` \
+             at line 1 column 28",
         ),
         (
             "frame",
             r#"{"answers": [{"body": {"frames": [1]}}]}"#,
-            "not a script: answer 1: invalid type: integer `1`, expected a frame: a string (its data), or {\"event\": …, \"data\": …} \
-             at line 1 column 35",
+            "not a script: answer 1: invalid type: integer `1`, expected a frame: a string (its data), or {\"event\": …, \
+             \"data\": …} at line 1 column 35",
         ),
         (
             "chunk",
             r#"{"answers": [{"chunk": "line"}]}"#,
-            "not a script: answer 1: invalid value: string \"line\", expected a chunk: \"whole\", \"frame\" or a number of bytes, at least 1 \
-             at line 1 column 29",
+            "not a script: answer 1: invalid value: string \"line\", expected a chunk: \"whole\", \"frame\" or a number of \
+             bytes, at least 1 at line 1 column 29",
         ),
         (
             "message",
             r#"{"answers": [{"body": {"message": {"text": "a", "content": []}}}]}"#,
-            "not a script: answer 1: a message has either content (a list of blocks) or thinking, text and tool_calls at line 1 column 63",
+            "not a script: answer 1: a message has either content (a list of blocks) or thinking, text and tool_calls at line 1 \
+             column 63",
         ),
         (
             "strict",

@@ -87,9 +87,13 @@ fn tools() {
                 let tool = b["tools"][0].clone();
                 push(&mut b["tools"], tool);
             }),
-            ("Invalid schema for function 'weather': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"string\"'.", |b| {
-                b["tools"][0]["function"]["parameters"] = json!({"type": "string"});
-            }),
+            (
+                "Invalid schema for function 'weather': schema must be a JSON Schema of 'type: \"object\"', got 'type: \
+              \"string\"'.",
+                |b| {
+                    b["tools"][0]["function"]["parameters"] = json!({"type": "string"});
+                },
+            ),
             ("'additionalProperties' is required to be supplied and to be false", |b| {
                 b["tools"][0]["function"]["strict"] = json!(true);
                 b["tools"][0]["function"]["parameters"] = json!({"type": "object", "properties": {}});

@@ -25,7 +25,10 @@ fn good() -> Value {
                 {"type": "input_text", "text": "Rain?"},
                 {"type": "input_image", "image_url": format!("data:image/png;base64,{PNG}")},
             ]},
-            {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "ZQ=="},
+            {
+                "type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}],
+                "encrypted_content": "ZQ==",
+            },
             {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
                 {"type": "output_text", "text": "I look.", "annotations": []},
             ]},

@@ -67,7 +67,10 @@ fn the_whole_request() {
     let expected = json!({
         "model": "m", "max_tokens": 9, "system": [{ "type": "text", "text": "Be brief.", "cache_control": marker }],
         "messages": [{ "role": "user", "content": [{ "type": "text", "text": "hi", "cache_control": marker }] }],
-        "tools": [{ "name": "t", "description": "d", "input_schema": { "type": "object", "properties": {}, "required": [] }, "cache_control": marker }],
+        "tools": [{
+            "name": "t", "description": "d", "input_schema": { "type": "object", "properties": {}, "required": [] },
+            "cache_control": marker,
+        }],
         "temperature": 0.0, "stream": true,
     });
     assert_eq!(body.to_string(), expected.to_string(), "byte for byte, keys in order");
@@ -83,9 +86,19 @@ fn a_schema_keeps_what_it_has() {
 
 #[test]
 fn markers_stand_at_the_tools_the_system_and_the_ends_of_this_and_the_previous_request() {
-    let call = |id: &str| json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "tool_call", "id": id, "name": "t" }] });
+    let call = |id: &str| {
+        json!({
+            "role": "assistant",
+            "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "s" }, { "type": "tool_call", "id": id, "name": "t" },
+            ],
+        })
+    };
     let result = |id: &str| json!({ "role": "tool_result", "tool_call_id": id, "content": "r" });
-    let transcript = json!([{ "role": "user", "content": "go" }, call("a"), result("a"), call("b"), result("b"), { "role": "user", "content": "and?" }]);
+    let transcript = json!([
+        { "role": "user", "content": "go" }, call("a"), result("a"), call("b"), result("b"),
+        { "role": "user", "content": "and?" },
+    ]);
     let (found, _) = markers(encoded(transcript.clone(), json!({}), vec![tool("t"), tool("u")]));
     assert_eq!(found, ["/system/0", "/messages/2/content/0", "/messages/4/content/1", "/tools/1"], "four, the most there may be");
     let body = encoded(transcript.clone(), json!({ "cache_retention": "long" }), Vec::new());
@@ -296,16 +309,21 @@ fn results_of_a_turn_are_one_user_message_with_what_follows() {
     let sent = messages(json!([
         { "role": "user", "content": "go" },
         { "role": "assistant", "content": [
-            { "type": "tool_call", "id": "a", "name": "t", "arguments": { "x": 1 } }, { "type": "tool_call", "id": "b", "name": "t" },
+            { "type": "tool_call", "id": "a", "name": "t", "arguments": { "x": 1 } },
+            { "type": "tool_call", "id": "b", "name": "t" },
         ] },
-        { "role": "tool_result", "tool_call_id": "a", "content": [{ "type": "image", "data": "QQ==", "mime_type": "image/png" }] },
+        {
+            "role": "tool_result", "tool_call_id": "a",
+            "content": [{ "type": "image", "data": "QQ==", "mime_type": "image/png" }],
+        },
         { "role": "tool_result", "tool_call_id": "b", "content": "B", "is_error": true },
         { "role": "user", "content": "and?" },
     ]));
     let expected = json!([
         { "role": "user", "content": [{ "type": "text", "text": "go" }] },
         { "role": "assistant", "content": [
-            { "type": "tool_use", "id": "a", "name": "t", "input": { "x": 1 } }, { "type": "tool_use", "id": "b", "name": "t", "input": {} },
+            { "type": "tool_use", "id": "a", "name": "t", "input": { "x": 1 } },
+            { "type": "tool_use", "id": "b", "name": "t", "input": {} },
         ] },
         { "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": "a", "content": [
@@ -322,14 +340,17 @@ fn results_of_a_turn_are_one_user_message_with_what_follows() {
 #[test]
 fn images_that_results_may_not_hold_follow_all_results() {
     let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
-    let fixture = Fixture::new(
-        json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "result_images": false } }),
-    );
+    let fixture = Fixture::new(json!({
+        "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "result_images": false },
+    }));
     let sent = sent(
         &fixture,
         json!([
             { "role": "user", "content": "go" },
-            { "role": "assistant", "content": [{ "type": "tool_call", "id": "a", "name": "t" }, { "type": "tool_call", "id": "b", "name": "t" }] },
+            {
+                "role": "assistant",
+                "content": [{ "type": "tool_call", "id": "a", "name": "t" }, { "type": "tool_call", "id": "b", "name": "t" }],
+            },
             { "role": "tool_result", "tool_call_id": "a", "content": [image] },
             { "role": "tool_result", "tool_call_id": "b", "content": " \n" },
             { "role": "user", "content": "and?" },
@@ -422,9 +443,9 @@ fn thinking_without_a_signature_is_plain_text_unless_the_server_signs_nothing() 
     ]);
     let text = |text: &str| json!({ "type": "text", "text": text });
     assert_eq!(messages(transcript.clone())[1]["content"], json!([text("hm"), text("so")]));
-    let fixture = Fixture::new(
-        json!({ "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true } }),
-    );
+    let fixture = Fixture::new(json!({
+        "provider": "p", "id": "m", "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true },
+    }));
     let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "" });
     assert_eq!(sent(&fixture, transcript)[1]["content"], json!([thinking, text("so")]));
 }
@@ -456,8 +477,13 @@ fn a_whole_message_may_stand_in_message_start() {
 #[test]
 fn a_late_zero_does_not_overwrite_the_usage() {
     let (deltas, _) = decoded(&[
-        json!({ "type": "message_start", "message": { "usage": { "input_tokens": 30, "cache_read_input_tokens": 5, "output_tokens": 1 } } }),
-        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "input_tokens": 0, "output_tokens": 9 } }),
+        json!({
+            "type": "message_start",
+            "message": { "usage": { "input_tokens": 30, "cache_read_input_tokens": 5, "output_tokens": 1 } },
+        }),
+        json!({
+            "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "input_tokens": 0, "output_tokens": 9 },
+        }),
         json!({ "type": "message_stop" }),
     ]);
     let last = deltas.iter().rev().find_map(|delta| match delta {
@@ -470,7 +496,9 @@ fn a_late_zero_does_not_overwrite_the_usage() {
 #[test]
 fn blocks_of_unknown_kinds_are_kept_with_their_input() {
     let (deltas, _) = decoded(&[
-        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "server_tool_use", "id": "s", "input": {} } }),
+        json!({
+            "type": "content_block_start", "index": 0, "content_block": { "type": "server_tool_use", "id": "s", "input": {} },
+        }),
         json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{\"q\":" } }),
         json!({ "type": "ping" }),
         json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "1}" } }),
@@ -513,7 +541,9 @@ fn citations_are_told_once_and_the_text_stays_one() {
 fn thinking_is_signed_in_pieces_and_may_have_no_text() {
     let delta = |delta: Value| json!({ "type": "content_block_delta", "index": 3, "delta": delta });
     let (deltas, _) = decoded(&[
-        json!({ "type": "content_block_start", "index": 3, "content_block": { "type": "thinking", "thinking": "", "signature": "" } }),
+        json!({
+            "type": "content_block_start", "index": 3, "content_block": { "type": "thinking", "thinking": "", "signature": "" },
+        }),
         delta(json!({ "type": "signature_delta", "signature": "ab" })),
         delta(json!({ "type": "signature_delta", "signature": "c=" })),
         json!({ "type": "content_block_stop", "index": 3 }),
@@ -533,7 +563,10 @@ fn thinking_is_signed_in_pieces_and_may_have_no_text() {
 #[test]
 fn a_call_without_input_has_none() {
     let (deltas, _) = decoded(&[
-        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "tool_use", "id": "a", "name": "t", "input": {} } }),
+        json!({
+            "type": "content_block_start", "index": 0,
+            "content_block": { "type": "tool_use", "id": "a", "name": "t", "input": {} },
+        }),
         json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "" } }),
         json!({ "type": "content_block_stop", "index": 0 }),
     ]);
@@ -561,8 +594,14 @@ fn why_a_model_refused_is_told() {
 #[test]
 fn a_zero_beside_other_numbers_of_the_prompt_counts() {
     let (deltas, _) = decoded(&[
-        json!({ "type": "message_start", "message": { "usage": { "input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 7 } } }),
-        json!({ "type": "message_delta", "delta": {}, "usage": { "input_tokens": 181, "cache_read_input_tokens": 0, "output_tokens": 8 } }),
+        json!({
+            "type": "message_start",
+            "message": { "usage": { "input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 7 } },
+        }),
+        json!({
+            "type": "message_delta", "delta": {},
+            "usage": { "input_tokens": 181, "cache_read_input_tokens": 0, "output_tokens": 8 },
+        }),
     ]);
     let usage = Usage { input: 181, output: 8, ..Usage::default() };
     assert_eq!(deltas.last(), Some(&Delta::Usage(Box::new(usage))));
@@ -582,7 +621,10 @@ fn a_summary_in_pieces_is_kept_and_a_later_signature_replaces_the_first() {
     let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(kept) };
     assert_eq!(deltas[0], Delta::Start { key: 0, block });
     let (deltas, _) = decoded(&[
-        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking", "thinking": "", "signature": "begun" } }),
+        json!({
+            "type": "content_block_start", "index": 0,
+            "content_block": { "type": "thinking", "thinking": "", "signature": "begun" },
+        }),
         piece(json!({ "type": "text_delta", "text": "hm", "signature": null })),
         piece(json!({ "type": "signature_delta", "signature": "whole" })),
         stop,

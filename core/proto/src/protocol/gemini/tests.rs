@@ -229,7 +229,10 @@ fn images_of_results_go_into_the_result_or_follow_all_of_them() {
             { "type": "tool_call", "id": "a", "name": "t", "signature": "c2ln" }, { "type": "tool_call", "id": "b", "name": "t" },
         ] },
         { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": [image("QQ==")] },
-        { "role": "tool_result", "tool_call_id": "b", "tool_name": "t", "content": [{ "type": "text", "text": "B" }, image("Qg==")] },
+        {
+            "role": "tool_result", "tool_call_id": "b", "tool_name": "t",
+            "content": [{ "type": "text", "text": "B" }, image("Qg==")],
+        },
         { "role": "user", "content": "and?" },
     ]);
     let inline = |data: &str| json!({ "inlineData": { "mimeType": "image/png", "data": data } });
@@ -587,7 +590,11 @@ fn stop_reasons() {
 
 #[test]
 fn the_last_reason_stands_and_what_follows_it_is_read() {
-    let repeated = |text: &str, reason: &str| json!({ "candidates": [{ "content": { "parts": [{ "text": text }] }, "finishReason": reason }] });
+    let repeated = |text: &str, reason: &str| {
+        json!({
+            "candidates": [{ "content": { "parts": [{ "text": text }] }, "finishReason": reason }],
+        })
+    };
     let used = json!({ "usageMetadata": { "promptTokenCount": 3 } });
     let (deltas, end) = decoded(&[repeated("a", "STOP"), repeated("b", "MAX_TOKENS"), used]);
     assert_eq!((end, stop(&deltas)), (Ok(()), Some((StopReason::Length, "MAX_TOKENS"))));
@@ -619,7 +626,8 @@ fn a_refusal_says_why_where_a_reason_is_given() {
     assert_eq!((raw.as_str(), said), ("OTHER", vec!["p refused: No.".to_owned()]));
     // With a call, `finishMessage` only says that there is one; and ratings alone refuse nothing.
     let call = json!({ "candidates": [{
-        "content": { "parts": [{ "functionCall": { "name": "t" } }] }, "finishReason": "STOP", "finishMessage": "Model generated function call(s).",
+        "content": { "parts": [{ "functionCall": { "name": "t" } }] },
+        "finishReason": "STOP", "finishMessage": "Model generated function call(s).",
     }], "promptFeedback": { "safetyRatings": [] } });
     let (deltas, _) = decoded(&[call]);
     assert_eq!(stop(&deltas), Some((StopReason::ToolUse, "STOP")));

@@ -90,8 +90,8 @@ fn an_option_that_a_model_does_not_take_is_told_with_the_reason_and_what_to_do()
                 ("cache_retention", kept),
                 (
                     "thinking_level",
-                    "as far as is known it does not think, or not on demand; leave it \"off\", or say in the model's thinking how \
-                     to ask",
+                    "as far as is known it does not think, or not on demand; leave it \"off\", or say in the model's thinking \
+                     how to ask",
                 ),
             ],
         ),
@@ -115,8 +115,8 @@ fn another_limit_of_what_is_written_than_was_given_is_told_with_the_number_that_
         assert!(told.len() <= 1, "{spec}: {told:?}");
         told.into_iter().next()
     };
-    let raised = "it may write 17408 tokens, so that there is room for an answer beside the thinking, which counts as written; give as \
-                  many, or lower thinking_level or its thinking_budgets";
+    let raised = "it may write 17408 tokens, so that there is room for an answer beside the thinking, which counts as written; \
+                  give as many, or lower thinking_level or its thinking_budgets";
     for spec in ["anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "google-vertex/gemini-2.5-pro"].map(Value::from) {
         assert_eq!(limit(&spec, "high", 100).as_deref(), Some(raised), "{spec}");
         assert_eq!(limit(&spec, "high", 16_384).as_deref(), Some(raised), "{spec}: as many as the budget");

@@ -253,7 +253,10 @@ fn results_follow_their_calls_and_images_follow_all_results() {
             { "type": "thinking", "thinking": "kept back" },
             { "type": "tool_call", "id": "a", "name": "t", "arguments": { "x": 1 } }, call_block("b"),
         ])),
-        { "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": [{ "type": "image", "data": "QQ==", "mime_type": "image/png" }] },
+        {
+            "role": "tool_result", "tool_call_id": "a", "tool_name": "t",
+            "content": [{ "type": "image", "data": "QQ==", "mime_type": "image/png" }],
+        },
         { "role": "tool_result", "tool_call_id": "b", "tool_name": "t", "content": "" },
         { "role": "user", "content": "and?" },
     ]);
@@ -403,12 +406,13 @@ fn thinking_and_text_are_blocks_of_their_own() {
     let (deltas, end) = decoded(&[
         json!({ "id": "r", "choices": [{ "index": 0, "delta": { "role": "assistant", "content": "" } }] }),
         delta(json!({ "reasoning_content": "hm", "reasoning": "hm" })),
-        delta(
-            json!({ "content": [{ "type": "thinking", "thinking": [{ "type": "text", "text": "m" }] }, { "type": "text", "text": "so" }] }),
-        ),
+        delta(json!({ "content": [
+                { "type": "thinking", "thinking": [{ "type": "text", "text": "m" }] }, { "type": "text", "text": "so" },
+            ] })),
         delta(json!({ "content": null, "reasoning_text": "more" })),
         finish("stop"),
-        json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": { "cached_tokens": 4 },
+        json!({ "choices": [], "usage": {
+            "prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": { "cached_tokens": 4 },
             "completion_tokens_details": { "reasoning_tokens": 9 } } }),
         json!("[DONE]"),
     ]);
@@ -448,7 +452,11 @@ fn signatures(chunks: &[Value]) -> Vec<(u32, Value)> {
 #[test]
 fn details_are_put_together_and_sign_their_thinking() {
     let details = |details: Value| delta(json!({ "content": "", "reasoning_details": [details] }));
-    let text = |text: &str| json!({ "type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0, "signature": "" });
+    let text = |text: &str| {
+        json!({
+            "type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0, "signature": "",
+        })
+    };
     let chunks = [
         details(text("The ")),
         details(text("user")),
@@ -518,16 +526,23 @@ fn usage_in_the_words_of_each_server() {
         })
     };
     let top = |usage: Value| used(json!({ "choices": [], "usage": usage }));
-    let openai = json!({ "prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 4 }, "completion_tokens_details": { "reasoning_tokens": 3 } });
+    let openai = json!({
+        "prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 4 },
+        "completion_tokens_details": { "reasoning_tokens": 3 },
+    });
     assert_eq!(top(openai), Some((6, 5, 4, 0, 3)), "a last zero does not overwrite it");
     assert_eq!(
         top(json!({ "prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 8, "prompt_cache_miss_tokens": 2 })),
         Some((2, 5, 8, 0, 0)),
         "DeepSeek"
     );
-    let router = json!({ "prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 4, "cache_write_tokens": 3 } });
+    let router = json!({
+        "prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 4, "cache_write_tokens": 3 },
+    });
     assert_eq!(top(router), Some((3, 5, 4, 3, 0)), "OpenRouter");
-    let choice = json!({ "choices": [{ "index": 0, "delta": {}, "usage": { "prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4 } }] });
+    let choice = json!({
+        "choices": [{ "index": 0, "delta": {}, "usage": { "prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4 } }],
+    });
     assert_eq!(used(choice), Some((6, 5, 4, 0, 0)), "Moonshot");
     assert_eq!(
         top(json!({ "prompt_tokens": 2, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 4 } })),
@@ -692,7 +707,9 @@ fn how_a_stream_may_fail() {
         assert_eq!((error.to_string(), error.retryable()), (text, true));
     }
     assert_eq!(decoded(&[finish("insufficient_system_resource")]).1.unwrap_err().kind(), ErrorKind::Overloaded);
-    let of_choice = json!({ "choices": [{ "index": 0, "delta": { "content": "" }, "finish_reason": "error", "error": { "code": 429, "message": "slow" } }] });
+    let of_choice = json!({ "choices": [{
+        "index": 0, "delta": { "content": "" }, "finish_reason": "error", "error": { "code": 429, "message": "slow" },
+    }] });
     assert_eq!(decoded(&[of_choice]).1.unwrap_err().to_string(), "rate_limited: openai sent an error in its stream: slow");
     let flat = json!({ "object": "error", "message": "prompt is too long", "code": 400 });
     assert_eq!(decoded(&[flat]).1.unwrap_err().kind(), ErrorKind::ContextOverflow);

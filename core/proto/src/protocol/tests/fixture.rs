@@ -112,8 +112,16 @@ pub(in crate::protocol) fn long_run(turns: usize) -> Vec<Value> {
     let mut sent = Vec::new();
     for turn in 0..turns {
         sent.push(Value::Array(transcript.clone()));
-        let call = |id: &str| json!({ "type": "tool_call", "id": format!("{id}{turn}"), "name": "t", "arguments": { "z": turn, "a": "é" } });
-        let result = |id: &str, content: Value| json!({ "role": "tool_result", "tool_call_id": format!("{id}{turn}"), "tool_name": "t", "content": content });
+        let call = |id: &str| {
+            json!({
+                "type": "tool_call", "id": format!("{id}{turn}"), "name": "t", "arguments": { "z": turn, "a": "é" },
+            })
+        };
+        let result = |id: &str, content: Value| {
+            json!({
+                "role": "tool_result", "tool_call_id": format!("{id}{turn}"), "tool_name": "t", "content": content,
+            })
+        };
         let text = json!({ "type": "text", "text": format!("turn {turn}") });
         match turn % 4 {
             0 => {
@@ -135,7 +143,10 @@ pub(in crate::protocol) fn long_run(turns: usize) -> Vec<Value> {
             }
             _ => {
                 transcript.push(json!({ "role": "assistant", "content": [text] }));
-                transcript.push(json!({ "role": "user", "content": [{ "type": "text", "text": "see" }, { "type": "image", "data": "QQ==", "mime_type": "image/png" }] }));
+                transcript.push(json!({
+                    "role": "user",
+                    "content": [{ "type": "text", "text": "see" }, { "type": "image", "data": "QQ==", "mime_type": "image/png" }],
+                }));
             }
         }
     }

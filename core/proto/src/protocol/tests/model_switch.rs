@@ -65,7 +65,10 @@ pub(super) fn made(protocol: &str, turn: &str, calls: usize) -> (Vec<Value>, Vec
 
 pub(super) fn answer(service: &Service, content: Value) -> Value {
     let spec = service.fixture.spec();
-    json!({ "role": "assistant", "provider": spec.provider, "protocol": service.fixture.protocol(), "model": spec.id, "content": content })
+    json!({
+        "role": "assistant", "provider": spec.provider, "protocol": service.fixture.protocol(), "model": spec.id,
+        "content": content,
+    })
 }
 
 pub(super) fn result(call: &Value, content: Value) -> Value {

@@ -106,7 +106,9 @@ fn expected(expected: &Value) -> Value {
             json!([call["id"], call["name"], arguments, raw])
         })
         .collect();
-    json!({ "text": expected["text"], "thinking": expected["thinking"], "tool_calls": calls, "stop_reason": expected["stop_reason"] })
+    json!({
+        "text": expected["text"], "thinking": expected["thinking"], "tool_calls": calls, "stop_reason": expected["stop_reason"],
+    })
 }
 
 /// Usage in our buckets from the provider's numbers.

@@ -105,7 +105,10 @@ pub(super) fn services() -> Vec<Service> {
             at(
                 "p",
                 "m",
-                json!({ "protocol": "anthropic", "base_url": "http://h", "quirks": { "empty_signatures": true, "result_images": false } }),
+                json!({
+                    "protocol": "anthropic", "base_url": "http://h",
+                    "quirks": { "empty_signatures": true, "result_images": false },
+                }),
             ),
             strict().alternation().empty_signatures().flavour(Flavour::Compatible),
         ),

@@ -127,10 +127,11 @@ const IDS: &[&str] = &[
     LONG_ID,
 ];
 
-const LONG_ID: &str = "call_9|fc_67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=\
-67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=\
-67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=\
-67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=";
+const LONG_ID: &str = "call_9|fc_67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67\
+ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=6\
+7ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=\
+67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/\
+=67ccf0aa+/=";
 
 /// Models call tools by names that nobody gave them.
 const NAMES: &[&str] = &["t", "t", "t", "u", "functions.t", "multi_tool_use.parallel", "0 of 2", "", "größe"];
@@ -210,7 +211,8 @@ pub(super) fn messages(entries: &[Entry], own: &Fixture) -> Vec<Arc<Message>> {
                 };
                 let content: Vec<Value> = blocks.iter().map(|block| block_json(block, protocol)).collect();
                 messages.push(json!({
-                    "role": "assistant", "provider": provider, "protocol": protocol, "model": model, "content": content, "stop_reason": stop,
+                    "role": "assistant", "provider": provider, "protocol": protocol, "model": model, "content": content,
+                    "stop_reason": stop,
                 }));
                 let called = blocks.iter().filter_map(|block| match block {
                     Block::Call { id, name, .. } => Some((*id, *name)),
@@ -336,8 +338,13 @@ fn kept(protocol: &str) -> Vec<Value> {
             json!({ "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [] }),
         ],
         "openai_responses" => vec![
-            json!({ "type": "web_search_call", "id": "ws_1", "status": "completed", "action": { "type": "search", "query": "q" } }),
-            json!({ "type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c", "outputs": null }),
+            json!({
+                "type": "web_search_call", "id": "ws_1", "status": "completed", "action": { "type": "search", "query": "q" },
+            }),
+            json!({
+                "type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c",
+                "outputs": null,
+            }),
             json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "call_7", "name": "patch", "input": "x" }),
             json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" }),
         ],
@@ -386,7 +393,9 @@ impl Asked {
 
 pub(super) fn asked() -> impl Strategy<Value = Asked> {
     let schemas = [
-        json!({ "type": "object", "properties": { "x": { "type": "string" } }, "required": ["x"], "additionalProperties": false }),
+        json!({
+            "type": "object", "properties": { "x": { "type": "string" } }, "required": ["x"], "additionalProperties": false,
+        }),
         json!({ "$defs": { "y": { "type": "number" } }, "properties": { "x": { "$ref": "#/$defs/y" } } }),
         json!({}),
         Value::Null,

@@ -87,7 +87,8 @@ fn a_deployment_of_any_name_is_the_model_that_it_is_based_on() {
 fn behind_a_name_of_one_s_own_what_the_model_can_do_is_known_and_what_it_costs_is_not() {
     let at = |provider: &str, protocol: &str, base: &str| {
         let spec = json!({
-            "provider": provider, "id": "our-model", "protocol": protocol, "base_url": "https://llm.company.example", "base_model": base,
+            "provider": provider, "id": "our-model", "protocol": protocol, "base_url": "https://llm.company.example",
+            "base_model": base,
         });
         found(spec, &[])
     };

@@ -66,7 +66,8 @@ impl<'a> Conversation<'a> {
                 Some(_) if strict.alternation => {
                     let role = if user { "user" } else { "assistant" };
                     return said(format!(
-                        "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"{role}\" roles in a row"
+                        "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"{role}\" roles \
+                         in a row"
                     ));
                 }
                 Some(before) => {
@@ -155,9 +156,10 @@ impl<'a> Conversation<'a> {
         match first {
             Some((place, kind)) if thinking.enabled && last.user && !matches!(*kind, "thinking" | "redacted_thinking") => {
                 place.tagged("type").wrong(format!(
-                    "Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` \
-                     message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). \
-                     We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
+                    "Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final \
+                     `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and \
+                     `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this \
+                     requirement, disable `thinking`."
                 ))
             }
             _ => Ok(()),

@@ -193,9 +193,9 @@ pub(super) fn signatures(service: &Service<'_>, turns: &[Turn<'_>]) -> Checked {
             None | Some("") if !service.vertex => {
                 return said(format!(
                     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work \
-                     correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \
-                     `default_api:{}` , position {}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more \
-                     details.",
+                     correctly, and missing thought_signature may lead to degraded model performance. Additional data, function \
+                     call `default_api:{}` , position {}. Please refer to \
+                     https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
                     call.name, call.position
                 ));
             }

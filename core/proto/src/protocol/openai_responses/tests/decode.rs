@@ -71,7 +71,9 @@ fn each_item_is_a_block_in_deltas() {
         piece("output_text", 1, "so"),
         done(
             1,
-            json!({ "id": "msg_2", "type": "message", "phase": "final_answer", "content": [{ "type": "output_text", "text": "so" }] }),
+            json!({
+                "id": "msg_2", "type": "message", "phase": "final_answer", "content": [{ "type": "output_text", "text": "so" }],
+            }),
         ),
         added(2, json!({ "id": "fc_0", "type": "function_call", "call_id": "call_1", "name": "f", "arguments": "" })),
         piece("function_call_arguments", 2, "{\"x\":1}"),
@@ -197,7 +199,11 @@ fn where_nothing_is_numbered_the_ids_of_items_count() {
 
 #[test]
 fn the_parts_of_a_summary_are_one_thinking() {
-    let part = |index: u32, delta: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": delta });
+    let part = |index: u32, delta: &str| {
+        json!({
+            "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": delta,
+        })
+    };
     let item = json!({ "type": "reasoning", "summary": [{ "text": "one thing" }, { "text": "another" }] });
     let streamed = [part(0, "one "), part(0, "thing"), part(1, "another"), done(0, item.clone()), completed(json!([]))];
     assert_eq!(text_of(&streamed, is_thinking), "one thinganother");
@@ -208,7 +214,9 @@ fn the_parts_of_a_summary_are_one_thinking() {
 
 #[test]
 fn a_call_that_is_complete_when_announced_counts_only_when_it_ends_as_one() {
-    let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "c", "name": "search", "arguments": "{}", "status": "completed" });
+    let call = json!({
+        "type": "function_call", "id": "fc_1", "call_id": "c", "name": "search", "arguments": "{}", "status": "completed",
+    });
     let results = json!({ "type": "search_results", "results": [] });
     let (deltas, end) = decoded(&[added(0, call.clone()), done(0, results), completed(json!([]))]);
     assert_eq!(end, Ok(()));
@@ -307,11 +315,16 @@ fn how_a_stream_may_fail() {
     for event in [
         json!({ "type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": null }),
         json!({ "type": "error", "error": { "type": "rate_limit_exceeded", "code": null, "message": "slow down" } }),
-        json!({ "type": "response.failed", "response": { "status": "failed", "error": { "code": "rate_limit_exceeded", "message": "slow down" } } }),
+        json!({
+            "type": "response.failed",
+            "response": { "status": "failed", "error": { "code": "rate_limit_exceeded", "message": "slow down" } },
+        }),
     ] {
         assert_eq!(decoded(&[event]).1.unwrap_err().to_string(), limited);
     }
-    let cancelled = json!({ "type": "response.cancelled", "response": { "status": "cancelled", "error": null, "usage": { "input_tokens": 3 } } });
+    let cancelled = json!({
+        "type": "response.cancelled", "response": { "status": "cancelled", "error": null, "usage": { "input_tokens": 3 } },
+    });
     let (deltas, end) = decoded(&[piece("output_text", 0, "x"), cancelled]);
     assert_eq!(end.unwrap_err().to_string(), "server: openai broke the answer off itself (status \"cancelled\")");
     assert!(matches!(&deltas[2], Delta::Usage(usage) if usage.input == 3), "what it cost is known all the same");

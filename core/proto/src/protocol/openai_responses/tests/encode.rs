@@ -65,7 +65,10 @@ fn the_whole_request() {
             { "type": "message", "role": "developer", "content": "be kind" },
             { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hi" }] },
         ],
-        "tools": [{ "type": "function", "name": "t", "description": "d", "parameters": { "type": "object", "properties": {} }, "strict": false }],
+        "tools": [{
+            "type": "function", "name": "t", "description": "d", "parameters": { "type": "object", "properties": {} },
+            "strict": false,
+        }],
         "tool_choice": { "type": "function", "name": "t" },
         "max_output_tokens": 16,
         "reasoning": { "effort": "high", "summary": "auto" },
@@ -154,7 +157,9 @@ fn an_empty_conversation_gets_a_user_message() {
 #[test]
 fn a_user_shows_images_in_place() {
     let sent = input(json!([{ "role": "user", "content": [
-        { "type": "text", "text": "what is" }, { "type": "image", "data": "QQ==", "mime_type": "image/png" }, { "type": "text", "text": "this?" },
+        { "type": "text", "text": "what is" },
+        { "type": "image", "data": "QQ==", "mime_type": "image/png" },
+        { "type": "text", "text": "this?" },
     ] }]));
     let image = json!({ "type": "input_image", "image_url": "data:image/png;base64,QQ==", "detail": "auto" });
     let content = json!([{ "type": "input_text", "text": "what is" }, image, { "type": "input_text", "text": "this?" }]);
