@@ -10,10 +10,20 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("1.7", "core/proto/src/transcript/tests.rs", "thinking_and_signatures_go_only_to_their_own_model"),
     ("1.8", "tests/rust/wire.rs", "error_bodies_of_every_shape"),
     ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
+    ("9.1", "core/proto/tests/scenarios/main.rs", "play_saved_and_loaded"),
+    ("9.1b", "core/proto/src/machine/tests/saved.rs", "a_loop_of_another_version_is_refused"),
+    ("9.1c", "core/proto/src/machine/tests/saved.rs", "no_key_and_no_header_is_saved"),
 ];
 
 /// Statements of the contract that are not implemented yet.
-const PLANNED: &[&str] = &["2.6", "4.6", "4.7", "4.8", "5.5", "9.1", "10.1", "10.2", "10.3", "10.4"];
+const PLANNED: &[&str] = &[
+    "2.6", // a custom provider's empty deltas are emitted
+    "4.6", // `tool_choice` holds for the whole run
+    "4.7", // context variables of hooks do not reach the tool, and what it threw is not the error's cause
+    "4.8", // a thread that cannot be started for a tool is a panic
+    "5.5", // `steer` and `follow_up` do not report `joined` or `queued`
+    "10.1", "10.2", "10.3", "10.4", // sessions, suspension, budgets
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
