@@ -3,7 +3,7 @@
 //! A virtual clock starts at 0 and stands still while anybody is at work: the engine, or a host callback that has not
 //! answered. When all of them wait, it jumps to the next deadline. Whoever works holds a [`Busy`].
 //!
-//! Nobody can see whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do in
+//! It is not visible whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do in
 //! real life: once one has passed by the machine's clock, the callbacks at work no longer hold up virtual time, which then
 //! goes on to the limit's exact moment.
 
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a silent callback is waited for at least, by the machine's clock: a slow machine is not a silent one.
-const LEAST_PATIENCE_MS: u64 = 1000;
+const LEAST_REAL_LIMIT_MS: u64 = 1000;
 
 /// Where time comes from. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -94,12 +94,12 @@ impl Clock {
             let Some(simulated) = &clock.simulated else {
                 return sleep.await;
             };
-            let patience = Duration::from_millis(ms.max(LEAST_PATIENCE_MS));
+            let real_limit = Duration::from_millis(ms.max(LEAST_REAL_LIMIT_MS));
             loop {
                 tokio::select! {
                     biased;
                     () = &mut sleep => return,
-                    () = tokio::time::sleep(patience) => simulated.give_hosts_up(),
+                    () = tokio::time::sleep(real_limit) => simulated.give_hosts_up(),
                 }
             }
         }
@@ -271,7 +271,7 @@ impl Future for Sleep {
                         Poll::Ready(())
                     }
                     Stage::New if state.engine + state.hosts == 0 => {
-                        // Nobody works by this clock (it came with a model that joined a run later): it may jump at once.
+                        // No work uses this clock (it came with a model that joined a run later): it may jump at once.
                         state.now = state.now.max(place.0);
                         *stage = Stage::Done;
                         Poll::Ready(())

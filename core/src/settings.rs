@@ -10,7 +10,7 @@ use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::transport::network::Network;
 
-/// An agent's settings: those of its loop, and those of the world outside of it. A change during a run takes effect at its next
+/// An agent's settings: those of its loop, and those of the driver. A change during a run takes effect at its next
 /// turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings {

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_hook_has_a_number_of_its_own() {
+    fn each_hook_has_a_distinct_number() {
         let numbers: Vec<i32> = HookKind::ALL.iter().map(|kind| number_of(*kind)).collect();
         assert_eq!(numbers, (1..=HookKind::ALL.len() as i32).collect::<Vec<_>>());
         for kind in HookKind::ALL {

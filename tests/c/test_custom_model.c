@@ -221,7 +221,7 @@ static void until_cancelled(void *userdata, agent_model_call_t *call)
     gate_raise(userdata);
     while (!agent_model_call_is_cancelled(call))
         usleep(1000);
-    EXPECT(fails(agent_model_call_push_text(call, " story", AGENT_NTS, &error), AGENT_ABORTED,
+    EXPECT(fails(agent_model_call_push_text(call, " text", AGENT_NTS, &error), AGENT_ABORTED,
                  "the request was cancelled: its run was aborted or a time limit passed", __FILE__, __LINE__));
     EXPECT_OK(agent_model_call_finish(call, NULL, 0, &error));
     agent_model_call_free(call);

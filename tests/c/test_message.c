@@ -111,7 +111,7 @@ static void an_unpaired_surrogate_becomes_the_replacement_character(void)
     "[{\"role\": \"user\", \"content\": \"hi\"},"                                                     \
     "{\"role\": \"assistant\", \"stop_reason\": \"error\","                                           \
     " \"content\": [{\"type\": \"tool_call\", \"id\": \"f\", \"name\": \"t\"}]},"                      \
-    "{\"role\": \"tool_result\", \"tool_call_id\": \"f\", \"tool_name\": \"t\", \"content\": \"of nobody\"}," \
+    "{\"role\": \"tool_result\", \"tool_call_id\": \"f\", \"tool_name\": \"t\", \"content\": \"without a call\"}," \
     "{\"role\": \"assistant\", \"content\": [{\"type\": \"tool_call\", \"id\": \"a b\", \"name\": \"t\"}]}]"
 
 static void a_transcript_is_repaired_for_a_model(void)

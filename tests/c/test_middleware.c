@@ -57,7 +57,7 @@ typedef struct {
     agent_tool_call_t *call;
 } link_t;
 
-static void telling_after(void *userdata, bool is_error, const char *text, size_t length)
+static void reporting_after(void *userdata, bool is_error, const char *text, size_t length)
 {
     link_t *link = userdata;
 
@@ -76,7 +76,7 @@ static void telling(void *userdata, agent_tool_call_t *call)
     EXPECT_TEXT(agent_tool_call_id(call, NULL), "call_1");
     EXPECT_TEXT(agent_tool_call_name(call, NULL), "tool");
     EXPECT_TEXT(agent_tool_call_arguments(call, NULL), "{\"n\":1}");
-    EXPECT_OK(agent_tool_call_next(call, NULL, 0, telling_after, link, link_done, &error));
+    EXPECT_OK(agent_tool_call_next(call, NULL, 0, reporting_after, link, link_done, &error));
 }
 
 static void middleware_is_nested(void)

@@ -247,7 +247,7 @@ async fn it_may_fail_in_its_own_words_and_is_tried_again() {
 }
 
 #[tokio::test]
-async fn it_is_told_when_nobody_waits_any_more() {
+async fn it_is_cancelled_when_its_answer_is_no_longer_awaited() {
     let cancelled = Arc::new(tokio::sync::Notify::new());
     let heard = Arc::clone(&cancelled);
     let agent = answering(move |call| {

@@ -351,7 +351,7 @@ async fn a_refusal_of_the_service_before_it_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_events_in_whatever_pieces_the_bytes_come() {
+async fn the_events_do_not_depend_on_how_the_bytes_are_split() {
     for format in Format::ALL {
         let course = |first: Answer| {
             Course::of(format, Script::new().strict().answer(first).answer(Answer::message(Speech::text("Snow."))), json!({}))
@@ -392,7 +392,7 @@ fn with_a_broken_byte(format: Format, word: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_broken_byte_in_a_text_is_shown_as_such_and_in_a_call_it_fails_the_answer() {
+async fn a_broken_byte_in_a_text_is_replaced_and_in_a_call_it_fails_the_answer() {
     let folder = std::env::temp_dir().join(format!("agent-loop-faults-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for format in Format::ALL {

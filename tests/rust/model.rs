@@ -36,7 +36,7 @@ fn a_model_s_text_is_its_name_or_an_object_in_json() {
 }
 
 #[test]
-fn what_is_wrong_with_a_model_is_said() {
+fn an_error_in_a_model_is_reported() {
     for (value, text) in [
         (json!({ "provider": "p", "id": "x", "base_ur": "" }), "unknown model field \"base_ur\"; did you mean \"base_url\"?"),
         (json!({ "provider": "p" }), "model: missing field `id`"),
@@ -69,7 +69,7 @@ fn what_is_wrong_with_a_model_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_a_script_is_said_with_its_place() {
+fn an_error_in_a_script_is_reported_with_its_place() {
     let check = |script: Value| scripted(script).check().unwrap_err().message().to_owned();
     assert_eq!(check(json!("x")), "model \"scripted/s\": script: expected a list of answers, got \"x\"");
     assert_eq!(check(json!([[], "x"])), "model \"scripted/s\": script[1]: expected a list of steps, got \"x\"");

@@ -56,7 +56,7 @@ async fn a_secure_request_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
 }
 
 #[tokio::test]
-async fn wrong_credentials_for_the_proxy_are_told_without_them() {
+async fn wrong_credentials_for_the_proxy_are_reported_without_them() {
     let proxy = Forwarder::start(Some("Basic dTpw")).await;
     let runtime = Runtime::current().unwrap();
     for (url, asked) in [("http://model.test", "POST"), ("https://model.test", "CONNECT")] {
@@ -322,7 +322,7 @@ async fn https_to_a_server_that_speaks_http_asks_whether_it_does() {
 }
 
 #[tokio::test]
-async fn a_host_that_nobody_knows_asks_about_its_name() {
+async fn the_error_of_an_unknown_host_asks_about_its_name() {
     let (kind, message) = failure("http://model.invalid", json!({ "proxy": false })).await;
     assert_eq!(kind, ErrorKind::Connection);
     assert!(message.starts_with("cannot connect to http://model.invalid/v1/chat/completions: "), "{message}");

@@ -1,4 +1,4 @@
-//! Runs, as only the Rust API shows them: errors with the result, partial messages, dropped runs.
+//! Runs, as only the Rust API has them: errors with the result, partial messages, dropped runs.
 
 use agent_loop::{ErrorKind, Outcome};
 use serde_json::{Value, json};

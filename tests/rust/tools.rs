@@ -48,7 +48,7 @@ async fn a_tool_that_fails_panics_or_forgets() {
 }
 
 #[tokio::test]
-async fn a_blocking_tool_has_a_thread_of_its_own() {
+async fn a_blocking_tool_has_a_separate_thread() {
     struct Blocks(ToolSpec);
     impl Tool for Blocks {
         fn spec(&self) -> &ToolSpec {
@@ -71,7 +71,7 @@ async fn a_blocking_tool_has_a_thread_of_its_own() {
 }
 
 #[test]
-fn what_is_wrong_with_a_tool_is_said_when_it_is_made() {
+fn an_error_in_a_tool_is_reported_when_it_is_made() {
     let error = |name: &str, parameters: Value| ToolSpec::new(name, "", parameters).unwrap_err();
     for (name, parameters, text) in [
         ("a b", json!({}), "tool name \"a b\": use 1 to 64 letters, digits, '_' or '-' (what every provider takes)"),

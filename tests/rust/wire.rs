@@ -87,7 +87,7 @@ async fn what_is_not_set_is_not_sent() {
 }
 
 #[tokio::test]
-async fn what_a_model_does_not_take_is_not_sent_and_told_once_in_a_run() {
+async fn options_that_a_model_does_not_take_are_not_sent_and_reported_once_in_a_run() {
     let script =
         Script::new().answer(Answer::message(Speech::call("t", json!({})))).answer(Answer::message(Speech::text("Done.")));
     let mock = Mock::start(script);
@@ -200,7 +200,7 @@ async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_when_all_was_said_does_no_harm_and_is_told() {
+async fn a_connection_that_breaks_after_the_end_does_no_harm_and_is_reported() {
     // Behind the finish_reason, before the usage.
     let mock = Mock::start(Script::new().answer(chat_answer("some text").cut_after(250)));
     let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
@@ -244,7 +244,7 @@ async fn a_whole_json_answer_is_refused_and_says_what_may_be_wrong() {
 }
 
 #[tokio::test]
-async fn what_stands_between_the_frames_of_a_broken_stream_is_told() {
+async fn text_between_the_frames_of_a_broken_stream_is_reported() {
     let began = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
     let sse = |rest: &str| Answer::text(format!("{began}{rest}")).header("content-type", "text/event-stream");
     let mock = Mock::start(
@@ -290,7 +290,7 @@ async fn a_key_does_not_follow_a_redirect() {
 }
 
 #[tokio::test]
-async fn a_key_in_the_address_is_shown_by_no_error() {
+async fn a_key_in_the_address_is_in_no_error() {
     let echo = json!({ "error": { "message": "wrong key sk-query, or Basic sesame, or p4ss" } });
     let mock = Mock::start(
         Script::new()
@@ -329,7 +329,7 @@ async fn a_key_in_the_address_is_taken_out_of_what_is_echoed_as_written_and_as_r
 }
 
 #[tokio::test]
-async fn a_key_that_is_cut_off_between_the_frames_is_not_shown() {
+async fn a_key_that_is_cut_off_between_the_frames_is_not_printed() {
     let frame = json!({ "choices": [{ "index": 0, "delta": { "content": "x" } }] });
     let mock = Mock::start(Script::new().answer(Answer::text(format!("data: {frame}\n\n{}sk-secret", "x".repeat(193)))));
     let error = failure(&mock, "openai/tiny").await;
@@ -418,7 +418,7 @@ async fn white_space_around_a_key_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_sent_is_named_and_not_shown() {
+async fn a_key_that_cannot_be_sent_is_named_and_not_printed() {
     let mock = Mock::start(Script::new());
     for key in ["sk-one\nsk-two", "sk-one\u{7f}"] {
         let error = Agent::new("anthropic/m").unwrap().base_url(&mock.url()).api_key(key).prompt("go").await.unwrap_err();
@@ -475,7 +475,7 @@ async fn headers_that_http_does_not_allow() {
 }
 
 #[tokio::test]
-async fn raw_frames_are_told_when_asked_for() {
+async fn raw_frames_are_emitted_on_request() {
     let mock = Mock::start(Script::new().answer(chat_answer("x")));
     let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).raw_events(true);
     let (events, _) = play(&agent).await;

@@ -1,4 +1,4 @@
-//! Calls of tools, hooks, middleware and custom providers: to JavaScript and back.
+//! Calls of tools, hooks, middleware and custom providers: to Plain and back.
 
 use std::future::Future;
 use std::pin::pin;
@@ -21,7 +21,7 @@ enum Next {
     /// A full result, with the contract's names.
     Full { result: FullResult },
     /// Any other value that an inner middleware returned.
-    Other { result: Value },
+    Plain { result: Value },
     /// The text of the error.
     Failed { error: String },
 }
@@ -42,13 +42,13 @@ impl From<std::result::Result<Value, String>> for Next {
     fn from(result: std::result::Result<Value, String>) -> Next {
         match result.map(|value| (FullResult::deserialize(&value), value)) {
             Ok((Ok(result), _)) => Next::Full { result },
-            Ok((Err(_), result)) => Next::Other { result },
+            Ok((Err(_), result)) => Next::Plain { result },
             Err(error) => Next::Failed { error },
         }
     }
 }
 
-/// A call that awaits its answer. If JavaScript drops it unanswered, the call fails.
+/// A call that awaits its answer. If Plain drops it unanswered, the call fails.
 #[napi]
 pub struct Call {
     link: Arc<Link>,

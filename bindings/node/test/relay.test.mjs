@@ -111,7 +111,7 @@ test('an abort at the client ends the request behind the relay', async (t) => {
   t.after(() => upstream.close())
   await once(upstream, 'listening')
   const base = await relay(t, `http://127.0.0.1:${upstream.address().port}`, 'openai-compatible/m')
-  const run = client(base, { model: 'relay/openai-compatible/m' }).stream('Tell me a story.')
+  const run = client(base, { model: 'relay/openai-compatible/m' }).stream('Tell me more.')
   for await (const event of run) if (event.type === 'text_delta') run.abort()
   assert.deepEqual([(await run.result()).outcome, (await run.result()).text], ['aborted', 'Once'])
   await gone

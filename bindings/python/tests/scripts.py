@@ -34,7 +34,7 @@ def fails(kind, message):
 
 
 def scripted(*answers):
-    return {"provider": "scripted", "id": "story", "script": list(answers)}
+    return {"provider": "scripted", "id": "scenario", "script": list(answers)}
 
 
 def agent(*answers, **options):
@@ -57,6 +57,6 @@ def results(outcome):
 
 async def answer_of(made, *, name=None, **arguments):
     """The text and error flag of one call's result."""
-    story = agent(calls(name or made.name, **arguments), says("done"), tools=[made])
-    (message,) = [message for message in (await story.prompt("go")).messages if message.role == "tool_result"]
+    subject = agent(calls(name or made.name, **arguments), says("done"), tools=[made])
+    (message,) = [message for message in (await subject.prompt("go")).messages if message.role == "tool_result"]
     return message.text, message.is_error

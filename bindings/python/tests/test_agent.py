@@ -160,7 +160,7 @@ async def test_setters():
     subject.model = "anthropic/claude"
     assert subject.model == "anthropic/claude"
     subject.model = scripted(says("two"))
-    assert subject.model == "scripted/story"
+    assert subject.model == "scripted/scenario"
     subject.thinking_level = "high"
     assert subject.thinking_level == "high"
     subject.tools = [noop]
@@ -184,7 +184,7 @@ def test_a_setter_that_fails_changes_nothing():
         subject.tools = [5]
     with pytest.raises(AttributeError):
         subject.messages = []
-    assert (subject.model, subject.system_prompt, subject.tools) == ("scripted/story", "", (noop,))
+    assert (subject.model, subject.system_prompt, subject.tools) == ("scripted/scenario", "", (noop,))
 
 
 def test_a_refused_model_changes_nothing_whatever_set_the_one_before():

@@ -102,13 +102,13 @@ async def test_a_tools_failure_is_raised_unchanged():
     assert await text_of(look, made=plain, n=13) == "ValueError: unlucky"
     assert caught == ["ValueError: unlucky"]
 
-    async def mend(call, next):
+    async def repair(call, next):
         try:
             return await next()
         except CallbackError:
-            return "mended"
+            return "repaired"
 
-    assert await text_of(mend, look, made=plain, n=13) == "mended"
+    assert await text_of(repair, look, made=plain, n=13) == "repaired"
 
 
 async def test_a_links_own_failure_is_the_calls():

@@ -78,7 +78,7 @@ def test_a_program_leaves_nothing_behind():
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
-def test_after_a_fork_the_child_has_a_runtime_of_its_own():
+def test_after_a_fork_the_child_has_another_runtime():
     program = """
     subject = make()
     print(asyncio.run(subject.prompt("in the parent")).text, flush=True)

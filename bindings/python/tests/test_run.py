@@ -57,7 +57,7 @@ async def test_a_fast_stream_lets_others_run():
     assert turns > 5
 
 
-async def test_reading_continues_where_it_stopped():
+async def test_a_second_iteration_continues_where_the_first_stopped():
     async with agent(says("a", "b", "c")).stream("hi") as run:
         seen = []
         async for event in run:

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_told_in_the_host_s_spelling() {
+    fn names_are_read_and_reported_in_the_host_s_spelling() {
         let read = |value: Value| match value {
             Value::Object(map) => canonical_names("field", map, &["base_url", "id"], Spelling::Camel),
             _ => unreachable!(),

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_a_part_of_the_sentence_or_one_of_its_own() {
+    fn more_is_a_part_of_the_sentence_or_another_sentence() {
         let and = |message: &str| Error::invalid_argument(message).and("ask again").message().to_owned();
         assert_eq!(and("not here"), "not here; ask again");
         assert_eq!(and("Not here. "), "Not here. Ask again");

@@ -224,11 +224,11 @@ impl Checker {
                 return Err(format!("block {index} was not ended"));
             }
             // Opaque blocks have no events, and calls of a refusal are taken out.
-            let shown: Vec<&Value> = self.blocks.values().filter_map(|block| block.whole.as_ref()).collect();
-            let shown: Vec<&Value> = shown.into_iter().filter(|block| stop_reason != "refusal" || !is_call(block)).collect();
+            let ended: Vec<&Value> = self.blocks.values().filter_map(|block| block.whole.as_ref()).collect();
+            let ended: Vec<&Value> = ended.into_iter().filter(|block| stop_reason != "refusal" || !is_call(block)).collect();
             let whole: Vec<&Value> = content.iter().filter(|block| block["type"] != "opaque").collect();
-            if shown != whole {
-                return Err("message: its content is not what its blocks' ends have shown".to_owned());
+            if ended != whole {
+                return Err("message: its content is not that of its blocks' end events".to_owned());
             }
         }
         let call = |block: &Value| Call {

@@ -113,7 +113,7 @@ impl HttpModel {
     /// Whether it is the vendor that answers. Azure's addresses are its customers' own, and Vertex has one for each region.
     fn is_of_vendor(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
-        self.encoder.served.own_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
+        self.encoder.served.is_official_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
     }
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.

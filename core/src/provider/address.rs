@@ -107,7 +107,7 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
     let first = path.get(1..).and_then(|p| p.split_once('/')).map_or("", |(first, _)| first);
     let (version, tail) = path.split_at(if is_version(first) { first.len() + 1 } else { 0 });
     let mut base = url.path().trim_end_matches('/').to_owned();
-    // People add `/v1` to every address. Gemini's v1 knows neither thinking nor tools: the format's own version is meant.
+    // Users add `/v1` to every address. Gemini's v1 knows neither thinking nor tools: the format's own version is meant.
     if !matches!(version, "" | "/v1") && base.ends_with("/v1") {
         base.truncate(base.len() - "/v1".len());
     }

@@ -308,7 +308,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
 fn a_vendor_s_name_with_another_address_is_a_server_that_speaks_chat() {
     let at = |spec: Value| {
         let found = found(spec, &[]);
-        (found.url.to_string(), found.served.protocol.name(), found.quirk("system_role"), found.served.own_address)
+        (found.url.to_string(), found.served.protocol.name(), found.quirk("system_role"), found.served.is_official_address)
     };
     let system = json!("system");
     let gateway = "https://llm.company.example/v1/chat/completions".to_owned();
@@ -337,7 +337,7 @@ fn a_vendor_s_name_with_its_own_format_at_another_address_is_the_vendor_behind_a
         let own = found(json!(format!("{provider}/{id}")), &[]);
         assert_eq!(gateway.served.quirks, own.served.quirks, "{provider}/{id}");
         assert_eq!(gateway.url.as_str(), "https://llm.company.example/v1/responses");
-        assert!(!gateway.served.own_address, "a key is optional");
+        assert!(!gateway.served.is_official_address, "a key is optional");
         assert_eq!((gateway.spec.cost, own.spec.cost.is_some()), (None, true), "what a gateway charges is not known");
     }
     let gpt = at("openai", "gpt-5", Some("openai_responses"));

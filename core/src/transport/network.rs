@@ -1,4 +1,4 @@
-//! How requests reach the world where it cannot be reached directly: proxies, certificate authorities, a certificate of one's
+//! How requests reach servers that cannot be reached directly: proxies, certificate authorities, a client
 //! own, names that another table resolves. What is set, and reading it; [`super::tls`] and [`super::client`] do it.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct Network {
     pub no_proxy: Option<Vec<String>>,
     /// A PEM file with certificates of authorities that are trusted beside `roots`.
     pub ca_file: Option<PathBuf>,
-    /// A PEM file with the certificate that is shown to servers which ask for one, and its chain.
+    /// A PEM file with the certificate for servers that request one, and its chain.
     pub client_certificate: Option<PathBuf>,
     /// A PEM file with its private key, without a passphrase; `None` when the key is in the certificate's file.
     pub client_key: Option<PathBuf>,
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused_and_passwords_are_not_shown() {
+    fn what_cannot_be_used_is_refused_and_passwords_are_not_printed() {
         for (given, message) in [
             (json!("http://u:secret@p"), "network: expected an object such as {\"proxy\": …, \"ca_file\": …}"),
             (

@@ -1,4 +1,4 @@
-//! Secure connections: which authorities are trusted, and the certificate that is shown to servers which ask for one.
+//! Secure connections: which authorities are trusted, and the client certificate.
 
 use std::path::Path;
 use std::sync::Arc;

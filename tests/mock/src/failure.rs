@@ -92,7 +92,7 @@ impl Failure {
                 said(400, "Invalid type for 'messages': expected an array of objects.").code("invalid_type")
             }
 
-            (Failure::NotFound, Format::Anthropic) if route.host == Host::Own => said(404, &format!("model: {model}")),
+            (Failure::NotFound, Format::Anthropic) if route.host == Host::Vendor => said(404, &format!("model: {model}")),
             (Failure::NotFound, _) if route.host == Host::Vertex => said(404, &format!("Publisher Model `{model}` not found.")),
             (Failure::NotFound, Format::Gemini) => said(
                 404,

@@ -331,7 +331,7 @@ impl hyper::body::Body for Playback {
         }
         match self.end {
             End::Finish => Poll::Ready(None),
-            // Nobody wakes this: hyper itself notices when the client leaves, and drops the body.
+            // Nothing wakes this: hyper itself notices when the client leaves, and drops the body.
             End::Stall => Poll::Pending,
             End::Cut => {
                 let now = self.flushes.count();

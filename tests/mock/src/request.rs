@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn chat_counts_what_the_user_said_and_sees_the_tool_result() {
+    fn chat_counts_user_messages_and_sees_the_tool_result() {
         let conversation = read(json!({
             "messages": [
                 {"role": "system", "content": "Be brief."},

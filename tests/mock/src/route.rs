@@ -38,7 +38,7 @@ impl fmt::Display for Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
     /// The service that made the format, or one that speaks it like that.
-    Own,
+    Vendor,
     /// Google Vertex AI.
     Vertex,
     /// Azure OpenAI by deployment: there the model is in the path.
@@ -63,13 +63,13 @@ impl Route {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let last = path.rsplit('/').next().unwrap_or_default();
         let (model, method) = last.split_once(':').map_or((None, ""), |(model, method)| (Some(model.to_owned()), method));
-        let vertex = if path.contains("/publishers/") { Host::Vertex } else { Host::Own };
+        let vertex = if path.contains("/publishers/") { Host::Vertex } else { Host::Vendor };
         let deployment = path.split_once("/openai/deployments/").and_then(|(_, rest)| rest.split('/').next()).map(str::to_owned);
-        let azure = if deployment.is_some() || path.ends_with("/openai/responses") { Host::Azure } else { Host::Own };
+        let azure = if deployment.is_some() || path.ends_with("/openai/responses") { Host::Azure } else { Host::Vendor };
         let (format, host, model) = match method {
             "streamRawPredict" | "rawPredict" => (Format::Anthropic, vertex, model),
             "streamGenerateContent" | "generateContent" => (Format::Gemini, vertex, model),
-            _ if last == "messages" => (Format::Anthropic, Host::Own, None),
+            _ if last == "messages" => (Format::Anthropic, Host::Vendor, None),
             _ if path.ends_with("/chat/completions") => (Format::Chat, azure, deployment),
             _ if last == "responses" => (Format::Responses, azure, None),
             _ => return None,
@@ -79,7 +79,7 @@ impl Route {
 
     /// The format's own address.
     pub(crate) fn own(format: Format) -> Route {
-        Route { format, host: Host::Own, model: None, path: String::new(), query: String::new() }
+        Route { format, host: Host::Vendor, model: None, path: String::new(), query: String::new() }
     }
 
     /// A parameter of the query, not decoded: what is looked for here has nothing to decode.
@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn a_path_says_format_host_and_model() {
         for (path, expected) in [
-            ("/v1/messages?beta=true", Some((Format::Anthropic, Host::Own, None))),
-            ("/api/v1/chat/completions", Some((Format::Chat, Host::Own, None))),
-            ("/openai/v1/responses", Some((Format::Responses, Host::Own, None))),
+            ("/v1/messages?beta=true", Some((Format::Anthropic, Host::Vendor, None))),
+            ("/api/v1/chat/completions", Some((Format::Chat, Host::Vendor, None))),
+            ("/openai/v1/responses", Some((Format::Responses, Host::Vendor, None))),
             ("/openai/deployments/d/chat/completions?api-version=1", Some((Format::Chat, Host::Azure, Some("d")))),
             (
                 "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
-                Some((Format::Gemini, Host::Own, Some("gemini-3-pro"))),
+                Some((Format::Gemini, Host::Vendor, Some("gemini-3-pro"))),
             ),
             (
                 "/v1/projects/p/locations/l/publishers/google/models/g:streamGenerateContent",

@@ -79,7 +79,7 @@ impl Script {
         self
     }
 
-    /// Tells on standard error what is refused, each reason once. The program does.
+    /// Reports on standard error what is refused, each reason once. The program does.
     pub fn print_refusals(mut self) -> Script {
         self.prints_refusals = true;
         self

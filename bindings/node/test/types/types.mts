@@ -230,7 +230,7 @@ const loops: Run[] = [runLoop(context, 'go', loopOptions), resume({}, loopOption
 runLoop({}, 'go', { model: 'p/m', systemPrompt: 'x' })
 void loops
 
-// Events are told apart by type.
+// Events are a union discriminated by type.
 function on(event: AgentEvent): string | number | undefined {
   check<Equal<typeof event.seq, number>>()
   switch (event.type) {

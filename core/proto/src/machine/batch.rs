@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::action::Timer;
 use super::emitter::Out;
 use super::prepare::{ABORTED, Call, Prepared, Preparing, SKIPPED, prepare};
-use super::questions::{Patience, Unanswered};
+use super::questions::{AbortWait, NoAnswer};
 use super::replies::{Replies, Reply};
 use super::run_state::{Progress, RunState};
 use crate::event::{EventData, PartialResult};
@@ -53,7 +53,7 @@ struct Running {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Limit {
     /// Whether it is the tool's own.
-    is_own: bool,
+    is_of_tool: bool,
     ms: u64,
     at_ms: u64,
 }
@@ -260,7 +260,7 @@ impl Batch {
             return Blocked;
         };
         if let Some(Running { call, limit: Some(limit) }) = self.running.remove(&number) {
-            let name = if limit.is_own { "its timeout_ms" } else { "tool_timeout_ms" };
+            let name = if limit.is_of_tool { "its timeout_ms" } else { "tool_timeout_ms" };
             let tool = self.calls.get(call).map(|entry| &*entry.call.name).unwrap_or_default();
             let text = format!("the tool {tool} did not answer within {name} ({}); the call was cancelled", limit.ms);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
@@ -277,9 +277,9 @@ impl Batch {
             return;
         };
         let number = replies.launch(id, name);
-        let own_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms);
-        let ms = [run.settings().limits.tool_timeout_ms, own_ms].into_iter().filter(|ms| *ms > 0).min();
-        let limit = ms.map(|ms| Limit { is_own: ms == own_ms, ms, at_ms: run.now_ms().saturating_add(ms) });
+        let tool_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms);
+        let ms = [run.settings().limits.tool_timeout_ms, tool_ms].into_iter().filter(|ms| *ms > 0).min();
+        let limit = ms.map(|ms| Limit { is_of_tool: ms == tool_ms, ms, at_ms: run.now_ms().saturating_add(ms) });
         if run.hooks().has(HookKind::AfterToolCall) {
             *given = Some(arguments.clone());
         }
@@ -325,7 +325,7 @@ impl Batch {
         if run.hooks().has(HookKind::AfterToolCall)
             && let Some(Entry { call, given, .. }) = self.calls.get_mut(place)
         {
-            let asked = run.ask(Patience::None, || {
+            let asked = run.ask(AbortWait::None, || {
                 Question::AfterToolCall(AfterToolCall {
                     tool_call_id: call.id.to_string(),
                     tool_name: call.name.to_string(),
@@ -346,7 +346,7 @@ impl Batch {
                     is_error = failed.unwrap_or(is_error);
                 }
                 // The tool's answer stands, also where the run was aborted.
-                Some(Ok(_) | Err(Unanswered::Aborted)) => {}
+                Some(Ok(_) | Err(NoAnswer::Aborted)) => {}
                 Some(Err(failed)) => {
                     let error = failed.error(HookKind::AfterToolCall);
                     let why = error.as_ref().map(|error| error.message()).unwrap_or_default();

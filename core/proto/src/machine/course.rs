@@ -6,7 +6,7 @@ use super::answer::Answered;
 use super::batch::Batch;
 use super::emitter::Out;
 use super::phase::Phase;
-use super::questions::{Answered as HookAnswered, Patience};
+use super::questions::{AbortWait, Answered as HookAnswered};
 use super::run_loop::{Loop, Pending};
 use super::run_state::Progress;
 use super::turn::{Calls, Ending};
@@ -89,7 +89,7 @@ impl Loop {
                 run.limits.start(limit_ms);
             }
             let prompts = || self.start.as_ref().map(|start| start.prompts.clone()).unwrap_or_default();
-            match run.ask(Patience::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
+            match run.ask(AbortWait::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
                 None => return Blocked,
                 Some(Err(unanswered)) => run.turn.fail_before_call(unanswered.error(HookKind::BeforeRun)),
                 Some(Ok(_)) => {}
@@ -234,7 +234,7 @@ impl Loop {
         let Some(summary) = run.turn.summary().filter(|_| asks).cloned() else {
             return Some(HookAnswer::Nothing);
         };
-        let answer: HookAnswered = run.ask(Patience::None, || question(summary))?;
+        let answer: HookAnswered = run.ask(AbortWait::None, || question(summary))?;
         Some(answer.unwrap_or_else(|unanswered| {
             run.turn.fail(unanswered.error(kind));
             HookAnswer::Nothing
@@ -323,7 +323,7 @@ impl Loop {
         self.run.close();
         let result = self.result(outcome, error);
         if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))
-            && self.run.ask(Patience::Unlimited, || Question::AfterRun(result.clone())).is_none()
+            && self.run.ask(AbortWait::Unlimited, || Question::AfterRun(result.clone())).is_none()
         {
             return Blocked;
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::config::Config;
-use super::questions::{Patience, Unanswered};
+use super::questions::{AbortWait, NoAnswer};
 use super::run_state::RunState;
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
@@ -80,12 +80,12 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
         Preparing::Approval(arguments) => arguments,
         Preparing::Begin | Preparing::Arguments => {
             let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
-            match run.ask(Patience::None, || Question::PrepareArguments { tool: name, arguments }) {
+            match run.ask(AbortWait::None, || Question::PrepareArguments { tool: name, arguments }) {
                 None => return Ok(Prepared::Asks(Preparing::Arguments)),
                 Some(Ok(HookAnswer::Arguments(prepared))) => validated(&prepared)?,
                 Some(Ok(_)) => validated(&call.arguments)?,
-                Some(Err(Unanswered::Aborted)) => return Err(ABORTED.to_owned()),
-                Some(Err(Unanswered::Failed(why))) => {
+                Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
+                Some(Err(NoAnswer::Failed(why))) => {
                     return Err(format!("prepare_arguments of {} failed: {why}", call.name));
                 }
             }
@@ -95,7 +95,7 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
         return Ok(Prepared::Ready(arguments));
     }
     let message = run.turn.message().map(Arc::clone);
-    let asked = run.ask(Patience::None, || {
+    let asked = run.ask(AbortWait::None, || {
         Question::BeforeToolCall(BeforeToolCall {
             tool_call_id: call.id.to_string(),
             tool_name: call.name.to_string(),

@@ -12,7 +12,7 @@ use crate::hook::{HookAnswer, HookKind, Question};
 struct Asked {
     hook: u32,
     kind: Option<HookKind>,
-    patience: Patience,
+    abort_wait: AbortWait,
     answer: Option<Result<HookAnswer, String>>,
     /// The run was aborted before: the hook is not asked.
     is_refused: bool,
@@ -26,7 +26,7 @@ struct Asked {
 
 /// How long an answer is awaited after an abort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Patience {
+pub(super) enum AbortWait {
     /// Not at all.
     None,
     /// For the grace time.
@@ -37,24 +37,24 @@ pub(super) enum Patience {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum NoAnswer {
     /// The run was aborted.
     Aborted,
     /// The hook failed with this text.
     Failed(String),
 }
 
-impl Unanswered {
+impl NoAnswer {
     /// The failure as an error; `None` when the run was aborted.
     pub(super) fn error(self, kind: HookKind) -> Option<Error> {
         match self {
-            Unanswered::Aborted => None,
-            Unanswered::Failed(why) => Some(Error::new(ErrorKind::Callback, format!("the hook {kind} failed: {why}"))),
+            NoAnswer::Aborted => None,
+            NoAnswer::Failed(why) => Some(Error::new(ErrorKind::Callback, format!("the hook {kind} failed: {why}"))),
         }
     }
 }
 
-pub(super) type Answered = Result<HookAnswer, Unanswered>;
+pub(super) type Answered = Result<HookAnswer, NoAnswer>;
 
 /// The current question, and how many there were.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -89,35 +89,36 @@ impl Questions {
         }
     }
 
-    pub(super) fn ask(&mut self, question: Question, patience: Patience, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, patience, limits, emitter, |_| {});
+    pub(super) fn ask(&mut self, question: Question, abort_wait: AbortWait, limits: &RunLimits, emitter: &mut Emitter) {
+        self.begin(question, abort_wait, limits, emitter, |_| {});
     }
 
     /// Asks a hook that decides nothing.
     pub(super) fn inform(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, Patience::None, limits, emitter, |asked| asked.is_observer = true);
+        self.begin(question, AbortWait::None, limits, emitter, |asked| asked.is_observer = true);
     }
 
     /// Asks the hook that belongs to a queue, in which the poll has found something or not.
     pub(super) fn poll(&mut self, question: Question, found: bool, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, Patience::Grace, limits, emitter, |asked| asked.found = found);
+        self.begin(question, AbortWait::Grace, limits, emitter, |asked| asked.found = found);
     }
 
     fn begin(
         &mut self,
         question: Question,
-        patience: Patience,
+        abort_wait: AbortWait,
         limits: &RunLimits,
         emitter: &mut Emitter,
         change: impl FnOnce(&mut Asked),
     ) {
         let (hook, kind) = (self.next, question.kind());
         self.next += 1;
-        let is_refused = limits.is_interrupted() && patience != Patience::Unlimited;
+        let is_refused = limits.is_interrupted() && abort_wait != AbortWait::Unlimited;
         if !is_refused {
             emitter.push(Out::AskHook(hook, question));
         }
-        let asked = Asked { hook, kind, patience, answer: None, is_refused, is_observer: false, deadline_ms: None, found: false };
+        let asked =
+            Asked { hook, kind, abort_wait, answer: None, is_refused, is_observer: false, deadline_ms: None, found: false };
         change(self.asked.insert(asked));
     }
 
@@ -126,25 +127,25 @@ impl Questions {
         let asked = self.asked.as_mut()?;
         if asked.is_refused {
             self.asked = None;
-            return Some(Err(Unanswered::Aborted));
+            return Some(Err(NoAnswer::Aborted));
         }
         let given_up = limits.is_interrupted()
-            && match asked.patience {
+            && match asked.abort_wait {
                 // Also when it has answered: what the hook's own abort has overtaken does not count.
-                Patience::None => true,
-                Patience::Grace => {
+                AbortWait::None => true,
+                AbortWait::Grace => {
                     let deadline_ms = *asked.deadline_ms.get_or_insert(limits.now_ms().saturating_add(grace_ms));
                     asked.answer.is_none() && limits.now_ms() >= deadline_ms
                 }
-                Patience::Unlimited => false,
+                AbortWait::Unlimited => false,
             };
         if given_up {
             emitter.push(Out::CancelHook(asked.hook));
             self.asked = None;
-            return Some(Err(Unanswered::Aborted));
+            return Some(Err(NoAnswer::Aborted));
         }
         let answer = asked.answer.take()?;
         self.asked = None;
-        Some(answer.map_err(Unanswered::Failed))
+        Some(answer.map_err(NoAnswer::Failed))
     }
 }

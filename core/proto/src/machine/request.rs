@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::config::Config;
 use super::emitter::Emitter;
-use super::questions::{Patience, Unanswered};
+use super::questions::{AbortWait, NoAnswer};
 use super::run_state::{Progress, RunState};
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, Payload, Question};
@@ -105,7 +105,7 @@ impl Preparation {
             }
             Stage::GetApiKey => {
                 if hooks.has(HookKind::GetApiKey) {
-                    match run.ask(Patience::None, || Question::GetApiKey(model.provider.clone())) {
+                    match run.ask(AbortWait::None, || Question::GetApiKey(model.provider.clone())) {
                         None => return Blocked,
                         Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::GetApiKey),
                         Some(Ok(_)) => {}
@@ -118,7 +118,7 @@ impl Preparation {
                 self.goes_to(if hooks.has(HookKind::OnPayload) { Stage::OnPayload } else { Stage::Call })
             }
             Stage::OnPayload => {
-                let asked = run.ask(Patience::None, || {
+                let asked = run.ask(AbortWait::None, || {
                     // A custom model has no body: the hook gets what the model gets.
                     let payload = match &self.body {
                         Some(body) => serde_json::from_slice(body).unwrap_or_default(),
@@ -149,7 +149,7 @@ impl Preparation {
 
     fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: Stage) -> Progress<Prepared> {
         if run.hooks().has(kind) {
-            let asked = run.ask(Patience::None, || {
+            let asked = run.ask(AbortWait::None, || {
                 let messages = self.messages.clone();
                 if kind == HookKind::TransformContext {
                     Question::TransformContext(messages)
@@ -200,7 +200,7 @@ fn changes_messages(config: &Config) -> bool {
     config.hooks.has(HookKind::TransformContext) || config.hooks.has(HookKind::ConvertToLlm)
 }
 
-fn not_prepared(unanswered: Unanswered, kind: HookKind) -> Progress<Prepared> {
+fn not_prepared(unanswered: NoAnswer, kind: HookKind) -> Progress<Prepared> {
     Progress::Ended(Err(unanswered.error(kind)))
 }
 

@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::limits::RunLimits;
-use super::questions::{Answered, Patience, Questions};
+use super::questions::{AbortWait, Answered, Questions};
 use super::setup::Setup;
 use super::turn::Turn;
 use crate::error::Error;
@@ -61,9 +61,9 @@ impl RunState {
     }
 
     /// Asks a hook, or goes on waiting for its answer: `None` until it is there. A step that asks is called again then.
-    pub(super) fn ask(&mut self, patience: Patience, question: impl FnOnce() -> Question) -> Option<Answered> {
+    pub(super) fn ask(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<Answered> {
         if !self.questions.is_asking() {
-            self.questions.ask(question(), patience, &self.limits, &mut self.emitter);
+            self.questions.ask(question(), abort_wait, &self.limits, &mut self.emitter);
         }
         self.take_answer()
     }

@@ -31,7 +31,7 @@ pub fn completed(
         return Ok(spec);
     };
     let priced = match spec.base_model {
-        None => server.own_address || server.hosting != Hosting::Plain,
+        None => server.is_official_address || server.hosting != Hosting::Plain,
         Some(_) => of_server && server.hosting == Hosting::Azure,
     };
     if priced {
@@ -63,7 +63,7 @@ struct Server {
     /// Whose rules by model hold there.
     row: Option<&'static Provider>,
     base_url: String,
-    own_address: bool,
+    is_official_address: bool,
     hosting: Hosting,
     protocol: &'static dyn Protocol,
 }
@@ -82,7 +82,7 @@ pub struct Served {
     /// The server's address.
     pub base_url: String,
     /// Whether the address is the provider's own: then a key is needed.
-    pub own_address: bool,
+    pub is_official_address: bool,
 }
 
 impl Server {
@@ -115,22 +115,22 @@ impl Server {
         // A server is known by its host, too: a company's own name for it changes nothing of what it understands.
         let at_host = Url::parse(address.trim()).ok().and_then(|url| known::at_host(url.host_str()?));
         let known = named.filter(|p| p.name != "openai-compatible").or(at_host).or(named);
-        let own_address = known.is_some_and(|p| p.base_url == address || at_host.is_some_and(|host| host.name == p.name));
+        let is_official_address = known.is_some_and(|p| p.base_url == address || at_host.is_some_and(|host| host.name == p.name));
         let hosting = known.map_or(Hosting::Plain, |p| p.hosting);
         let protocol = match (&spec.protocol, known) {
             (Some(name), _) => protocol::by_name(name)?,
             // Named so, it is that format, though its host may be known for another: many vendors speak two.
             (None, Some(_)) if spec.provider == "openai-compatible" => protocol::by_name("openai_chat")?,
             // Responses is what a few vendors speak; gateways to them, and all others, speak Chat.
-            (None, Some(known)) if is_elsewhere(known, own_address, spec) => protocol::by_name("openai_chat")?,
+            (None, Some(known)) if is_elsewhere(known, is_official_address, spec) => protocol::by_name("openai_chat")?,
             (None, Some(_)) if hosting == Hosting::Vertex && spec.id.starts_with("claude") => protocol::by_name("anthropic")?,
             (None, Some(known)) => protocol::by_name(known.protocol)?,
             (None, None) => protocol::by_name("openai_chat")?,
         };
         // What is true of OpenAI's own servers is not of others that are reached by its name.
-        let row = known.filter(|known| !is_elsewhere(known, own_address, spec) && known.name != "openai-compatible");
+        let row = known.filter(|known| !is_elsewhere(known, is_official_address, spec) && known.name != "openai-compatible");
         let row = row.or_else(|| known::provider(spec.base()?.0).filter(|vendor| is_of_models(vendor, protocol)));
-        Ok(Server { known, row, base_url: address, own_address, hosting, protocol })
+        Ok(Server { known, row, base_url: address, is_official_address, hosting, protocol })
     }
 
     /// What the catalogue has of a model, and whether it has it as this server's.
@@ -174,7 +174,7 @@ impl Served {
     /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk, a way of thinking that the
     /// protocol has no hosting for.
     pub fn of(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Served, Error> {
-        let Server { known, row, base_url, own_address, hosting, protocol } = Server::of(spec, base_url, variable)?;
+        let Server { known, row, base_url, is_official_address, hosting, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
         if let Some(row) = row {
             (row.adjust)(&mut quirks, spec.known_id());
@@ -201,7 +201,7 @@ impl Served {
             let (name, why) = (spec.name(), quirks.thinking.misplaced(protocol.name()));
             return Err(Error::invalid_argument(format!("model {name:?}: {why}")));
         }
-        Ok(Served { known, protocol, hosting, quirks, base_url, own_address })
+        Ok(Served { known, protocol, hosting, quirks, base_url, is_official_address })
     }
 
     /// What the model takes of a transcript.
@@ -220,9 +220,9 @@ impl Served {
 /// Whether a vendor that speaks Responses is only the name under which some other server is reached: at another address, unless
 /// `protocol` says that Responses is spoken there, too. Chat is spoken by servers of all kinds, of which some refuse what is
 /// OpenAI's own.
-fn is_elsewhere(known: &Provider, own_address: bool, spec: &ModelSpec) -> bool {
+fn is_elsewhere(known: &Provider, is_official_address: bool, spec: &ModelSpec) -> bool {
     let said = spec.protocol.as_deref() == Some(known.protocol);
-    !own_address && !said && known.hosting == Hosting::Plain && known.protocol == "openai_responses"
+    !is_official_address && !said && known.hosting == Hosting::Plain && known.protocol == "openai_responses"
 }
 
 /// Whether a vendor speaks a format that it made for its own models, so that what is said of them holds wherever it is spoken.

@@ -328,5 +328,5 @@ fn keys_are_taken_out() {
     assert_eq!(redacted("abc", &["abc"]), "abc", "too short to be a key");
     assert_eq!(redacted("your key sk-very-sec…", &["sk-very-secret"]), "your key [key]…", "where a long text was cut");
     assert_eq!(redacted("a page (\"key sk-very-s…\")", &["sk-very-secret"]), "a page (\"key [key]…\")", "and words after it");
-    assert_eq!(redacted("it was cut at sk-1", &["sk-1234"]), "it was cut at sk-1", "too little to be told from words");
+    assert_eq!(redacted("it was cut at sk-1", &["sk-1234"]), "it was cut at sk-1", "too short to be recognised as a key");
 }

@@ -152,7 +152,7 @@ fn lines_that_are_no_fields_are_kept_apart() {
 }
 
 #[test]
-fn bytes_that_are_no_characters_are_replaced_and_that_is_told() {
+fn bytes_that_are_no_characters_are_replaced_and_reported() {
     let mut found = Vec::new();
     let give = |frame: Frame<'_>| {
         found.push((frame.data.into_owned(), frame.invalid_utf8));

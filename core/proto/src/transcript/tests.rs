@@ -71,14 +71,15 @@ fn failed_messages_and_application_roles_stay_behind() {
 }
 
 #[test]
-fn roles_of_other_formats_are_told_with_what_to_write() {
+fn roles_of_other_formats_are_refused_with_what_to_write() {
     let messages = read(json!([
         { "role": "system", "content": "Be brief." },
         { "role": "user", "content": "hi" },
         { "role": "tool", "tool_call_id": "a", "content": "A" },
         { "role": "note", "content": "the application's own" },
     ]));
-    let told: Vec<_> = check(&messages, &fit("openai_chat")).into_iter().map(|it| (it.code, it.message_index, it.text)).collect();
+    let reported: Vec<_> =
+        check(&messages, &fit("openai_chat")).into_iter().map(|it| (it.code, it.message_index, it.text)).collect();
     let left_out = |at, role: &str, advice: &str| {
         ("foreign_role", at, format!("the role {role:?} is another format's; the message was left out; {advice}"))
     };
@@ -86,7 +87,7 @@ fn roles_of_other_formats_are_told_with_what_to_write() {
         left_out(0, "system", "use the system prompt for instructions"),
         left_out(2, "tool", "a tool's result has the role \"tool_result\", with tool_call_id and tool_name"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn results_stand_behind_their_calls_in_call_order_once() {
     let kept = prepared(json!([
         { "role": "assistant", "content": [call("a"), call("b"), call("c")], "stop_reason": "tool_use" },
         { "role": "user", "content": "meanwhile" },
-        result("b", "B"), result("a", "A"), result("a", "A again"), result("x", "nobody's"),
+        result("b", "B"), result("a", "A"), result("a", "A again"), result("x", "without a call"),
         { "role": "assistant", "content": "done" },
     ]));
     let expected = json!([
@@ -139,7 +140,7 @@ fn a_long_result_goes_as_head_and_tail() {
 }
 
 #[test]
-fn each_repair_is_told_with_its_place() {
+fn each_repair_is_reported_with_its_place() {
     let messages = json!([
         { "role": "user", "content": [{ "type": "text", "text": "" }, { "type": "text", "text": "x" }] },
         { "role": "assistant", "content": [call("a")], "stop_reason": "error" },
@@ -170,7 +171,7 @@ fn each_repair_is_told_with_its_place() {
 }
 
 #[test]
-fn what_fits_is_shared_and_not_told() {
+fn messages_that_fit_are_shared_and_not_reported() {
     let messages = read(json!([
         { "role": "user", "content": "hi" },
         { "role": "assistant", "provider": "p", "protocol": "anthropic", "model": "m", "content": [
@@ -241,9 +242,9 @@ fn images_of_a_kind_that_the_server_refuses_become_a_line() {
     let messages =
         json!([{ "role": "user", "content": [image("image/png"), image("image/gif"), image("image/bmp"), image("image/heic")] }]);
     let line = json!({ "type": "text", "text": "(an image was here, of a kind that this model cannot read)" });
-    let shown = |protocol: &str| json!(repair(&read(messages.clone()), &fit(protocol)).messages[0])["content"].clone();
-    assert_eq!(shown("anthropic"), json!([image("image/png"), image("image/gif"), line]));
-    assert_eq!(shown("gemini"), json!([image("image/png"), line, image("image/heic")]));
+    let content = |protocol: &str| json!(repair(&read(messages.clone()), &fit(protocol)).messages[0])["content"].clone();
+    assert_eq!(content("anthropic"), json!([image("image/png"), image("image/gif"), line]));
+    assert_eq!(content("gemini"), json!([image("image/png"), line, image("image/heic")]));
     assert_eq!(codes(&messages, &fit("gemini")), ["image_replaced 0.1", "image_replaced 0.2"]);
     assert!(
         codes(&messages, &Constraints::new("p", "own", "m")).is_empty(),

@@ -97,7 +97,7 @@ async fn a_service_account_signs_what_it_asks_for() {
 }
 
 #[tokio::test]
-async fn a_person_s_refresh_token_is_exchanged_and_the_project_that_pays_is_told() {
+async fn a_user_s_refresh_token_is_exchanged_and_the_billed_project_is_sent() {
     let mock = Mock::start(Script::new().answer(grant("ya29.two")));
     let source = find_file("user", &user(&mock.url())).unwrap();
     let (client, network) = (Client::default(), Arc::default());
@@ -173,7 +173,7 @@ fn credentials_are_looked_for_in_google_s_order() {
 
 #[tokio::test]
 async fn without_credentials_the_error_says_where_was_looked_and_what_to_do() {
-    // Taken, and nobody listens.
+    // Bound, but not listening.
     let taken = tokio::net::TcpSocket::new_v4().unwrap();
     taken.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let closed = taken.local_addr().unwrap();
@@ -249,7 +249,7 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     assert!(error.message().starts_with("no Google access token for GOOGLE_APPLICATION_CREDENTIALS "), "{error}");
 }
 
-/// A credential that nobody asks, and the store for its tokens.
+/// A credential that is not asked, and the store for its tokens.
 fn kept() -> (Key, Tokens) {
     ((find(&[("GCE_METADATA_HOST", "metadata.test")]).unwrap(), Arc::default()), Tokens::default())
 }
@@ -362,7 +362,7 @@ async fn another_network_neither_waits_for_a_token_nor_takes_it() {
 }
 
 #[test]
-fn nothing_secret_is_shown() {
+fn nothing_secret_is_printed() {
     let token = GoogleToken { token: "ya29.secret".into(), quota_project: None };
     assert!(!format!("{token:?}").contains("secret"));
     assert!(!format!("{:?}", Tokens::default()).contains("Slot"));

@@ -67,7 +67,7 @@ fn refused(route: &Route, given: bool) -> Complaint {
 /// What belongs to the address beside the key: Anthropic's version header, Azure's parameter.
 fn version(strict: &Strict, route: &Route, headers: &Headers) -> Result<(), Complaint> {
     match (route.format, route.host) {
-        (Format::Anthropic, Host::Own)
+        (Format::Anthropic, Host::Vendor)
             if strict.flavour != Flavour::Compatible && header(headers, "anthropic-version").is_none() =>
         {
             Err(Complaint::new(400, "anthropic-version: header is required"))

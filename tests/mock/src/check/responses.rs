@@ -156,7 +156,7 @@ enum Kind<'a> {
     Call(&'a str),
     Output(&'a str),
     /// Made by the server: searches and the like.
-    Other,
+    ServerItem,
 }
 
 struct Item<'a> {
@@ -245,10 +245,10 @@ impl<'a> Item<'a> {
                 }
                 Kind::Reasoning
             }
-            kind if OTHERS.contains(&kind) || !own => Kind::Other,
+            kind if OTHERS.contains(&kind) || !own => Kind::ServerItem,
             _ => {
                 open.require("type")?.one_of(&["message", "function_call", "function_call_output", "reasoning"])?;
-                Kind::Other
+                Kind::ServerItem
             }
         };
         Ok(Item { kind, id, path: place.path.clone() })
@@ -352,7 +352,7 @@ fn pairs(items: &[Item<'_>], elsewhere: bool) -> Checked {
 
 /// Reasoning goes back only together with what it led to.
 fn followers(items: &[Item<'_>], own: bool) -> Checked {
-    let led_to = |kind: Kind<'_>| matches!(kind, Kind::Answered | Kind::Call(_) | Kind::Other);
+    let led_to = |kind: Kind<'_>| matches!(kind, Kind::Answered | Kind::Call(_) | Kind::ServerItem);
     for (index, item) in items.iter().enumerate().filter(|(_, item)| item.kind == Kind::Reasoning) {
         let next = items[index + 1..].iter().find(|item| item.kind != Kind::Reasoning);
         if own && !next.is_some_and(|next| led_to(next.kind)) {

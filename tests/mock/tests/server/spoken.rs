@@ -244,7 +244,7 @@ fn a_message_needs_a_format_and_a_stream() {
 }
 
 #[test]
-fn failures_are_each_services_own() {
+fn failures_are_those_of_each_service() {
     let kinds = [
         Failure::RateLimited,
         Failure::Overloaded,
@@ -366,7 +366,7 @@ fn a_message_is_cut_garbled_or_held_at_any_byte() {
 }
 
 #[test]
-fn a_cut_beyond_the_message_is_told_when_it_is_asked_for() {
+fn a_cut_beyond_the_message_is_reported_on_its_request() {
     let lengths = Format::ALL.map(|format| Answer::message(sample()).body_bytes(format).unwrap().len());
     let longest = Format::ALL[(0..4).max_by_key(|index| lengths[*index]).unwrap()];
     let most = *lengths.iter().max().unwrap();

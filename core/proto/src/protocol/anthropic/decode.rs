@@ -252,7 +252,7 @@ impl Decoder for Reader {
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);
         }
-        // Told by the data: some gateways leave the event out or call it otherwise.
+        // Recognised by the data: some gateways leave the event out or call it otherwise.
         if let Some(Piece { index: key, kind, text }) = wire::piece(&frame.data) {
             match (text.is_empty(), &*kind) {
                 (true, _) => {}

@@ -238,7 +238,7 @@ fn thinking_has_a_budget_and_leaves_room_for_the_answer() {
 }
 
 #[test]
-fn newer_models_are_told_an_effort_and_choose_the_amount() {
+fn newer_models_get_an_effort_and_choose_the_amount() {
     let model = |id: &str, quirks: Value| json!({ "provider": "anthropic", "id": id, "quirks": quirks });
     let body = with_options(model("claude-opus-4-6", json!({})), ThinkingLevel::Xhigh, json!({ "temperature": 1 }));
     let thinking = json!({ "type": "adaptive", "display": "summarized" });
@@ -247,7 +247,7 @@ fn newer_models_are_told_an_effort_and_choose_the_amount() {
     assert_eq!(
         off("claude-opus-4-6", json!({})),
         json!({ "max_tokens": 8192, "temperature": 1.0 }),
-        "some refuse to be told not to"
+        "some refuse the field that turns it off"
     );
     let disabled = json!({ "type": "disabled" });
     assert_eq!(off("claude-opus-4-6", json!({ "thinking_off": true }))["thinking"], disabled, "others must be");
@@ -290,7 +290,7 @@ fn a_tool_that_cannot_be_forced_beside_thinking_is_the_only_one_offered() {
 
 /// <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>
 #[test]
-fn no_tool_is_forced_on_models_that_refuse_it_while_nobody_asks_them_to_think() {
+fn no_tool_is_forced_on_models_that_refuse_it_while_thinking_is_not_requested() {
     let choice = |model: &str| {
         let body = with_options(json!(format!("anthropic/{model}")), ThinkingLevel::Off, json!({ "tool_choice": "required" }));
         (body["tool_choice"]["type"].clone(), body["thinking"]["type"].clone())
@@ -301,7 +301,7 @@ fn no_tool_is_forced_on_models_that_refuse_it_while_nobody_asks_them_to_think() 
     for takes in ["claude-fable-5", "claude-opus-4-8", "claude-haiku-4-5-20251001"] {
         assert_eq!(choice(takes), (json!("any"), json!(null)), "{takes}");
     }
-    assert_eq!(choice("claude-opus-5"), (json!("any"), json!("disabled")), "thinks unless it is told not to");
+    assert_eq!(choice("claude-opus-5"), (json!("any"), json!("disabled")), "thinks unless thinking is turned off");
 }
 
 #[test]
@@ -514,7 +514,7 @@ fn blocks_of_unknown_kinds_are_kept_with_their_input() {
 }
 
 #[test]
-fn citations_are_told_once_and_the_text_stays_one() {
+fn citations_are_reported_once_and_the_text_stays_one() {
     let delta = |delta: Value| json!({ "type": "content_block_delta", "index": 0, "delta": delta });
     let (deltas, _) = decoded(&[
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "", "citations": [] } }),
@@ -523,7 +523,7 @@ fn citations_are_told_once_and_the_text_stays_one() {
         delta(json!({ "type": "citations_delta", "citation": { "url": "b" } })),
         json!({ "type": "content_block_stop", "index": 0 }),
     ]);
-    let told = Delta::Diagnostic {
+    let reported = Delta::Diagnostic {
         code: "citations".into(),
         message: "a text names 2 sources".into(),
         data: Box::new(json!({ "citations": [{ "url": "a" }, { "url": "b" }] })),
@@ -531,7 +531,7 @@ fn citations_are_told_once_and_the_text_stays_one() {
     let text = [
         Delta::Start { key: 0, block: BlockStart::Text },
         Delta::Append { key: 0, text: "so".into() },
-        told,
+        reported,
         Delta::End { key: 0 },
     ];
     assert_eq!(deltas, text);
@@ -575,7 +575,7 @@ fn a_call_without_input_has_none() {
 }
 
 #[test]
-fn why_a_model_refused_is_told() {
+fn the_reason_of_a_refusal_is_reported() {
     let details = json!({ "type": "refusal", "category": "cyber", "explanation": "Not this." });
     let (deltas, _) = decoded(&[
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Well" } }),
@@ -583,12 +583,12 @@ fn why_a_model_refused_is_told() {
         json!({ "type": "message_delta", "delta": { "stop_reason": "refusal", "stop_details": details } }),
         json!({ "type": "message_stop" }),
     ]);
-    let told = Delta::Diagnostic {
+    let reported = Delta::Diagnostic {
         code: "refusal".into(),
         message: "anthropic refused: Not this.".into(),
         data: Box::new(json!({ "explanation": "Not this." })),
     };
-    assert_eq!(deltas[3..], [told, Delta::Stop { reason: StopReason::Refusal, raw: Some("refusal".into()) }]);
+    assert_eq!(deltas[3..], [reported, Delta::Stop { reason: StopReason::Refusal, raw: Some("refusal".into()) }]);
 }
 
 #[test]

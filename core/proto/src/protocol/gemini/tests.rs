@@ -11,7 +11,7 @@ use crate::protocol::tests::fixture::{Fixture, long_run};
 use crate::request::{ModelOptions, Request, ThinkingLevel, ToolDescription};
 use crate::usage::{StopReason, Usage};
 
-/// The contents of a request with these messages, as they stand: what the doctor does is taken for done.
+/// The contents of a request with these messages, as they stand, after transcript repair.
 fn contents(spec: Value, messages: Value) -> Value {
     let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
     Fixture::new(spec).encode(&Request { messages, ..Request::default() })["contents"].clone()
@@ -142,7 +142,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
     assert_eq!(tokens("google/gemini-2.5-pro", 5), on(budget(128)), "the model's least");
     assert_eq!(tokens("google/gemini-2.5-flash-lite", 5), on(budget(512)));
     assert_eq!(tokens("google/gemini-2.5-flash", 0), on(budget(1)), "thoughts are not asked for beside none");
-    // Of a model that nobody knows, off is not said: it may be refused.
+    // An unknown model is not asked to turn thinking off: it may refuse that.
     assert_eq!(Fixture::of_protocol("gemini").encode(&Request::default()).get("generationConfig"), None);
 }
 
@@ -171,7 +171,7 @@ fn a_budget_of_thinking_leaves_room_for_the_answer() {
     assert_eq!(config(small(4096), ThinkingLevel::High, None), (None, on(3072)));
     assert_eq!(config(small(1500), ThinkingLevel::High, Some(100)), (Some(100), off(0)), "no room for the least budget");
     let level = config(json!("google/gemini-3.5-flash"), ThinkingLevel::High, Some(100));
-    assert_eq!(level.0, Some(100), "nobody knows how many tokens a level is");
+    assert_eq!(level.0, Some(100), "the tokens of a level are not known");
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn text_and_thinking_are_blocks_that_go_on() {
 }
 
 #[test]
-fn a_part_with_a_signature_is_a_block_of_its_own() {
+fn a_part_with_a_signature_is_a_separate_block() {
     let found = blocks_of(json!([
         { "text": "t", "thought": true }, { "text": "u", "thought": true, "thoughtSignature": "s0" },
         { "text": "a" }, { "text": "b", "thoughtSignature": "s1" }, { "text": "c" }, { "text": "d", "thoughtSignature": "" },
@@ -509,7 +509,7 @@ fn only_the_first_candidate_is_read() {
 }
 
 #[test]
-fn unknown_parts_are_kept_and_told() {
+fn unknown_parts_are_kept_and_reported() {
     let code = json!({ "executableCode": { "language": "PYTHON", "code": "1" }, "thoughtSignature": "s" });
     let image = json!({ "thought": true, "inlineData": { "mimeType": "image/png", "data": "QQ==" } });
     let odd = json!({ "text": 7 });
@@ -518,7 +518,7 @@ fn unknown_parts_are_kept_and_told() {
     assert_eq!(end, Ok(()));
     let expected = [&code, &image, &odd].map(|part| block(&format!("opaque {part}"), "", ""));
     assert_eq!(blocks(&deltas), expected);
-    let told: Vec<String> = deltas
+    let reported: Vec<String> = deltas
         .iter()
         .filter_map(|delta| match delta {
             Delta::Diagnostic { code, data, .. } => Some(format!("{code} {data}")),
@@ -526,11 +526,11 @@ fn unknown_parts_are_kept_and_told() {
         })
         .collect();
     let kinds = ["executableCode", "inlineData", "text"].map(|kind| format!("opaque_block {{\"type\":\"{kind}\"}}"));
-    assert_eq!(told, kinds);
+    assert_eq!(reported, kinds);
 }
 
 #[test]
-fn what_the_answer_rests_on_is_told_once() {
+fn grounding_is_reported_once() {
     let with = |name: &str, value: Value| {
         let mut chunk = parts(json!([{ "text": "a" }]));
         chunk["candidates"][0][name] = value;
@@ -547,9 +547,9 @@ fn what_the_answer_rests_on_is_told_once() {
     assert_eq!(end, Ok(()));
     assert_eq!(blocks(&deltas), [block("text", "aaaa", "")]);
     let data = json!({ "groundingMetadata": { "webSearchQueries": ["q", "r"] }, "citationMetadata": { "citationSources": [] } });
-    let told: Vec<&Delta> = deltas.iter().filter(|delta| matches!(delta, Delta::Diagnostic { .. })).collect();
+    let reported: Vec<&Delta> = deltas.iter().filter(|delta| matches!(delta, Delta::Diagnostic { .. })).collect();
     let message = "the answer names what it rests on".to_owned();
-    assert_eq!(told, [&Delta::Diagnostic { code: "citations".into(), message, data: Box::new(data) }]);
+    assert_eq!(reported, [&Delta::Diagnostic { code: "citations".into(), message, data: Box::new(data) }]);
 }
 
 #[test]
@@ -610,11 +610,11 @@ fn a_refusal_says_why_where_a_reason_is_given() {
         let (reason, raw) = stop(&deltas).unwrap();
         assert_eq!(reason, StopReason::Refusal);
         assert_eq!(blocks(&deltas), [], "the provider's words are not the model's");
-        let told = deltas.iter().filter_map(|delta| match delta {
+        let reported = deltas.iter().filter_map(|delta| match delta {
             Delta::Diagnostic { code, message, .. } if code == "refusal" => Some(message.clone()),
             _ => None,
         });
-        (raw.to_owned(), told.collect::<Vec<String>>())
+        (raw.to_owned(), reported.collect::<Vec<String>>())
     };
     let finished = json!({ "candidates": [{ "finishReason": "SPII", "finishMessage": "Private." }] });
     assert_eq!(why(finished), ("SPII".to_owned(), vec!["p refused: Private.".to_owned()]));
@@ -635,7 +635,7 @@ fn a_refusal_says_why_where_a_reason_is_given() {
 }
 
 #[test]
-fn a_malformed_call_is_told_in_the_vendors_words() {
+fn a_malformed_call_is_reported_in_the_vendors_words() {
     let chunk = json!({ "candidates": [
         { "content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: print(t())" },
     ] });
@@ -691,7 +691,7 @@ fn usage_is_the_last_of_each_count_in_disjoint_parts() {
         })
         .collect();
     let usage = |input, output, reasoning| Usage { input, output, cache_read: 4, reasoning, ..Usage::default() };
-    assert_eq!(found, [usage(6, 0, 0), usage(6, 7, 5), usage(6, 8, 5)], "told when it changes");
+    assert_eq!(found, [usage(6, 0, 0), usage(6, 7, 5), usage(6, 8, 5)], "reported when it changes");
     let odd = used(json!({ "promptTokenCount": 1, "cachedContentTokenCount": 4 }));
     assert!(decoded(&[odd]).0.contains(&Delta::Usage(Box::new(Usage { cache_read: 4, ..Usage::default() }))), "never below zero");
 }
@@ -739,5 +739,5 @@ fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
     let more = json!({ "partialArgs": [{ "jsonPath": "$.x", "stringValue": "a", "willContinue": true }], "willContinue": true });
     let more = chunk(json!({ "functionCall": more }));
     assert!(matches!(piece(&more, true).unwrap().said, Said::Argument(path, text) if (&*path, &*text) == ("$.x", "a")));
-    assert!(piece(&text, false).is_none(), "its id is still to be told");
+    assert!(piece(&text, false).is_none(), "its id was not sent yet");
 }

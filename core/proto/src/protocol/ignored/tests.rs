@@ -1,4 +1,4 @@
-//! What is told of options, and that it is what the encoders do.
+//! Which options are reported as ignored, and that it is what the encoders do.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn request(mut options: Value) -> Request {
     }
 }
 
-fn told(spec: Value, options: Value) -> Vec<(&'static str, String)> {
+fn reported(spec: Value, options: Value) -> Vec<(&'static str, String)> {
     let ignored = Fixture::new(spec).ignored(&request(options));
     ignored.into_iter().map(|ignored| (ignored.option, ignored.why)).collect()
 }
@@ -41,7 +41,7 @@ fn own(protocol: &str, quirks: Value) -> Value {
 }
 
 #[test]
-fn an_option_that_a_model_does_not_take_is_told_with_the_reason_and_what_to_do() {
+fn an_option_that_a_model_does_not_take_is_reported_with_the_reason_and_what_to_do() {
     let all = json!({
         "temperature": 0, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "cache_retention": "long",
         "thinking_level": "high",
@@ -100,20 +100,20 @@ fn an_option_that_a_model_does_not_take_is_told_with_the_reason_and_what_to_do()
     ];
     for (spec, expected) in expected {
         let expected: Vec<_> = expected.into_iter().map(|(option, why)| (option, why.to_owned())).collect();
-        assert_eq!(told(spec.clone(), all.clone()), expected, "{spec}");
+        assert_eq!(reported(spec.clone(), all.clone()), expected, "{spec}");
     }
-    let no_tools = told(json!("groq/openai/gpt-oss-20b"), json!({ "tool_choice": "required", "tools": [] }));
+    let no_tools = reported(json!("groq/openai/gpt-oss-20b"), json!({ "tool_choice": "required", "tools": [] }));
     assert_eq!(no_tools, [("tool_choice", "there are no tools; leave it out".to_owned())]);
 }
 
 #[test]
-fn another_limit_of_what_is_written_than_was_given_is_told_with_the_number_that_goes_out() {
+fn a_changed_token_limit_is_reported_with_the_number_that_is_sent() {
     let limit = |spec: &Value, level: &str, limit: u64| {
         let ignored = Fixture::new(spec.clone()).ignored(&request(json!({ "thinking_level": level, "max_tokens": limit })));
-        let told: Vec<_> =
+        let reported: Vec<_> =
             ignored.into_iter().filter(|ignored| ignored.option == "max_tokens").map(|ignored| ignored.why).collect();
-        assert!(told.len() <= 1, "{spec}: {told:?}");
-        told.into_iter().next()
+        assert!(reported.len() <= 1, "{spec}: {reported:?}");
+        reported.into_iter().next()
     };
     let raised = "it may write 17408 tokens, so that there is room for an answer beside the thinking, which counts as written; \
                   give as many, or lower thinking_level or its thinking_budgets";
@@ -132,22 +132,22 @@ fn another_limit_of_what_is_written_than_was_given_is_told_with_the_number_that_
     }
     for spec in ["anthropic/claude-opus-5", "google/gemini-3.5-flash", "openai/gpt-5", "groq/openai/gpt-oss-20b"].map(Value::from)
     {
-        assert_eq!(limit(&spec, "high", 100), None, "{spec} is not told how many tokens to think");
+        assert_eq!(limit(&spec, "high", 100), None, "{spec} does not get a number of tokens to think");
     }
 }
 
 #[test]
-fn defaults_and_what_is_meant_softly_are_not_told() {
+fn defaults_and_soft_requests_are_not_reported() {
     for spec in [json!("google/gemma-4"), json!("openai/gpt-4o"), json!("anthropic/claude-opus-5-5")] {
         let soft = json!({
             "thinking_level": "off", "cache_retention": "short", "session_id": "s", "max_tokens": 16, "tool_choice": "auto",
             "thinking_budgets": { "low": 5000 }, "tools": [],
         });
-        assert_eq!(told(spec.clone(), soft), [], "{spec}");
-        assert_eq!(told(spec.clone(), json!({ "cache_retention": "none", "tool_choice": "none" })), [], "{spec}");
+        assert_eq!(reported(spec.clone(), soft), [], "{spec}");
+        assert_eq!(reported(spec.clone(), json!({ "cache_retention": "none", "tool_choice": "none" })), [], "{spec}");
     }
     // A level that the model has no word for is asked for with the nearest one.
-    assert_eq!(told(json!("groq/qwen/qwen3.6-27b"), json!({ "thinking_level": "xhigh" })), []);
+    assert_eq!(reported(json!("groq/qwen/qwen3.6-27b"), json!({ "thinking_level": "xhigh" })), []);
 }
 
 /// The request as it would be without asking for this.
@@ -164,7 +164,7 @@ fn without(option: &str, mut options: Value) -> Request {
 }
 
 #[test]
-fn what_is_told_is_what_changes_nothing_in_the_whole_request_and_nothing_else() {
+fn exactly_those_options_are_reported_that_change_nothing_in_the_request() {
     let named = [
         "anthropic/claude-3-5-haiku",
         "anthropic/claude-haiku-4-5",
@@ -209,12 +209,16 @@ fn what_is_told_is_what_changes_nothing_in_the_whole_request_and_nothing_else() 
                     "temperature": 0.5, "stop_sequences": ["END"], "tool_choice": choice, "cache_retention": "long",
                     "thinking_level": level,
                 });
-                let told = fixture.ignored(&request(options.clone()));
+                let reported = fixture.ignored(&request(options.clone()));
                 for option in options.as_object().unwrap().keys() {
                     let same = fixture.encode(&request(options.clone())) == fixture.encode(&without(option, options.clone()));
-                    // Nobody is told that what was not asked for is not done.
+                    // What was not requested is not reported.
                     let expected = same && (option != "thinking_level" || level != "off");
-                    assert_eq!(told.iter().any(|told| told.option == option), expected, "{spec}: {option} with {options}");
+                    assert_eq!(
+                        reported.iter().any(|reported| reported.option == option),
+                        expected,
+                        "{spec}: {option} with {options}"
+                    );
                     *(if expected { &mut ignored } else { &mut sent }) += 1;
                 }
             }

@@ -175,7 +175,7 @@ fn thinking_is_asked_for_in_one_way() {
     ] {
         assert_eq!(asked(style, high, false), on, "{style}");
         assert_eq!(asked(style, off, false), json!({}), "{style}: off unless asked");
-        assert_eq!(asked(style, off, true), not, "{style}: a server that thinks by itself is told not to");
+        assert_eq!(asked(style, off, true), not, "{style}: thinking is turned off on a server that thinks by default");
     }
     assert_eq!(asked("effort", ThinkingLevel::Xhigh, false), json!({ "reasoning_effort": "high" }), "a word the server has");
     assert_eq!(asked("effort", ThinkingLevel::Minimal, false), json!({ "reasoning_effort": "low" }));
@@ -402,7 +402,7 @@ fn each_request_of_a_long_run_extends_the_one_before() {
 }
 
 #[test]
-fn thinking_and_text_are_blocks_of_their_own() {
+fn thinking_and_text_are_separate_blocks() {
     let (deltas, end) = decoded(&[
         json!({ "id": "r", "choices": [{ "index": 0, "delta": { "role": "assistant", "content": "" } }] }),
         delta(json!({ "reasoning_content": "hm", "reasoning": "hm" })),
@@ -730,5 +730,5 @@ fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
     }
     let call = json!({ "tool_calls": [{ "index": 2, "function": { "arguments": "a" } }] });
     assert!(matches!(piece(&chunk(call), true), Some(Piece::Arguments(2, text)) if text == "a"));
-    assert!(piece(&chunk(json!({ "content": "a" })), false).is_none(), "its id is still to be told");
+    assert!(piece(&chunk(json!({ "content": "a" })), false).is_none(), "its id was not sent yet");
 }

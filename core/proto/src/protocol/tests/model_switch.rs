@@ -1,4 +1,4 @@
-//! A conversation goes on with a model of another format, and comes back: nothing is lost that the other can be told, and what
+//! A conversation goes on with a model of another format, and comes back: nothing is lost that the other format can express, and what
 //! only its maker understands is there again, byte for byte.
 
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) fn result(call: &Value, content: Value) -> Value {
     json!({ "role": "tool_result", "tool_call_id": call["id"], "tool_name": call["name"], "content": content })
 }
 
-/// What the user shows, what the model thinks, says and calls, what the tool answers and shows, and what the model makes of it;
+/// The user's text and image, the model's thinking, text and call, the tool's text and image, and the final answer;
 /// and what of it only its maker understands.
 fn conversation(service: &Service, turn: &str) -> (Vec<Value>, Vec<String>) {
     let (blocks, own) = made(service.fixture.protocol(), turn, 1);

@@ -282,7 +282,7 @@ fn gemini_signatures_and_whole_bodies() {
 fn openai_responses_streams() {
     let known = [
         ("openai-refusal-responses-agent-streaming-refusal-surfaces", "a refusal is text to us; the expectation keeps it apart"),
-        ("openai-custom-grammar-tool", "a call of a custom tool is opaque to us: nobody here could run it"),
+        ("openai-custom-grammar-tool", "a call of a custom tool is opaque to us: there is no such tool here"),
     ];
     play("openai-responses", "openai_responses", &known);
     for api in loops("responses-") {

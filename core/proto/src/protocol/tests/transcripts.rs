@@ -28,7 +28,7 @@ pub(super) enum Entry {
         backwards: bool,
         most: usize,
     },
-    /// Of any call so far, or of one that nobody made.
+    /// Of any call so far, or of one that was never made.
     Result {
         of: Option<Index>,
         content: Vec<Said>,
@@ -48,9 +48,9 @@ pub(super) enum Said {
 #[derive(Debug, Clone)]
 pub(super) enum Maker {
     /// The model that is asked.
-    Own,
+    Target,
     /// This one, which may be the one that is asked.
-    Other([&'static str; 3]),
+    Another([&'static str; 3]),
 }
 
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ pub(super) enum Block {
 pub(super) enum Signature {
     None,
     Empty,
-    Own(u8),
+    Valid(u8),
 }
 
 const TEXTS: &[&str] = &["", " ", "\n\t", "hello", "so ", "é 🙂\u{0}", "\u{a0}", "{\"a\": [1]}", ".", " indented"];
@@ -133,7 +133,7 @@ ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf
 67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/=67ccf0aa+/\
 =67ccf0aa+/=";
 
-/// Models call tools by names that nobody gave them.
+/// Models call tools by names that are not in the list of tools.
 const NAMES: &[&str] = &["t", "t", "t", "u", "functions.t", "multi_tool_use.parallel", "0 of 2", "", "größe"];
 
 fn said() -> impl Strategy<Value = Vec<Said>> {
@@ -146,7 +146,7 @@ fn said() -> impl Strategy<Value = Vec<Said>> {
 }
 
 fn signature() -> impl Strategy<Value = Signature> {
-    prop_oneof![3 => (0..9_u8).prop_map(Signature::Own), 2 => Just(Signature::None), 1 => Just(Signature::Empty)]
+    prop_oneof![3 => (0..9_u8).prop_map(Signature::Valid), 2 => Just(Signature::None), 1 => Just(Signature::Empty)]
 }
 
 fn block() -> impl Strategy<Value = Block> {
@@ -163,7 +163,7 @@ fn block() -> impl Strategy<Value = Block> {
 }
 
 fn maker() -> impl Strategy<Value = Maker> {
-    prop_oneof![3 => Just(Maker::Own), 2 => select(MAKERS).prop_map(Maker::Other)]
+    prop_oneof![3 => Just(Maker::Target), 2 => select(MAKERS).prop_map(Maker::Another)]
 }
 
 fn stop() -> impl Strategy<Value = Option<&'static str>> {
@@ -206,8 +206,8 @@ pub(super) fn messages(entries: &[Entry], own: &Fixture) -> Vec<Arc<Message>> {
             }
             Entry::Assistant { maker, blocks, stop } => {
                 let [provider, protocol, model] = match maker {
-                    Maker::Own => own,
-                    Maker::Other(names) => *names,
+                    Maker::Target => own,
+                    Maker::Another(names) => *names,
                 };
                 let content: Vec<Value> = blocks.iter().map(|block| block_json(block, protocol)).collect();
                 messages.push(json!({
@@ -229,7 +229,7 @@ pub(super) fn messages(entries: &[Entry], own: &Fixture) -> Vec<Arc<Message>> {
             }
             Entry::Result { of, content, is_error } => {
                 let all: Vec<_> = calls.iter().flatten().copied().collect();
-                let of = of.filter(|_| !all.is_empty()).map_or(("nobody's", "t"), |of| *of.get(&all));
+                let of = of.filter(|_| !all.is_empty()).map_or(("unknown", "t"), |of| *of.get(&all));
                 messages.push(result(of, content, *is_error));
             }
             Entry::Custom => messages.push(json!({ "role": "note", "anything": [1] })),
@@ -277,13 +277,13 @@ fn signed(signature: &Signature, own: impl Fn() -> Option<String>) -> Option<Str
     match signature {
         Signature::None => None,
         Signature::Empty => Some(String::new()),
-        Signature::Own(_) => own(),
+        Signature::Valid(_) => own(),
     }
 }
 
 /// Few, so that one comes twice, as in a transcript of which a part was repeated.
 fn number(signature: &Signature) -> u8 {
-    if let Signature::Own(number) = signature { *number } else { 0 }
+    if let Signature::Valid(number) = signature { *number } else { 0 }
 }
 
 fn of_text(protocol: &str, signature: &Signature) -> Option<String> {

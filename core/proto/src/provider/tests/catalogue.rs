@@ -67,7 +67,7 @@ fn a_deployment_of_any_name_is_the_model_that_it_is_based_on() {
         |base: &str| found(json!({ "provider": "azure-openai", "id": "my-deployment", "base_model": base }), &[AZURE]);
     let named = found(json!("azure-openai/gpt-5"), &[AZURE]);
     let unknown = found(json!("azure-openai/my-deployment"), &[AZURE]);
-    assert_ne!(unknown.served.quirks, named.served.quirks, "or there is nothing to mend");
+    assert_ne!(unknown.served.quirks, named.served.quirks, "or there is no difference to override");
     // In its own words, as a name, or by the vendor's name for it.
     for base in ["gpt-5", "azure-openai/gpt-5", "openai/gpt-5", "gpt-5-2025-08-07"] {
         let own = deployment(base);

@@ -1,4 +1,4 @@
-//! Words of effort, and what the page for people says of rows and quirks.
+//! Words of effort, and what docs/providers.md says of rows and quirks.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn each_quirk_is_listed_by_its_name() {
     assert_eq!(names, NAMES);
 }
 
-/// The page is for people; what it says of rows and quirks is what they are.
+/// What docs/providers.md says of rows and quirks is what they are.
 #[test]
 fn docs_providers_md_says_of_each_provider_and_quirk_what_is_so() {
     let page = include_str!("../../../../../docs/providers.md");

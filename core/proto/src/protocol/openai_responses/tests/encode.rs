@@ -306,7 +306,7 @@ fn reasoning_never_stands_without_what_it_led_to() {
 }
 
 #[test]
-fn what_servers_did_goes_back_and_calls_that_nobody_answered_do_not() {
+fn what_servers_did_goes_back_and_unanswered_calls_do_not() {
     let opaque = |data: Value| json!({ "type": "opaque", "protocol": "openai_responses", "data": data });
     let sent = |items: &[Value]| said(items.iter().cloned().map(opaque).collect());
     for item in [
