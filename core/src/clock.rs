@@ -3,8 +3,8 @@
 //! A virtual clock starts at 0 and stands still while anybody is at work: the engine, or a host callback that has not
 //! answered. When all of them wait, it jumps to the next deadline. Whoever works holds a [`Busy`].
 //!
-//! It is not visible whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do in
-//! real life: once one has passed by the machine's clock, the callbacks at work no longer hold up virtual time, which then
+//! It is not visible whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do
+//! in real life: once one has passed by the machine's clock, the callbacks at work no longer hold up virtual time, which then
 //! goes on to the limit's exact moment.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! A conversation goes on with a model of another format, and comes back: nothing is lost that the other format can express, and what
-//! only its maker understands is there again, byte for byte.
+//! A conversation goes on with a model of another format, and comes back: nothing is lost that the other format can express, and
+//! what only its maker understands is there again, byte for byte.
 
 use std::sync::Arc;
 
