@@ -64,7 +64,7 @@ impl Agent {
 
     /// An agent for a custom model.
     pub fn with_model(model: Arc<dyn Model>) -> Agent {
-        Agent::with_source(Source::Own(model))
+        Agent::with_source(Source::Custom(model))
     }
 
     fn with_source(model: Source) -> Agent {
@@ -249,7 +249,7 @@ impl Agent {
     pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<ResolvedModel, Error> {
         let state = self.state();
         let base_url = state.address_for(spec);
-        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_home(spec) })
+        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_same_address(spec) })
     }
 
     /// Takes an event into the state, before anybody else hears of it.

@@ -67,14 +67,14 @@ impl Fallback {
 #[derive(Clone)]
 pub(super) enum Source {
     Spec(Box<ModelSpec>),
-    Own(Arc<dyn Model>),
+    Custom(Arc<dyn Model>),
 }
 
 impl Source {
     pub(super) fn provider(&self) -> &str {
         match self {
             Source::Spec(spec) => &spec.provider,
-            Source::Own(model) => model.info().provider,
+            Source::Custom(model) => model.info().provider,
         }
     }
 }
@@ -124,7 +124,7 @@ impl State {
     /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
     fn fallback(&mut self, number: usize) -> Option<(String, Result<ResolvedModel, Error>)> {
         let Fallback { spec, resolved } = self.fallbacks.get(number)?;
-        let (name, takes_keys) = (spec.name(), self.is_at_home(spec));
+        let (name, takes_keys) = (spec.name(), self.is_at_same_address(spec));
         let model = match resolved {
             Some(model) => Ok(Arc::clone(model)),
             None => self.resolve_spec(spec, self.address_for(spec)),
@@ -146,7 +146,7 @@ impl State {
     pub(super) fn model_name(&self) -> String {
         match &self.model {
             Source::Spec(spec) => spec.name(),
-            Source::Own(model) => format!("{}/{}", model.info().provider, model.info().id),
+            Source::Custom(model) => format!("{}/{}", model.info().provider, model.info().id),
         }
     }
 
@@ -160,7 +160,7 @@ impl State {
 
     pub(super) fn resolve(&self) -> Result<Arc<dyn Model>, Error> {
         match (&self.resolved, &self.model) {
-            (Some(model), _) | (None, Source::Own(model)) => Ok(Arc::clone(model)),
+            (Some(model), _) | (None, Source::Custom(model)) => Ok(Arc::clone(model)),
             (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref()),
         }
     }
@@ -242,23 +242,23 @@ impl State {
     }
 
     /// The address given for the agent's own model.
-    fn own_address(&self) -> Option<&str> {
+    fn model_address(&self) -> Option<&str> {
         match &self.model {
-            Source::Spec(own) => self.base_url.as_deref().or(own.base_url.as_deref()),
-            Source::Own(_) => self.base_url.as_deref(),
+            Source::Spec(spec) => self.base_url.as_deref().or(spec.base_url.as_deref()),
+            Source::Custom(_) => self.base_url.as_deref(),
         }
     }
 
     /// Whether another model is served where the agent's own is: by the same provider, at no other address.
-    pub(super) fn is_at_home(&self, spec: &ModelSpec) -> bool {
+    pub(super) fn is_at_same_address(&self, spec: &ModelSpec) -> bool {
         self.keys_are_for_model()
             && self.model.provider() == spec.provider
-            && (spec.base_url.is_none() || spec.base_url.as_deref() == self.own_address())
+            && (spec.base_url.is_none() || spec.base_url.as_deref() == self.model_address())
     }
 
     /// The agent's address, where it is another model's, too.
     pub(super) fn address_for(&self, spec: &ModelSpec) -> Option<&str> {
-        self.own_address().filter(|_| self.is_at_home(spec))
+        self.model_address().filter(|_| self.is_at_same_address(spec))
     }
 
     pub(super) fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {

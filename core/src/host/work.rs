@@ -72,7 +72,7 @@ impl HostWork {
     }
 
     /// Counts sleeping work as working again. After an abort its sleeps end, but it may not have noticed yet.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn mark_working(&self) {
         // A hook that an abort does not cancel sleeps on.
         if !self.0.cancel.is_cancelled() {
             return;

@@ -183,7 +183,7 @@ impl Driver {
         self.has_seen_abort = true;
         // Before time can go on: a sleeping hook is to be woken by the abort, not passed by the grace time.
         if let Some(hook) = &self.hook {
-            hook.work.rouse();
+            hook.work.mark_working();
         }
         self.run.core().handle(Input::Abort);
     }
@@ -253,7 +253,7 @@ impl Driver {
             Action::CancelTool { call, abandoned } => {
                 if let Some(context) = self.tools.get(&call) {
                     context.cancel();
-                    context.rouse();
+                    context.mark_working();
                 }
                 if abandoned && let Some(context) = self.tools.remove(&call) {
                     context.close();

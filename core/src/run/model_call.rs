@@ -19,7 +19,7 @@ use crate::scope::Scope;
 /// How many times in a row the model may have nothing new before its deltas are handed on. HTTP chunks come through hyper one
 /// at a time, each on a wakeup of its own: looking once or twice more gathers what is there already, and costs no time when
 /// nothing is.
-const PATIENCE: u32 = 2;
+const EMPTY_POLLS: u32 = 2;
 
 /// A call and what has come of it.
 pub(super) struct Streaming {
@@ -27,7 +27,7 @@ pub(super) struct Streaming {
     sink: DeltaSink,
     signs: u64,
     held: Vec<Delta>,
-    patience: u32,
+    empty_polls_left: u32,
     #[allow(clippy::type_complexity)] // a caught panic, a failure
     future: BoxFuture<'static, Result<Result<(), Error>, Box<dyn std::any::Any + Send>>>,
     /// A model of real time that joins a run in virtual time holds that up, as a callback does.
@@ -45,12 +45,12 @@ impl Streaming {
     ) -> Streaming {
         let provider = model.info().provider.to_owned();
         // The agent's key, and headers that may hold one, are for the server of its own model.
-        let own_key = host.api_key.clone();
-        let withheld_key = own_key.as_ref().filter(|_| !takes_keys).map(|_| match host.keys_for == provider {
+        let agent_key = host.api_key.clone();
+        let withheld_key = agent_key.as_ref().filter(|_| !takes_keys).map(|_| match host.keys_for == provider {
             true => format!("{provider} at another address"),
             false => host.keys_for.clone(),
         });
-        let api_key = key.or_else(|| own_key.filter(|_| takes_keys));
+        let api_key = key.or_else(|| agent_key.filter(|_| takes_keys));
         let mut headers = host.headers.clone();
         headers.retain(|name, _| takes_keys || !is_credential(name));
         let request = ModelRequest {
@@ -72,8 +72,8 @@ impl Streaming {
             // A custom model is one more callback of the host.
             scope.enter(catch_panic(async move { model.stream(&request, &sink).await }))
         };
-        let (signs, held, patience) = (0, Vec::new(), PATIENCE);
-        Streaming { call: call.call, sink, signs, held, patience, future: Box::pin(future), _busy: busy }
+        let (signs, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
+        Streaming { call: call.call, sink, signs, held, empty_polls_left, future: Box::pin(future), _busy: busy }
     }
 
     /// The number of the call.
@@ -90,17 +90,17 @@ impl Streaming {
         let before = self.held.len();
         self.held.append(&mut *self.sink.lock());
         let has_new = self.held.len() > before;
-        self.patience = if has_new { PATIENCE } else { self.patience.saturating_sub(1) };
+        self.empty_polls_left = if has_new { EMPTY_POLLS } else { self.empty_polls_left.saturating_sub(1) };
         if ended.is_none() && self.held.len() < BATCH {
             if self.held.is_empty() {
                 return self.report_sign(run);
             }
-            if self.patience > 0 {
+            if self.empty_polls_left > 0 {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
         }
-        self.patience = PATIENCE;
+        self.empty_polls_left = EMPTY_POLLS;
         self.signs = self.sink.signs();
         let mut core = run.core();
         if !self.held.is_empty() {

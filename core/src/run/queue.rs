@@ -16,7 +16,7 @@ pub(super) const BATCH: usize = 256;
 /// How many events may wait before the run does.
 const BOUND: usize = 1024;
 
-/// Told, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
+/// Called, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
 pub type Observer = Box<dyn Fn(bool) + Send>;
 
 /// A bounded queue with one writer (the run) and one reader.
@@ -30,7 +30,7 @@ pub(crate) struct EventQueue {
 struct State {
     events: VecDeque<Event>,
     closed: bool,
-    /// Nobody reads any more.
+    /// There is no reader any more.
     discarding: bool,
     /// The bound does not hold any more.
     unbounded: bool,
@@ -44,7 +44,7 @@ impl State {
         self.closed || !self.events.is_empty()
     }
 
-    fn has_room(&self) -> bool {
+    fn has_capacity(&self) -> bool {
         self.discarding || self.unbounded || self.events.len() < BOUND
     }
 
@@ -55,7 +55,7 @@ impl State {
         {
             observer(false);
         }
-        if self.has_room() { self.writer.take() } else { None }
+        if self.has_capacity() { self.writer.take() } else { None }
     }
 }
 
@@ -73,13 +73,13 @@ impl EventQueue {
         } else {
             state.events.extend(events.drain(..));
         }
-        let room = if state.has_room() {
+        let room = if state.has_capacity() {
             Poll::Ready(())
         } else {
             state.writer = Some(cx.waker().clone());
             Poll::Pending
         };
-        self.tell(state, was_ready);
+        self.notify(state, was_ready);
         room
     }
 
@@ -91,10 +91,10 @@ impl EventQueue {
             state.events.extend(events.drain(..));
         }
         state.closed = true;
-        self.tell(state, was_ready);
+        self.notify(state, was_ready);
     }
 
-    fn tell(&self, mut state: MutexGuard<'_, State>, was_ready: bool) {
+    fn notify(&self, mut state: MutexGuard<'_, State>, was_ready: bool) {
         if !was_ready && state.ready() {
             if let Some(observer) = &state.observer {
                 observer(true);

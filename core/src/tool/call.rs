@@ -77,9 +77,9 @@ impl ToolContext {
         self.cancel_token().is_cancelled()
     }
 
-    /// Tells how far the tool is; read like a result. After the answer it is dropped with a `diagnostic`.
+    /// Reports progress; read like a result. After the answer it is dropped with a `diagnostic`.
     pub fn update(&self, partial: Value) {
-        // Nobody listens any more when the run has given the call up.
+        // After the run has given the call up this is ignored.
         let _ = self.0.replies.send((self.0.number, Reply::Update(partial)));
     }
 
@@ -99,7 +99,7 @@ impl ToolContext {
 
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, String>) {
-        // Nobody listens any more when the run has given the call up.
+        // After the run has given the call up this is ignored.
         let _ = self.0.replies.send((self.0.number, Reply::Done(answer)));
         self.0.work.finish();
     }
@@ -111,8 +111,8 @@ impl ToolContext {
     }
 
     /// After an abort the call's sleeps end, but it may not have noticed yet: it counts as working again.
-    pub(crate) fn rouse(&self) {
-        self.0.work.rouse();
+    pub(crate) fn mark_working(&self) {
+        self.0.work.mark_working();
     }
 
     /// The call has taken too long: it is cancelled.
@@ -183,8 +183,8 @@ impl PendingCall {
 impl Drop for PendingCall {
     fn drop(&mut self) {
         // A panic on the thread that took up the call is reported by its catcher, with its message.
-        let told_elsewhere = std::thread::panicking() && self.scope.is_inside();
-        if !told_elsewhere {
+        let is_reported = std::thread::panicking() && self.scope.is_inside();
+        if !is_reported {
             // Only if it was not answered.
             self.answer.fail(format!("the tool {} dropped the call without an answer", self.name()));
         }

@@ -173,7 +173,7 @@ impl Way {
     /// The error of a connection that a proxy stands in.
     fn not_through(&self, url: &Url, why: &str) -> Error {
         let route = self.route(url);
-        let (proxy, source) = route.map(|route| (route.shown(), route.source.as_str())).unwrap_or_default();
+        let (proxy, source) = route.map(|route| (route.without_password(), route.source.as_str())).unwrap_or_default();
         let text = format!(
             "cannot connect to {}: {why}; its proxy is {proxy} (from {source}), unless no_proxy has the host",
             place(url)

@@ -178,7 +178,7 @@ fn proxy_url(address: &str, what: &str) -> Result<Url, Error> {
 
 impl Route {
     /// The proxy without user and password.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn without_password(&self) -> String {
         let (scheme, host) = (self.proxy.scheme(), self.proxy.host_str().unwrap_or_default());
         self.proxy.port().map_or_else(|| format!("{scheme}://{host}"), |port| format!("{scheme}://{host}:{port}"))
     }
@@ -270,7 +270,7 @@ mod tests {
     fn routes(network: Value, variables: &[(&str, &str)]) -> Vec<String> {
         let environment = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
         let routes = Network::from_json(network).unwrap().routes(&environment).unwrap();
-        routes.iter().map(|route| format!("{} → {} ({})", route.scheme, route.shown(), route.source)).collect()
+        routes.iter().map(|route| format!("{} → {} ({})", route.scheme, route.without_password(), route.source)).collect()
     }
 
     #[test]
