@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use agent_loop::{
@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use libtest_mimic::Failed;
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Behaviour, Behaviours, Listener, Scenario, changed, contains, number, only, text};
+use crate::scenario::{Behaviour, Behaviours, Listener, Record, Scenario, changed, contains, number, only, place_of, text};
 
 /// Who acts. The standard actions are open to all of them.
 enum Actor<'a> {
@@ -46,11 +46,7 @@ struct Player {
     tools: Mutex<ToolSet>,
     listeners: Vec<Listener>,
     subscriptions: Mutex<HashMap<usize, Subscription>>,
-    log: Mutex<Vec<String>>,
-    gates: Mutex<Vec<String>>,
-    runs: Mutex<Vec<Value>>,
-    requests: Mutex<Vec<Value>>,
-    hooks: Mutex<Vec<Value>>,
+    record: Mutex<Record>,
     unanswered: Mutex<Vec<PendingCall>>,
 }
 
@@ -63,11 +59,7 @@ pub(crate) async fn play(scenario: Scenario) -> Result<Value, Failed> {
         listeners: scenario.listeners.clone(),
         tools: Mutex::default(),
         subscriptions: Mutex::default(),
-        log: Mutex::default(),
-        gates: Mutex::default(),
-        runs: Mutex::default(),
-        requests: Mutex::default(),
-        hooks: Mutex::default(),
+        record: Mutex::default(),
         unanswered: Mutex::default(),
     });
     let agent = &player.agent;
@@ -101,14 +93,7 @@ pub(crate) async fn play(scenario: Scenario) -> Result<Value, Failed> {
         let record = player.step(name, given, &mut background).await;
         steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
     }
-    Ok(json!({
-        "steps": steps,
-        "runs": *player.runs.lock().unwrap(),
-        "requests": *player.requests.lock().unwrap(),
-        "hooks": *player.hooks.lock().unwrap(),
-        "log": *player.log.lock().unwrap(),
-        "state": agent.state_json(),
-    }))
+    Ok(player.record().to_json(&steps, &agent.state_json()))
 }
 
 struct ScenarioTool {
@@ -178,7 +163,7 @@ impl Player {
                 Some(Arc::new(move |_, _| {
                     let player = Arc::clone(&player);
                     Box::pin(async move {
-                        player.until(&player.gates, "the queue is filled").await;
+                        player.until(|record| &record.gates, "the queue is filled").await;
                         Ok(Value::Null)
                     })
                 })),
@@ -189,7 +174,7 @@ impl Player {
             let message = Prompt::from_json(message.clone())?;
             if name == "steer" { run.steer(message)? } else { run.follow_up(message)? }
         }
-        self.gates.lock().unwrap().push("the queue is filled".to_owned());
+        self.record().gates.push("the queue is filled".to_owned());
         Ok(run)
     }
 
@@ -201,11 +186,8 @@ impl Player {
             event["run_id"] = "run".into();
             events.push(event);
         }
-        let mut result = json!(run.outcome().await.expect("outside of callbacks"));
-        result.as_object_mut().expect("an object").remove("messages"); // `agent_end` has them
-        let outcome = result["outcome"].clone();
-        self.runs.lock().unwrap().push(json!({ "events": events, "result": result }));
-        outcome
+        let result = json!(run.outcome().await.expect("outside of callbacks"));
+        self.record().run(events, result)
     }
 
     /// Sets a hook of the scenario; `on_payload` always, to record the requests.
@@ -215,22 +197,8 @@ impl Player {
         }
         let (player, behaviours) = (Arc::clone(self), behaviours.cloned().map(Behaviours::new));
         let hook = move |input: HookInput, context: HookContext| {
-            let mut input = input.to_value();
-            let fields = input.as_object_mut().expect("an object");
-            if let Some(payload) = fields.remove("payload").filter(|_| kind == HookKind::OnPayload) {
-                player.requests.lock().unwrap().push(payload);
-            }
-            if fields.contains_key("outcome") {
-                fields.remove("messages"); // `agent_end` has them
-            }
-            let messages = match kind {
-                HookKind::TransformContext | HookKind::ConvertToLlm => input["messages"].clone(),
-                _ => Value::Null,
-            };
+            let messages = player.record().hook(kind.as_str(), input.to_value(), behaviours.is_some());
             let behaviour = behaviours.as_ref().map(Behaviours::next);
-            if behaviour.is_some() {
-                player.hooks.lock().unwrap().push(json!({ "hook": kind.as_str(), "input": input }));
-            }
             let player = Arc::clone(&player);
             async move { player.behave(&behaviour.unwrap_or_default(), messages, &Actor::Hook(&context)).await.result().await }
                 .boxed()
@@ -283,21 +251,13 @@ impl Player {
                     }
                 }
                 ("keep_last" | "append" | "roles", Actor::Hook(_)) => value = changed(value, name, given),
-                ("log", Actor::Listener(event)) => self.write_log(text(given).replace("$type", event.kind())),
-                ("log", _) => self.write_log(text(given)),
-                ("gate", _) => self.until(&self.gates, &text(given)).await,
-                ("subscribe" | "unsubscribe", _) => {
-                    let index = self.listeners.iter().position(|listener| listener.name.as_deref() == given.as_str());
-                    let index = index.unwrap_or_else(|| panic!("there is no listener {given}"));
-                    if name == "subscribe" {
-                        self.subscribe(index);
-                    } else {
-                        drop(self.subscriptions.lock().unwrap().remove(&index));
-                    }
-                }
+                ("log", Actor::Listener(event)) => self.record().log.push(text(given).replace("$type", event.kind())),
+                ("log", _) => self.record().log.push(text(given)),
+                ("gate", _) => self.until(|record| &record.gates, &text(given)).await,
+                ("subscribe", _) => self.subscribe(place_of(&self.listeners, given)),
                 _ => {
                     if let Err(error) = self.act(name, given).await {
-                        self.write_log(format!("{name}: {}", error.kind()));
+                        self.record().log.push(format!("{name}: {}", error.kind()));
                     }
                 }
             }
@@ -321,17 +281,17 @@ impl Player {
             "replace_messages" => agent.replace_messages(messages(given)?)?,
             "clear_messages" => agent.clear_messages()?,
             "wait_for_idle" => agent.wait_for_idle().await?,
-            "log_queued" => self.write_log(format!("queued: {}", agent.has_queued_messages())),
+            "unsubscribe" => {
+                let subscription = self.subscriptions.lock().unwrap().remove(&place_of(&self.listeners, given));
+                drop(subscription);
+            }
+            "log_queued" => self.record().log.push(format!("queued: {}", agent.has_queued_messages())),
             "log_state" => {
                 let state = agent.state_json();
-                let field = |name: &str, inner: &str| state[name].get(inner).unwrap_or(&state[name]).to_string();
-                let (message, error) = (field("streaming_message", "content"), field("error", "kind"));
-                let (streaming, pending) = (&state["is_streaming"], &state["pending_tool_calls"]);
-                let count = state["messages"].as_array().map_or(0, Vec::len);
-                self.write_log(format!("{count} messages, {streaming}, {message}, {pending}, {error}"));
+                self.record().log_state(&state);
             }
-            "open" => self.gates.lock().unwrap().push(text(given)),
-            "wait_log" => self.until(&self.log, &text(given)).await,
+            "open" => self.record().gates.push(text(given)),
+            "wait_log" => self.until(|record| &record.log, &text(given)).await,
             // In callbacks, where they are refused.
             "prompt" => drop(agent.stream(Prompt::from_json(given.clone())?)?),
             "resume" => drop(agent.stream_resume()?),
@@ -340,13 +300,13 @@ impl Player {
         Ok(())
     }
 
-    fn write_log(&self, line: String) {
-        self.log.lock().unwrap().push(line);
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap()
     }
 
-    /// Waits, in real time, until another actor has added this text to a list.
-    async fn until(&self, list: &Mutex<Vec<String>>, text: &str) {
-        while !list.lock().unwrap().iter().any(|added| added == text) {
+    /// Waits, in real time, until another actor has added this text to a list of the record.
+    async fn until(&self, list: impl Fn(&Record) -> &[String], text: &str) {
+        while !list(&self.record()).iter().any(|added| added == text) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

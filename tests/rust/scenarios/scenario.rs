@@ -1,4 +1,4 @@
-//! The format of `scenario.json`, and what its actions and conditions mean.
+//! The format of `scenario.json`, what its actions and conditions mean, and the record of what happens.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,6 +67,62 @@ impl Behaviours {
     pub(crate) fn next(&self) -> Behaviour {
         self.0.get(self.1.fetch_add(1, Ordering::SeqCst)).or(self.0.last()).cloned().unwrap_or_default()
     }
+}
+
+/// What happens while a scenario is played, in the form of `expected.json`; and the gates that are open.
+#[derive(Default)]
+pub(crate) struct Record {
+    pub(crate) log: Vec<String>,
+    pub(crate) gates: Vec<String>,
+    pub(crate) runs: Vec<Value>,
+    pub(crate) requests: Vec<Value>,
+    pub(crate) hooks: Vec<Value>,
+}
+
+impl Record {
+    /// A hook of the scenario is called, or `on_payload` to record the request. Returns the list of a message hook.
+    pub(crate) fn hook(&mut self, name: &str, mut input: Value, is_in_scenario: bool) -> Value {
+        let fields = input.as_object_mut().expect("an object");
+        self.requests.extend(fields.remove("payload").filter(|_| name == "on_payload"));
+        if fields.contains_key("outcome") {
+            fields.remove("messages"); // `agent_end` has them
+        }
+        let changes_messages = matches!(name, "transform_context" | "convert_to_llm");
+        let messages = if changes_messages { fields["messages"].clone() } else { Value::Null };
+        if is_in_scenario {
+            self.hooks.push(json!({ "hook": name, "input": input }));
+        }
+        messages
+    }
+
+    /// A run has ended. Returns its outcome.
+    pub(crate) fn run(&mut self, events: Vec<Value>, mut result: Value) -> Value {
+        result.as_object_mut().expect("an object").remove("messages"); // `agent_end` has them
+        let outcome = result["outcome"].clone();
+        self.runs.push(json!({ "events": events, "result": result }));
+        outcome
+    }
+
+    /// The action `log_state`.
+    pub(crate) fn log_state(&mut self, state: &Value) {
+        let field = |name: &str, inner: &str| state[name].get(inner).unwrap_or(&state[name]).to_string();
+        let (message, error) = (field("streaming_message", "content"), field("error", "kind"));
+        let (streaming, pending) = (&state["is_streaming"], &state["pending_tool_calls"]);
+        let count = state["messages"].as_array().map_or(0, Vec::len);
+        self.log.push(format!("{count} messages, {streaming}, {message}, {pending}, {error}"));
+    }
+
+    /// The whole result.
+    pub(crate) fn to_json(&self, steps: &[Value], state: &Value) -> Value {
+        let Record { log, runs, requests, hooks, .. } = self;
+        json!({ "steps": steps, "runs": runs, "requests": requests, "hooks": hooks, "log": log, "state": state })
+    }
+}
+
+/// The place of a listener with this name.
+pub(crate) fn place_of(listeners: &[Listener], name: &Value) -> usize {
+    let place = listeners.iter().position(|listener| listener.name.as_deref() == name.as_str());
+    place.unwrap_or_else(|| panic!("there is no listener {name}"))
 }
 
 /// The name of an action and its value.

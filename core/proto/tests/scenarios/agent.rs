@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::host;
 use crate::player::Player;
-use crate::scenario::text;
+use crate::scenario::{place_of, text};
 
 impl Player {
     /// An action inside of a listener, tool or hook. A failure is logged.
@@ -21,7 +21,7 @@ impl Player {
             _ => self.act(name, given),
         };
         if let Err(error) = result {
-            self.log.push(format!("{name}: {}", error.kind()));
+            self.record.log.push(format!("{name}: {}", error.kind()));
         }
     }
 
@@ -59,21 +59,16 @@ impl Player {
             }
             "log_queued" => {
                 let queued = self.has_queued();
-                self.log.push(format!("queued: {queued}"));
+                self.record.log.push(format!("queued: {queued}"));
             }
             "log_state" => {
                 let state = self.state();
-                let field = |name: &str, inner: &str| state[name].get(inner).unwrap_or(&state[name]).to_string();
-                let (message, error) = (field("streaming_message", "content"), field("error", "kind"));
-                let (streaming, pending) = (&state["is_streaming"], &state["pending_tool_calls"]);
-                let count = state["messages"].as_array().map_or(0, Vec::len);
-                self.log.push(format!("{count} messages, {streaming}, {message}, {pending}, {error}"));
+                self.record.log_state(&state);
             }
-            "log" => self.log.push(text(given)),
-            "open" => self.gates.push(text(given)),
+            "log" => self.record.log.push(text(given)),
+            "open" => self.record.gates.push(text(given)),
             "subscribe" | "unsubscribe" => {
-                let index = self.listeners.iter().position(|listener| listener.name.as_deref() == given.as_str());
-                let index = index.unwrap_or_else(|| panic!("there is no listener {given}"));
+                let index = place_of(&self.listeners, given);
                 self.subscribed.retain(|(subscribed, _)| *subscribed != index);
                 if name == "subscribe" {
                     self.subscribed.push((index, 0));
@@ -128,9 +123,7 @@ impl Player {
             (self.queues, self.streaming) = (active.run.take_queues(), None);
             self.pending.clear();
         }
-        let mut result = json!(result);
-        result.as_object_mut().expect("an object").remove("messages"); // `agent_end` has them
-        self.recorded.entry("runs").or_default().push(json!({ "events": active.events, "result": result }));
+        self.record.run(active.events, json!(result));
     }
 
     /// A hook's answer, as the loop takes it.

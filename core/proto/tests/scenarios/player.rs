@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::{Blocked, Frame, Owner, Task};
 use crate::host::{self, Models, Stream};
-use crate::scenario::{Behaviours, Listener, Scenario, changed, contains, number, only, text};
+use crate::scenario::{Behaviours, Listener, Record, Scenario, changed, contains, number, only, text};
 
 /// A run.
 pub(crate) struct Active {
@@ -45,15 +45,13 @@ pub(crate) struct Player {
     pub(crate) active: Option<Active>,
     pub(crate) runs: usize,
     pub(crate) tasks: Vec<Task>,
-    pub(crate) gates: Vec<String>,
+    pub(crate) record: Record,
     pub(crate) messages: Vec<Arc<Message>>,
     pub(crate) queues: Queues,
     pub(crate) streaming: Option<Partial>,
     pub(crate) pending: Vec<Arc<str>>,
     pub(crate) error: Option<Error>,
     pub(crate) listener_errors: u32,
-    pub(crate) log: Vec<String>,
-    pub(crate) recorded: HashMap<&'static str, Vec<Value>>,
 }
 
 /// Plays a scenario; returns the result in the form of `expected.json`. With `saves` the loop is saved and loaded after each
@@ -87,15 +85,13 @@ pub(crate) fn play(scenario: &Scenario, saves: bool) -> Result<Value, Error> {
         active: None,
         runs: 0,
         tasks: Vec::new(),
-        gates: Vec::new(),
+        record: Record::default(),
         messages: Vec::new(),
         queues: Queues::default(),
         streaming: None,
         pending: Vec::new(),
         error: None,
         listener_errors: 0,
-        log: Vec::new(),
-        recorded: HashMap::new(),
     };
     let mut steps = Vec::new();
     for step in &scenario.steps {
@@ -103,10 +99,8 @@ pub(crate) fn play(scenario: &Scenario, saves: bool) -> Result<Value, Error> {
         let record = player.step(name, given);
         steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
     }
-    let mut recorded = |name| player.recorded.remove(name).unwrap_or_default();
-    let (runs, requests, hooks) = (recorded("runs"), recorded("requests"), recorded("hooks"));
     let state = player.state();
-    Ok(json!({ "steps": steps, "runs": runs, "requests": requests, "hooks": hooks, "log": player.log, "state": state }))
+    Ok(player.record.to_json(&steps, &state))
 }
 
 impl Player {
@@ -122,7 +116,7 @@ impl Player {
             "has_queued_messages" => return Ok(json!({ name: self.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
             "wait_log" => {
-                self.pump(|player| player.log.contains(&text(given)));
+                self.pump(|player| player.record.log.contains(&text(given)));
                 return Ok(json!({ name: "ok" }));
             }
             "wait_for_idle" => {
@@ -135,8 +129,7 @@ impl Player {
             return Ok(json!({ name: "ok" }));
         }
         self.pump(|player| player.active.is_none());
-        let runs = self.recorded.get("runs").and_then(|runs| runs.last());
-        Ok(json!({ "outcome": runs.expect("a run")["result"]["outcome"] }))
+        Ok(json!({ "outcome": self.record.runs.last().expect("a run")["result"]["outcome"] }))
     }
 
     /// Starts a run of the agent, or one over this context.
@@ -209,7 +202,7 @@ impl Player {
 
     /// Something that can go on now does: the task that has waited longest, or the model.
     fn go_on(&mut self) -> bool {
-        let since = |task: &Task| task.ready_since(self.now_ms, &self.gates);
+        let since = |task: &Task| task.ready_since(self.now_ms, &self.record.gates);
         let ready = self.tasks.iter().enumerate().filter_map(|(i, task)| since(task).map(|since| (since, i)));
         if let Some((_, i)) = ready.min() {
             let mut task = self.tasks.remove(i);
@@ -310,7 +303,7 @@ impl Player {
         for action in &listener.behaviour {
             match only(action) {
                 ("throw", given) => return Err(text(given)),
-                ("log", given) => self.log.push(text(given).replace("$type", event.kind())),
+                ("log", given) => self.record.log.push(text(given).replace("$type", event.kind())),
                 (name, given) => self.act_inside(name, given),
             }
         }
@@ -327,20 +320,8 @@ impl Player {
             }
             (kind, question) => {
                 let kind = kind.expect("a hook");
-                let mut input = HookInput(question).to_value();
-                let fields = input.as_object_mut().expect("an object");
-                if let Some(payload) = fields.remove("payload").filter(|_| kind == HookKind::OnPayload) {
-                    self.recorded.entry("requests").or_default().push(payload);
-                }
-                if fields.contains_key("outcome") {
-                    fields.remove("messages"); // `agent_end` has them
-                }
-                let changes = matches!(kind, HookKind::TransformContext | HookKind::ConvertToLlm);
-                let value = if changes { input["messages"].clone() } else { Value::Null };
                 let behaviour = self.hooks.get(&kind).map(Behaviours::next);
-                if behaviour.is_some() {
-                    self.recorded.entry("hooks").or_default().push(json!({ "hook": kind.as_str(), "input": input }));
-                }
+                let value = self.record.hook(kind.as_str(), HookInput(question).to_value(), behaviour.is_some());
                 (behaviour, value)
             }
         };
@@ -388,7 +369,7 @@ impl Player {
                 ("never", _) => task.blocked = Blocked::Never,
                 ("sleep_ms", _) if task.is_cancelled => {}
                 ("sleep_ms", _) => task.blocked = Blocked::Until(self.now_ms + number(given)),
-                ("gate", _) if !self.gates.contains(&text(given)) => task.blocked = Blocked::Gate(text(given)),
+                ("gate", _) if !self.record.gates.contains(&text(given)) => task.blocked = Blocked::Gate(text(given)),
                 ("gate", _) => {}
                 ("update", Owner::Tool(call, _)) => {
                     let active = self.active.as_mut().filter(|_| task.run == self.runs);
@@ -403,7 +384,7 @@ impl Player {
                 ("keep_last" | "append" | "roles", Owner::Hook(..)) => {
                     frame.value = changed(std::mem::take(&mut frame.value), name, given);
                 }
-                ("log", _) => self.log.push(text(given)),
+                ("log", _) => self.record.log.push(text(given)),
                 _ => {
                     self.act_inside(name, given);
                     task.is_cancelled |= self.see_abort();
