@@ -7,7 +7,7 @@
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
 //! - Decisions: [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`], [`queues`].
 //! - What all languages have in common: [`table`].
-//! - For tests: [`testing`].
+//! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -41,6 +41,7 @@ pub mod result;
 pub mod retry;
 pub mod retry_after;
 pub mod schema;
+pub mod script;
 pub mod settings;
 pub mod sse;
 pub mod surrogate;

@@ -1,0 +1,96 @@
+//! The script of the `scripted` model: deterministic answers for tests and examples, in every language. This module reads a
+//! script and hands out its answers; who plays them brings the time.
+//!
+//! A script is a list of answers, one per model call; an answer is a list of steps:
+//!
+//! - `{"delta": …}`: a chunk of the message, in any form that custom providers may push.
+//! - `{"wait_ms": 100}`: the model is silent for a while.
+//! - `{"error": {"kind", "message", …}}`: the call fails with this error.
+//! - `{"usage": {"input", "output", …}}`: the tokens used so far.
+//! - `{"diagnostic": {"code", "message"?, "data"?}}`: an event of that type, at this moment.
+//! - `{"end": {"stop_reason", "usage"}}`: the answer is complete. Without it the stream is cut off.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use crate::chunk::{Chunk, ChunkReader};
+use crate::did_you_mean::check_names;
+use crate::error::{Error, ErrorKind};
+use crate::model_spec::ModelSpec;
+
+/// The provider and the protocol of scripted models.
+pub const SCRIPTED: &str = "scripted";
+
+/// A script that is being played.
+#[derive(Debug)]
+pub struct Script {
+    left: VecDeque<Vec<Step>>,
+    given: usize,
+}
+
+/// A step of an answer.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A part of the answer, its failure or its end.
+    Chunk(Chunk),
+    /// Silence, in milliseconds.
+    Wait(u64),
+}
+
+impl Script {
+    /// Reads the spec's script.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which step of which answer is wrong.
+    pub fn of(spec: &ModelSpec) -> Result<Script, Error> {
+        let wrong = |what: String| Error::invalid_argument(format!("model {:?}: {what}", spec.name()));
+        let answers = match &spec.script {
+            Some(Value::Array(answers)) => answers,
+            Some(other) => return Err(wrong(format!("script: expected a list of answers, got {other}"))),
+            None => return Err(wrong("script is missing: a list of answers, each a list of steps".into())),
+        };
+        let read = |(a, answer): (usize, &Value)| match answer {
+            Value::Array(steps) => {
+                let mut chunks = ChunkReader::new(SCRIPTED);
+                let step = |(s, step)| read_step(&mut chunks, step).map_err(|why| wrong(format!("script[{a}][{s}]: {why}")));
+                steps.iter().enumerate().map(step).collect::<Result<Vec<_>, _>>()
+            }
+            other => Err(wrong(format!("script[{a}]: expected a list of steps, got {other}"))),
+        };
+        Ok(Script { left: answers.iter().enumerate().map(read).collect::<Result<_, _>>()?, given: 0 })
+    }
+
+    /// The answer to the next model call.
+    ///
+    /// # Errors
+    /// `provider`: all answers have been given.
+    pub fn next_answer(&mut self) -> Result<Vec<Step>, Error> {
+        self.given += 1;
+        let given = self.given;
+        self.left.pop_front().ok_or_else(|| {
+            let answers = if given == 2 { "1 answer".to_owned() } else { format!("{} answers", given - 1) };
+            let text = format!("the script has {answers}, and this is model call {given}");
+            Error::new(ErrorKind::Provider, text).with_provider(SCRIPTED)
+        })
+    }
+
+    /// The error of an answer without an end step.
+    pub fn cut_off() -> Error {
+        let text = "the script's answer has no end step: the stream was cut off";
+        Error::new(ErrorKind::StreamTruncated, text).with_provider(SCRIPTED)
+    }
+}
+
+fn read_step(chunks: &mut ChunkReader, step: &Value) -> Result<Step, String> {
+    const STEPS: &[&str] = &["delta", "wait_ms", "error", "usage", "diagnostic", "end"];
+    let map = step.as_object().filter(|map| map.len() == 1);
+    let map = map.ok_or_else(|| format!("expected an object with one of {}, got {step}", STEPS.join(", ")))?;
+    check_names("step", map, STEPS).map_err(|error| error.message().to_owned())?;
+    let (name, value) = map.iter().next().ok_or("the step is empty")?;
+    match name.as_str() {
+        "wait_ms" => value.as_u64().map(Step::Wait).ok_or_else(|| format!("wait_ms: expected milliseconds, got {value}")),
+        "delta" => chunks.delta(value).map(|deltas| Step::Chunk(Chunk::Deltas(deltas))).map_err(|why| format!("delta: {why}")),
+        _ => chunks.read(step).map(Step::Chunk),
+    }
+}
