@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whether agent-loop builds without warnings with no feature and with each feature alone, and whether a program of a user builds on
-# it: without the feature `__bindings`, which everything else here has.
+# Whether agent-loop builds without warnings with no feature and with each feature alone, and whether a program of a user builds
+# on it: without the feature `__bindings`, which everything else here has.
 set -eu
 
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,5 @@
-//! Builds without features: they run, and what is missing names the feature. `make test-servers` runs this with no feature at all.
+//! Builds without features: they run, and what is missing names the feature. `make test-servers` runs this with no feature at
+//! all.
 
 use agent_loop::{Agent, models};
 use agent_mock::{Answer, Mock, Script};
@@ -28,8 +29,8 @@ fn models_are_listed_with_the_feature_catalogue() {
 #[tokio::test]
 async fn https_without_authorities_names_their_features() {
     let error = agent("https://127.0.0.1:1").prompt("go").await.unwrap_err();
-    let text = "this build trusts no certificate authority: enable the feature tls-native-roots or tls-bundled-roots of agent-loop, \
-                or set network.ca_file";
+    let text = "this build trusts no certificate authority: enable the feature tls-native-roots or tls-bundled-roots of \
+                agent-loop, or set network.ca_file";
     assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Tls, text));
 }
 
@@ -51,8 +52,8 @@ async fn vertex_without_a_key_names_the_feature() {
     spec.project = Some("p".to_owned());
     spec.location = Some("global".to_owned());
     let error = Agent::with_spec(spec).prompt("go").await.unwrap_err();
-    let text = "Google's credentials cannot be read: the feature google of agent-loop is off; enable it, or give api_key (an API key \
-                or an access token)";
+    let text = "Google's credentials cannot be read: the feature google of agent-loop is off; enable it, or give api_key (an API \
+                key or an access token)";
     assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Authentication, text));
 }
 

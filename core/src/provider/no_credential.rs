@@ -26,8 +26,8 @@ impl Tokens {
     /// # Errors
     /// `authentication`, always.
     pub(crate) async fn google(&self, _: &Client, _: &Arc<Network>, _: u64) -> Result<GoogleToken, Error> {
-        let text = "Google's credentials cannot be read: the feature google of agent-loop is off; enable it, or give api_key (an API \
-                    key or an access token)";
+        let text = "Google's credentials cannot be read: the feature google of agent-loop is off; enable it, or give api_key (an \
+                    API key or an access token)";
         Err(Error::new(ErrorKind::Authentication, text))
     }
 
