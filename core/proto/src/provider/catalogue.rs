@@ -4,10 +4,12 @@
 
 use std::iter;
 
+use super::compact::{compact, expand};
 use crate::model_spec::ModelSpec;
 
+/// The lines, compact; before each a line break.
 #[cfg(any(feature = "catalogue", test))]
-const DATA: &str = include_str!("catalogue.jsonl");
+const DATA: &str = include_str!(concat!(env!("OUT_DIR"), "/catalogue"));
 #[cfg(not(any(feature = "catalogue", test)))]
 const DATA: &str = "";
 
@@ -21,7 +23,7 @@ const DATA: &str = "";
 /// }
 /// ```
 pub fn models() -> Vec<ModelSpec> {
-    DATA.lines().skip(1).filter_map(read).collect()
+    DATA.lines().filter_map(read).collect()
 }
 
 /// The entry of a provider's model. A version that is not listed is taken for the model it is a version of.
@@ -55,11 +57,11 @@ fn without_version(id: &str) -> Option<&str> {
 /// A model's line. Only this one is read then: the whole would cost more than all else that a program does as it starts.
 fn line(provider: &str, id: &str) -> Option<&'static str> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let start = format!("\n{{\"provider\":{},\"id\":{},", quoted(provider), quoted(id));
+    let start = compact(&format!("\n{{\"provider\":{},\"id\":{},\"label\":\"", quoted(provider), quoted(id)));
     let found = memchr::memmem::find(DATA.as_bytes(), start.as_bytes())?;
     DATA.get(found + 1..)?.lines().next()
 }
 
 fn read(line: &str) -> Option<ModelSpec> {
-    serde_json::from_str(line).ok()
+    serde_json::from_str(&expand(line)).ok()
 }

@@ -1,6 +1,7 @@
 //! Who serves a model: its name, address and wire format. Vendors are data ([`known`]), not code.
 
 pub mod catalogue;
+mod compact;
 pub mod known;
 mod served;
 #[cfg(test)]
