@@ -1,4 +1,4 @@
-# make demo | check | test | test-servers | lint | bench | node | install
+# make demo | check | test | test-servers | lint | bench | size | node | install
 #
 # PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
 
@@ -22,7 +22,7 @@ ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo check test test-servers lint bench node install clean help $(addprefix build-,rust c zig python node) mock stage
+.PHONY: demo check test test-servers lint bench size node install clean help $(addprefix build-,rust c zig python node) mock stage
 
 help:
 	@echo "make demo      a conversation with a tool: [ONLY=rust|c|zig|python|node] [API=chat|responses|anthropic|switch]"
@@ -32,6 +32,7 @@ help:
 	@echo "make test-servers  tests with model servers: llama.cpp's, and agent-mock over HTTP"
 	@echo "make lint      formatting and lints"
 	@echo "make bench     what the engine costs, compared with a bare HTTP client"
+	@echo "make size      whether the released C library is small enough"
 	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
 	@echo "make install   the C library, PREFIX=$(PREFIX)"
 
@@ -120,7 +121,12 @@ lint:
 
 bench:
 	sh benches/build.sh
+	sh benches/size.sh
 	python3 benches/run.py
+
+size:
+	$(CARGO) build --locked --release -p agent-loop-ffi
+	sh benches/size.sh
 
 clean:
 	rm -rf target bindings/node/node_modules bindings/node/dist
