@@ -321,7 +321,7 @@ enum {
     AGENT_EVENT_AGENT_START = 1,
     /** A turn begins. */
     AGENT_EVENT_TURN_START = 2,
-    /** A message begins. An assistant's is empty, with `stop_reason` `None`. */
+    /** A message begins. An assistant message is empty then, and has no stop reason yet. */
     AGENT_EVENT_MESSAGE_START = 3,
     /** A text block begins. */
     AGENT_EVENT_TEXT_START = 4,
@@ -384,20 +384,40 @@ enum {
 
 /** Which hook; see agent_set_hook(), which documents inputs, answers and failures. */
 enum {
-    AGENT_HOOK_TRANSFORM_CONTEXT = 1,      /**< before a model call: change the messages it sees */
-    AGENT_HOOK_CONVERT_TO_LLM = 2,         /**< then: convert messages to roles that models know */
-    AGENT_HOOK_GET_API_KEY = 3,            /**< then: supply the key */
-    AGENT_HOOK_BEFORE_TOOL_CALL = 4,       /**< allow a call, block it, or replace its arguments */
-    AGENT_HOOK_AFTER_TOOL_CALL = 5,        /**< change a tool's result */
-    AGENT_HOOK_PREPARE_NEXT_TURN = 6,      /**< change context, model or thinking of later turns */
-    AGENT_HOOK_SHOULD_STOP_AFTER_TURN = 7, /**< end the run after this turn */
-    AGENT_HOOK_GET_STEERING_MESSAGES = 8,  /**< on each poll of the steering queue: add messages */
-    AGENT_HOOK_GET_FOLLOW_UP_MESSAGES = 9, /**< on each poll of the follow-up queue: add messages */
-    AGENT_HOOK_ON_PAYLOAD = 10,            /**< observe or replace a request's body */
-    AGENT_HOOK_ON_RESPONSE = 11,           /**< observe a response's status and headers */
-    AGENT_HOOK_ON_ERROR = 12,              /**< observe failures */
-    AGENT_HOOK_BEFORE_RUN = 13,            /**< observe what a run begins with */
-    AGENT_HOOK_AFTER_RUN = 14              /**< observe a run's result */
+    /* <generated: hooks> */
+    /** Before each model call: may replace the messages that the model reads, for this call
+     *  only. */
+    AGENT_HOOK_TRANSFORM_CONTEXT = 1,
+    /** Before each model call, after `transform_context`: converts all messages to the three
+     *  standard roles. Without this hook, messages of other roles are left out. */
+    AGENT_HOOK_CONVERT_TO_LLM = 2,
+    /** Before each model call: the API key for a provider, instead of the configured one. */
+    AGENT_HOOK_GET_API_KEY = 3,
+    /** Before a tool runs: may block the call, with a reason for the model, or replace its
+     *  arguments, which are validated again. */
+    AGENT_HOOK_BEFORE_TOOL_CALL = 4,
+    /** After a tool ran, successfully or not: may replace parts of its result. */
+    AGENT_HOOK_AFTER_TOOL_CALL = 5,
+    /** After each turn that another may follow: may change context, model and thinking level for
+     *  the rest of the run. */
+    AGENT_HOOK_PREPARE_NEXT_TURN = 6,
+    /** After each turn: whether the run ends here, with the outcome `stopped`. */
+    AGENT_HOOK_SHOULD_STOP_AFTER_TURN = 7,
+    /** With each poll of the steering queue: further steering messages. */
+    AGENT_HOOK_GET_STEERING_MESSAGES = 8,
+    /** With each poll of the follow-up queue: further follow-up messages. */
+    AGENT_HOOK_GET_FOLLOW_UP_MESSAGES = 9,
+    /** Before each model call: may replace the body of the request. */
+    AGENT_HOOK_ON_PAYLOAD = 10,
+    /** When the head of a response has arrived, for each attempt. */
+    AGENT_HOOK_ON_RESPONSE = 11,
+    /** When a model call fails, and when anything else ends the run with an error. */
+    AGENT_HOOK_ON_ERROR = 12,
+    /** Before a run, also before its `agent_start`. */
+    AGENT_HOOK_BEFORE_RUN = 13,
+    /** After a run's last event, before the agent is idle. */
+    AGENT_HOOK_AFTER_RUN = 14,
+    /* </generated> */
 };
 
 /** Why a call or a run failed. Owned; release with agent_error_free(). Any thread may read it. */
@@ -1737,47 +1757,57 @@ AGENT_API void agent_event_free(agent_event_t *event);
  * The run blocks until the hook answers its call. An abort ends the wait: immediately; for
  * GET_STEERING_MESSAGES and GET_FOLLOW_UP_MESSAGES after abort_grace_ms; for AFTER_RUN not at all. Input
  * and answer are JSON. null as the answer changes nothing.
+ * <generated: inputs and answers of hooks>
  *
  *     hook                     input; answer
- *     TRANSFORM_CONTEXT        {messages}; an array of messages, for this model call only
- *     CONVERT_TO_LLM           {messages}; an array of user, assistant and tool_result messages
- *     GET_API_KEY              {provider}; a string
- *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {"block": true, "reason"}
- *                              or {"arguments"}, which are validated again
- *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result {content, details,
- *                              terminate}, is_error}; any of {"content", "details", "is_error",
- *                              "terminate"}
- *     PREPARE_NEXT_TURN        {turn, message, tool_results}; any of {"context" {"system_prompt",
- *                              "messages", "tools" (names)}, "model", "thinking_level"}, for the rest of
- *                              the run
+ *     TRANSFORM_CONTEXT        {messages}; an array of messages
+ *     CONVERT_TO_LLM           {messages}; an array of messages
+ *     GET_API_KEY              {provider}; a text
+ *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {block: true, reason?} or
+ *                                {arguments}
+ *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result, is_error}; any of {content,
+ *                                details, is_error, terminate}; content is text or blocks
+ *     PREPARE_NEXT_TURN        {turn, message, tool_results}; any of {context, model, thinking_level};
+ *                                context is any of {system_prompt, messages, tools}, with the tools by
+ *                                name
  *     SHOULD_STOP_AFTER_TURN   {turn, message, tool_results}; true or false
- *     GET_STEERING_MESSAGES    {}; a string, a message, or an array of them
- *     GET_FOLLOW_UP_MESSAGES   {}; a string, a message, or an array of them
- *     ON_PAYLOAD               {provider, model, payload}; the payload to send instead
+ *     GET_STEERING_MESSAGES    nothing; a text, a message, or an array of texts or of messages
+ *     GET_FOLLOW_UP_MESSAGES   nothing; a text, a message, or an array of texts or of messages
+ *     ON_PAYLOAD               {provider, model, payload}; the new body
  *     ON_RESPONSE              {provider, status, headers}; ignored
  *     ON_ERROR                 {error, attempt, will_retry}; ignored
  *     BEFORE_RUN               {prompts}; ignored
- *     AFTER_RUN                the run's result, as agent_run_json(); ignored
+ *     AFTER_RUN                the run's result; ignored
+ *
+ * </generated>
  *
  * A hook fails by agent_hook_call_fail(), by an answer of another shape, or if its call is freed without
  * an answer:
+ * <generated: failures of hooks>
  *
  *     hook                     effect of failure
- *     TRANSFORM_CONTEXT        the assistant message fails with AGENT_CALLBACK and so does the run;
- *     CONVERT_TO_LLM             there is no retry and no fallback
- *     GET_API_KEY
- *     ON_PAYLOAD
- *     BEFORE_RUN
- *     GET_STEERING_MESSAGES    before the first model call: as above; later: the run fails with
- *                                AGENT_CALLBACK after turn_end
- *     GET_FOLLOW_UP_MESSAGES   the run fails with AGENT_CALLBACK after turn_end
- *     PREPARE_NEXT_TURN
- *     SHOULD_STOP_AFTER_TURN
+ *     TRANSFORM_CONTEXT        the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
+ *     CONVERT_TO_LLM           the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
+ *     GET_API_KEY              the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
  *     BEFORE_TOOL_CALL         the tool call gets an error result; the run continues
- *     AFTER_TOOL_CALL
- *     ON_RESPONSE              an AGENT_EVENT_DIAGNOSTIC with the code "hook_error"; no other effect
- *     ON_ERROR
+ *     AFTER_TOOL_CALL          the tool call gets an error result; the run continues
+ *     PREPARE_NEXT_TURN        the run fails with AGENT_CALLBACK, after turn_end
+ *     SHOULD_STOP_AFTER_TURN   the run fails with AGENT_CALLBACK, after turn_end
+ *     GET_STEERING_MESSAGES    before the first model call: the assistant message fails with
+ *                                AGENT_CALLBACK; later: the run fails so, after turn_end
+ *     GET_FOLLOW_UP_MESSAGES   the run fails with AGENT_CALLBACK, after turn_end
+ *     ON_PAYLOAD               the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
+ *     ON_RESPONSE              an AGENT_EVENT_DIAGNOSTIC with the code "hook_error"
+ *     ON_ERROR                 an AGENT_EVENT_DIAGNOSTIC with the code "hook_error"
+ *     BEFORE_RUN               the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
  *     AFTER_RUN                none; it is not reported
+ *
+ * </generated>
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an unknown hook).
  * Threads: any. Callbacks: all. Since 0.1.

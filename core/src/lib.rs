@@ -48,10 +48,10 @@ pub mod transcript;
 mod transport;
 
 // The layer below, under the paths of this crate.
-#[doc(hidden)] // For the bindings: names of options, kinds and the like.
-pub use agent_loop_proto::table;
 pub use agent_loop_proto::testing;
 pub(crate) use agent_loop_proto::{did_you_mean, error, event, message, partial, queues, result, usage};
+#[doc(hidden)] // For the bindings: names of options, kinds and the like.
+pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};
 
 pub use agent::{Agent, Context, resume, run, start_aborted};
 pub use agent_loop_proto::surrogate::read_json;

@@ -40,13 +40,13 @@ struct Computed {
 impl agent_event_t {
     pub(crate) fn new(event: Event) -> agent_event_t {
         let mut delta = Text::new("");
-        delta.set(fields::delta_of(&event.data).unwrap_or_default());
+        delta.set(event.delta().unwrap_or_default());
         agent_event_t { event, delta, computed: OnceLock::new() }
     }
 
     /// Replaces this event by the next one.
     pub(crate) fn replace(&mut self, event: Event) {
-        if let Some(delta) = fields::delta_of(&event.data) {
+        if let Some(delta) = event.delta() {
             self.delta.set(delta);
         }
         self.event = event;
@@ -58,7 +58,7 @@ impl agent_event_t {
     }
 
     fn text(&self) -> Option<&Text> {
-        if fields::delta_of(&self.event.data).is_some() {
+        if self.event.delta().is_some() {
             return Some(&self.delta);
         }
         self.computed().text.get_or_init(|| fields::text_of(&self.event.data).map(Text::new)).as_ref()

@@ -10,38 +10,41 @@ use crate::guard::{self, guard};
 use crate::handle::{Callback, agent_destroy_fn_t, borrow, host_function, take_back};
 use crate::text::{self, Text, borrowed};
 
-/// Before each model call: change the messages it sees.
+// <generated: constants>
+/// Before each model call: may replace the messages that the model reads, for this call only.
 pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
-/// Before each model call: convert messages to the standard roles.
+/// Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook, messages of other roles are left out.
 pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
-/// Before each model call: supply the API key.
+/// Before each model call: the API key for a provider, instead of the configured one.
 pub const AGENT_HOOK_GET_API_KEY: i32 = 3;
-/// Before a tool runs.
+/// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again.
 pub const AGENT_HOOK_BEFORE_TOOL_CALL: i32 = 4;
-/// After a tool ran.
+/// After a tool ran, successfully or not: may replace parts of its result.
 pub const AGENT_HOOK_AFTER_TOOL_CALL: i32 = 5;
-/// After each turn that may be followed by another.
+/// After each turn that another may follow: may change context, model and thinking level for the rest of the run.
 pub const AGENT_HOOK_PREPARE_NEXT_TURN: i32 = 6;
-/// After each turn: whether the run shall end.
+/// After each turn: whether the run ends here, with the outcome `stopped`.
 pub const AGENT_HOOK_SHOULD_STOP_AFTER_TURN: i32 = 7;
-/// On each poll of the steering queue.
+/// With each poll of the steering queue: further steering messages.
 pub const AGENT_HOOK_GET_STEERING_MESSAGES: i32 = 8;
-/// On each poll of the follow-up queue.
+/// With each poll of the follow-up queue: further follow-up messages.
 pub const AGENT_HOOK_GET_FOLLOW_UP_MESSAGES: i32 = 9;
-/// Before each model call: the request's body.
+/// Before each model call: may replace the body of the request.
 pub const AGENT_HOOK_ON_PAYLOAD: i32 = 10;
-/// When the head of a response has arrived.
+/// When the head of a response has arrived, for each attempt.
 pub const AGENT_HOOK_ON_RESPONSE: i32 = 11;
-/// When something failed.
+/// When a model call fails, and when anything else ends the run with an error.
 pub const AGENT_HOOK_ON_ERROR: i32 = 12;
-/// Before a run.
+/// Before a run, also before its `agent_start`.
 pub const AGENT_HOOK_BEFORE_RUN: i32 = 13;
-/// After a run's last event.
+/// After a run's last event, before the agent is idle.
 pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
+// </generated>
 
 /// The number of a hook.
 fn number_of(kind: HookKind) -> i32 {
     match kind {
+        // <generated: numbers>
         HookKind::TransformContext => AGENT_HOOK_TRANSFORM_CONTEXT,
         HookKind::ConvertToLlm => AGENT_HOOK_CONVERT_TO_LLM,
         HookKind::GetApiKey => AGENT_HOOK_GET_API_KEY,
@@ -56,6 +59,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::OnError => AGENT_HOOK_ON_ERROR,
         HookKind::BeforeRun => AGENT_HOOK_BEFORE_RUN,
         HookKind::AfterRun => AGENT_HOOK_AFTER_RUN,
+        // </generated>
     }
 }
 

@@ -33,13 +33,22 @@ static void add_tool(const value_t *fields)
 }
 
 static const char *const hook_names[] = {
-    [AGENT_HOOK_TRANSFORM_CONTEXT] = "transform_context", [AGENT_HOOK_CONVERT_TO_LLM] = "convert_to_llm",
-    [AGENT_HOOK_GET_API_KEY] = "get_api_key", [AGENT_HOOK_BEFORE_TOOL_CALL] = "before_tool_call",
-    [AGENT_HOOK_AFTER_TOOL_CALL] = "after_tool_call", [AGENT_HOOK_PREPARE_NEXT_TURN] = "prepare_next_turn",
-    [AGENT_HOOK_SHOULD_STOP_AFTER_TURN] = "should_stop_after_turn", [AGENT_HOOK_GET_STEERING_MESSAGES] = "get_steering_messages",
-    [AGENT_HOOK_GET_FOLLOW_UP_MESSAGES] = "get_follow_up_messages", [AGENT_HOOK_ON_PAYLOAD] = "on_payload",
-    [AGENT_HOOK_ON_RESPONSE] = "on_response", [AGENT_HOOK_ON_ERROR] = "on_error", [AGENT_HOOK_BEFORE_RUN] = "before_run",
+    /* <generated: hooks> */
+    [AGENT_HOOK_TRANSFORM_CONTEXT] = "transform_context",
+    [AGENT_HOOK_CONVERT_TO_LLM] = "convert_to_llm",
+    [AGENT_HOOK_GET_API_KEY] = "get_api_key",
+    [AGENT_HOOK_BEFORE_TOOL_CALL] = "before_tool_call",
+    [AGENT_HOOK_AFTER_TOOL_CALL] = "after_tool_call",
+    [AGENT_HOOK_PREPARE_NEXT_TURN] = "prepare_next_turn",
+    [AGENT_HOOK_SHOULD_STOP_AFTER_TURN] = "should_stop_after_turn",
+    [AGENT_HOOK_GET_STEERING_MESSAGES] = "get_steering_messages",
+    [AGENT_HOOK_GET_FOLLOW_UP_MESSAGES] = "get_follow_up_messages",
+    [AGENT_HOOK_ON_PAYLOAD] = "on_payload",
+    [AGENT_HOOK_ON_RESPONSE] = "on_response",
+    [AGENT_HOOK_ON_ERROR] = "on_error",
+    [AGENT_HOOK_BEFORE_RUN] = "before_run",
     [AGENT_HOOK_AFTER_RUN] = "after_run",
+    /* </generated> */
 };
 
 static const value_t *first_of(const value_t *value, const char *name)
@@ -66,7 +75,7 @@ static void make_agent(const value_t *scenario)
         add_tool(each);
     if (options)
         must(agent_set_json(app.agent, options->text, options->text_length, &error), "options");
-    for (int32_t kind = 1; kind <= AGENT_HOOK_AFTER_RUN; kind++) {
+    for (int32_t kind = 1; kind < (int32_t)(sizeof hook_names / sizeof *hook_names); kind++) {
         const value_t *behaviours = member(hooks, hook_names[kind]);
 
         found += behaviours != NULL;

@@ -2,7 +2,8 @@
 
 use agent_loop_proto::table::errors::{ERROR_KINDS, ErrorKindRow, Origin};
 
-use crate::text::{constant, sentence};
+use crate::doc;
+use crate::text::constant;
 
 fn each(write: impl Fn(&ErrorKindRow) -> String) -> String {
     ERROR_KINDS.iter().map(write).collect()
@@ -10,6 +11,10 @@ fn each(write: impl Fn(&ErrorKindRow) -> String) -> String {
 
 fn of(origin: Origin) -> impl Iterator<Item = &'static ErrorKindRow> {
     ERROR_KINDS.iter().filter(move |row| row.origin == origin)
+}
+
+fn documented(row: &ErrorKindRow) -> String {
+    doc::sentence(row.doc, row.since)
 }
 
 fn status(row: &ErrorKindRow) -> String {
@@ -26,7 +31,7 @@ fn node_class(row: &ErrorKindRow) -> String {
 
 pub(crate) fn header() -> String {
     let constants = |origin| -> String {
-        of(origin).map(|row| format!("    /** {} */\n    {} = {},\n", sentence(row.doc), status(row), row.status)).collect()
+        of(origin).map(|row| format!("    /** {} */\n    {} = {},\n", documented(row), status(row), row.status)).collect()
     };
     format!(
         "\n    /* Runtime failures: reported in events, messages and agent_run_error(). */\n\n{}\
@@ -37,7 +42,7 @@ pub(crate) fn header() -> String {
 }
 
 pub(crate) fn ffi_constants() -> String {
-    each(|row| format!("/// {}\npub const {}: agent_status_t = {};\n", sentence(row.doc), status(row), row.status))
+    each(|row| format!("/// {}\npub const {}: agent_status_t = {};\n", documented(row), status(row), row.status))
 }
 
 pub(crate) fn ffi_statuses() -> String {
@@ -73,7 +78,7 @@ pub(crate) fn python_exports() -> String {
 pub(crate) fn python_classes() -> String {
     let class = |row: &ErrorKindRow| {
         let base = if row.python_base.is_empty() { String::new() } else { format!(", {}", row.python_base) };
-        let (name, doc, word) = (python_class(row), sentence(row.doc), row.word);
+        let (name, doc, word) = (python_class(row), documented(row), row.word);
         format!("\n\nclass {name}(AgentError{base}):\n    \"\"\"{doc}\"\"\"\n\n    kind = \"{word}\"\n")
     };
     format!("{}\n\n", each(class))
@@ -84,7 +89,7 @@ pub(crate) fn node_kinds() -> String {
 }
 
 pub(crate) fn node_classes() -> String {
-    each(|row| format!("/** {} */\nexport class {} extends AgentError {{}}\n", sentence(row.doc), node_class(row)))
+    each(|row| format!("/** {} */\nexport class {} extends AgentError {{}}\n", documented(row), node_class(row)))
 }
 
 pub(crate) fn node_table() -> String {
@@ -96,8 +101,8 @@ fn docs(origin: Origin) -> String {
         .map(|row| {
             let retry = if row.is_retryable { "yes" } else { "" };
             match origin {
-                Origin::Runtime => format!("| `{}` | {} | {retry} |\n", row.word, sentence(row.doc)),
-                Origin::Usage => format!("| `{}` | {} |\n", row.word, sentence(row.doc)),
+                Origin::Runtime => format!("| `{}` | {} | {retry} |\n", row.word, documented(row)),
+                Origin::Usage => format!("| `{}` | {} |\n", row.word, documented(row)),
             }
         })
         .collect();

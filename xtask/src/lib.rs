@@ -5,10 +5,13 @@
 //! replaced; everything else is written by hand.
 
 mod codes;
+mod doc;
 mod errors;
 mod events;
+mod hooks;
 mod options;
 mod text;
+mod types;
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +20,25 @@ type Writer = fn() -> String;
 
 /// The files with regions.
 const FILES: &[(&str, &[(&str, Writer)])] = &[
-    ("include/agent.h", &[("options", options::header), ("error kinds", errors::header), ("events", events::header)]),
+    (
+        "include/agent.h",
+        &[
+            ("options", options::header),
+            ("error kinds", errors::header),
+            ("events", events::header),
+            ("hooks", hooks::header),
+            ("inputs and answers of hooks", hooks::header_inputs),
+            ("failures of hooks", hooks::header_failures),
+        ],
+    ),
+    ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers)]),
+    ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
+    ("bindings/node/lib/hook.ts", &[("inputs", hooks::node_inputs), ("hooks", hooks::node_hooks), ("forms", hooks::node_forms)]),
+    ("bindings/node/lib/index.ts", &[("inputs of hooks", hooks::node_exports)]),
+    ("docs/hooks.md", &[("hooks", hooks::docs_hooks), ("inputs", hooks::docs_inputs)]),
+    ("tests/c/scenarios.c", &[("hooks", hooks::c_names)]),
+    ("docs/abi.md", &[("hooks", hooks::docs_abi)]),
+    ("docs/loop.md", &[("failures of hooks", hooks::docs_failures)]),
     (
         "docs/options.md",
         &[
@@ -33,9 +54,11 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("words", options::python_words),
             ("options of runs", options::python_runs),
             ("options of agents", options::python_agents),
+            ("inputs of hooks", hooks::python_option_imports),
+            ("hooks", hooks::python_options),
         ],
     ),
-    ("bindings/python/python/agent_loop/agent.py", &[("options", options::python_docstring)]),
+    ("bindings/python/python/agent_loop/agent.py", &[("options", options::python_docstring), ("hooks", hooks::python_docstring)]),
     (
         "bindings/node/lib/options.ts",
         &[("words", options::node_words), ("options of runs", options::node_runs), ("options of agents", options::node_agents)],
@@ -51,6 +74,8 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/python/python/agent_loop/__init__.py",
         &[
             ("imports of errors", errors::python_imports),
+            ("imports of hook inputs", hooks::python_imports),
+            ("exports of hook inputs", hooks::python_exports),
             ("imports of events", events::python_imports),
             ("exports of events", events::python_exports),
             ("exports of errors", errors::python_exports),
@@ -69,12 +94,35 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("docs/transcript.md", &[("repairs", codes::docs_repairs)]),
+    ("docs/contract.md", &[("events", events::docs_fields), ("failures of hooks", hooks::docs_failures)]),
+    ("docs/events.md", &[("events", events::docs_reference)]),
+    (
+        "bindings/python/python/agent_loop/codes.py",
+        &[("diagnostics", codes::python_diagnostics), ("repairs", codes::python_repairs)],
+    ),
     (
         "ffi/src/event/kind.rs",
         &[("constants", events::ffi_constants), ("kinds", events::ffi_kinds), ("words", events::ffi_words)],
     ),
-    ("bindings/python/python/agent_loop/_native.pyi", &[("exports of events", events::python_exports)]),
-    ("bindings/node/lib/event.ts", &[("updates", events::node_updates), ("events", events::node_union)]),
+    (
+        "bindings/python/python/agent_loop/_native.pyi",
+        &[
+            ("exports of hook inputs", hooks::python_exports),
+            ("exports of events", events::python_exports),
+            ("events", events::python_stubs),
+            ("inputs of hooks", hooks::python_stubs),
+        ],
+    ),
+    (
+        "bindings/node/lib/event.ts",
+        &[
+            ("diagnostics", codes::node_diagnostics),
+            ("interfaces", events::node_interfaces),
+            ("updates", events::node_updates),
+            ("events", events::node_union),
+        ],
+    ),
+    ("bindings/node/lib/transcript.ts", &[("repairs", codes::node_repairs)]),
 ];
 
 /// Writes all regions.
@@ -112,6 +160,7 @@ fn root() -> PathBuf {
 
 /// The files, as they are and as they should be.
 fn files() -> Result<Vec<(&'static str, String, String)>, String> {
+    types::check()?;
     let file = |(path, regions): &(&'static str, &[(&str, Writer)])| {
         let now = std::fs::read_to_string(root().join(path)).map_err(|e| format!("{path}: {e}"))?;
         let mut new = now.clone();

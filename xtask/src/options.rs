@@ -2,7 +2,8 @@
 
 use agent_loop_proto::table::options::{self, Group, OptionRow, Type};
 
-use crate::text::{camel, sentence, snake, wrap};
+use crate::doc;
+use crate::text::{camel, snake, wrap};
 
 /// Types that have a name in Python and Node, with the option whose words they are.
 const NAMED: &[(&str, &[&str])] = &[
@@ -48,7 +49,7 @@ fn grouped(digits: &str) -> String {
 
 /// What the option is, with its words and its default, in Markdown.
 fn described(row: &OptionRow) -> String {
-    let mut text = sentence(row.doc);
+    let mut text = doc::sentence(row.doc, row.since);
     if let Type::Words(words) = row.kind {
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         text = format!("{text} One of {}.", words.join(", "));
@@ -152,10 +153,8 @@ fn python_type(row: &OptionRow) -> String {
 }
 
 fn python(rows: impl Iterator<Item = &'static OptionRow>) -> String {
-    let field = |row: &OptionRow| {
-        let doc = format!("\"\"\"{}\"\"\"", described(row));
-        format!("    {}: {} | None\n{}", row.name, python_type(row), wrap(&doc, "    ", "    ", 130))
-    };
+    let field =
+        |row: &OptionRow| format!("    {}: {} | None\n{}", row.name, python_type(row), doc::of_python(&described(row), "    "));
     rows.map(field).collect()
 }
 
@@ -208,12 +207,8 @@ fn node_type(row: &OptionRow) -> String {
 fn node(rows: impl Iterator<Item = &'static OptionRow>) -> String {
     let field = |row: &OptionRow| {
         let optional = if row.name == "model" { "" } else { "?" };
-        let doc = described(row);
-        let doc = match format!("  /** {doc} */\n") {
-            line if line.chars().count() <= 131 => line,
-            _ => format!("  /**\n{}   */\n", wrap(&doc, "   * ", "   * ", 130)),
-        };
-        format!("{doc}  {}{optional}: {}\n", camel(row.name), node_type(row))
+        let text = doc::of_node(&described(row), "  ");
+        format!("{text}  {}{optional}: {}\n", camel(row.name), node_type(row))
     };
     rows.map(field).collect()
 }

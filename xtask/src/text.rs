@@ -36,11 +36,6 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The lines of a Rust comment as one line.
-pub(crate) fn sentence(doc: &[&str]) -> String {
-    doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
-}
-
 /// `base_url` as `baseUrl`.
 pub(crate) fn camel(name: &str) -> String {
     agent_loop_proto::did_you_mean::Spelling::Camel.spell(name)

@@ -26,6 +26,57 @@ export interface EventBase extends Canonical {
   turn: number
 }
 
+/** Progress that a tool reported. */
+export interface PartialResult {
+  content: (TextBlock | ImageBlock)[]
+  /** Data for the application. */
+  details: unknown
+}
+
+/** The result of a tool. */
+export interface ToolOutput {
+  /** What the model sees. */
+  content: (TextBlock | ImageBlock)[]
+  /** Data for the application; never sent to the model. */
+  details: unknown
+  /** Whether the run may end after this call. */
+  terminate: boolean
+}
+
+/** Why a run ended. */
+export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'
+
+/** The codes of diagnostics. */
+export type DiagnosticCode =
+  // <generated: diagnostics>
+  /** The transcript was repaired for the model. */
+  | 'transcript_repaired'
+  /** The model does not take an option, or not this value. */
+  | 'option_ignored'
+  /** A fallback model is called after a failure. */
+  | 'fallback'
+  /** An update came after the result and was dropped. */
+  | 'late_update'
+  /** A call without an id, or with a repeated id, got a new one. */
+  | 'tool_call_id'
+  /** An observer hook failed. */
+  | 'hook_error'
+  /** A listener failed. */
+  | 'listener_error'
+  /** The connection broke after the complete answer. */
+  | 'broken_end'
+  /** Bytes that are not UTF-8 became U+FFFD. */
+  | 'invalid_utf8'
+  /** A block of an unknown type is kept and sent back unchanged. */
+  | 'opaque_block'
+  /** The answer names sources. */
+  | 'citations'
+  /** The provider explains why it refused. */
+  | 'refusal'
+  // </generated>
+
+// <generated: interfaces>
+
 /** The run begins. */
 export interface AgentStartEvent extends EventBase {
   type: 'agent_start'
@@ -36,29 +87,33 @@ export interface TurnStartEvent extends EventBase {
   type: 'turn_start'
 }
 
-/** A message begins. An assistant message is still empty, with `stopReason` null. */
+/** A message begins. An assistant message is empty then, and has no stop reason yet. */
 export interface MessageStartEvent extends EventBase {
   type: 'message_start'
+  /** The message. */
   message: Message
 }
 
 /** A text block begins. */
 export interface TextStartEvent extends EventBase {
   type: 'text_start'
-  /** The index of the block, in the order the blocks began. */
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
 }
 
 /** More text of a text block. */
 export interface TextDeltaEvent extends EventBase {
   type: 'text_delta'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
+  /** The added text. */
   delta: string
 }
 
 /** A text block is complete. */
 export interface TextEndEvent extends EventBase {
   type: 'text_end'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
   /** The complete block. */
   block: TextBlock
@@ -67,34 +122,43 @@ export interface TextEndEvent extends EventBase {
 /** A thinking block begins. */
 export interface ThinkingStartEvent extends EventBase {
   type: 'thinking_start'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
 }
 
 /** More text of a thinking block. */
 export interface ThinkingDeltaEvent extends EventBase {
   type: 'thinking_delta'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
+  /** The added text. */
   delta: string
 }
 
 /** A thinking block is complete. */
 export interface ThinkingEndEvent extends EventBase {
   type: 'thinking_end'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
+  /** The complete block. */
   block: ThinkingBlock
 }
 
 /** A tool call of the model begins. */
 export interface ToolCallStartEvent extends EventBase {
   type: 'tool_call_start'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
+  /** The call's id. */
   id: string
+  /** The tool's name. */
   name: string
 }
 
 /** More of a tool call's arguments. */
 export interface ToolCallDeltaEvent extends EventBase {
   type: 'tool_call_delta'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
   /** The next part of the arguments' JSON text. */
   delta: string
@@ -103,9 +167,112 @@ export interface ToolCallDeltaEvent extends EventBase {
 /** A tool call of the model is complete. */
 export interface ToolCallEndEvent extends EventBase {
   type: 'tool_call_end'
+  /** The index of the block, in the order in which the blocks started. */
   contentIndex: number
+  /** The complete block. */
   block: ToolCallBlock
 }
+
+/** A message is complete and in the transcript. */
+export interface MessageEndEvent extends EventBase {
+  type: 'message_end'
+  /** The complete message. */
+  message: Message
+}
+
+/** The execution of a tool call begins. */
+export interface ToolExecutionStartEvent extends EventBase {
+  type: 'tool_execution_start'
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** The arguments as the model gave them, before validation. */
+  arguments: Record<string, unknown>
+}
+
+/** A tool reports its progress. */
+export interface ToolExecutionUpdateEvent extends EventBase {
+  type: 'tool_execution_update'
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** The arguments as the model gave them, before validation. */
+  arguments: Record<string, unknown>
+  /** The progress that was reported. */
+  partialResult: PartialResult
+}
+
+/** A tool call has its result. */
+export interface ToolExecutionEndEvent extends EventBase {
+  type: 'tool_execution_end'
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** The result. */
+  result: ToolOutput
+  /** Whether the call failed. */
+  isError: boolean
+  /** The time since the start event, in milliseconds. */
+  durationMs: number
+}
+
+/** A turn is over. */
+export interface TurnEndEvent extends EventBase {
+  type: 'turn_end'
+  /** The turn's assistant message. */
+  message: AssistantMessage
+  /** The tool results, in the order of the calls. */
+  toolResults: ToolResultMessage[]
+}
+
+/** The run is over; no event follows. */
+export interface AgentEndEvent extends EventBase {
+  type: 'agent_end'
+  /** The messages this run added, in transcript order. */
+  messages: Message[]
+  /** Why the run ended. */
+  outcome: Outcome
+  /** The error; present exactly when the outcome is `error` or `aborted`. */
+  error?: ErrorInfo
+  /** How many turns began. */
+  turns: number
+  /** The sum over the messages of the run. */
+  usage: Usage
+}
+
+/** The model call is retried after a backoff. */
+export interface RetryEvent extends EventBase {
+  type: 'retry'
+  /** 1 for the first retry. */
+  attempt: number
+  /** The backoff that begins now, in milliseconds. */
+  delayMs: number
+  /** The error of the failed attempt. */
+  error: ErrorInfo
+}
+
+/** Something was repaired, dropped, late or unusual. */
+export interface DiagnosticEvent extends EventBase {
+  type: 'diagnostic'
+  /** A short word for programs: one of the codes of diagnostics, or a custom provider's. */
+  code: DiagnosticCode | (string & {})
+  /** A sentence for a person to read. */
+  message: string
+  /** More; which fields depends on the code. */
+  data: unknown
+}
+
+/** One frame as the provider sent it; with the option `rawEvents`. */
+export interface RawEvent extends EventBase {
+  type: 'raw'
+  /** The frame's JSON, or its text where it is not JSON. */
+  data: unknown
+}
+
+// </generated>
 
 /** A part of an assistant message. */
 export type MessageUpdateEvent =
@@ -120,104 +287,6 @@ export type MessageUpdateEvent =
   | ToolCallDeltaEvent
   | ToolCallEndEvent
   // </generated>
-
-/** A message is complete and in the transcript. */
-export interface MessageEndEvent extends EventBase {
-  type: 'message_end'
-  message: Message
-}
-
-/** The execution of a tool call begins. */
-export interface ToolExecutionStartEvent extends EventBase {
-  type: 'tool_execution_start'
-  toolCallId: string
-  toolName: string
-  /** The arguments as the model gave them. */
-  arguments: Record<string, unknown>
-}
-
-/** A tool reports progress. */
-export interface ToolExecutionUpdateEvent extends EventBase {
-  type: 'tool_execution_update'
-  toolCallId: string
-  toolName: string
-  arguments: Record<string, unknown>
-  partialResult: { content: (TextBlock | ImageBlock)[]; details: unknown }
-}
-
-/** The result of a tool. */
-export interface ToolOutput {
-  /** What the model sees. */
-  content: (TextBlock | ImageBlock)[]
-  /** Data for the application; never sent to the model. */
-  details: unknown
-  /** Whether the run may end after this call. */
-  terminate: boolean
-}
-
-/** The execution of a tool call is over. */
-export interface ToolExecutionEndEvent extends EventBase {
-  type: 'tool_execution_end'
-  toolCallId: string
-  toolName: string
-  result: ToolOutput
-  /** Whether the call failed. */
-  isError: boolean
-  /** The time since `tool_execution_start`, in milliseconds. */
-  durationMs: number
-}
-
-/** A turn is over. */
-export interface TurnEndEvent extends EventBase {
-  type: 'turn_end'
-  message: AssistantMessage
-  /** In the order of the calls. */
-  toolResults: ToolResultMessage[]
-}
-
-/** Why a run ended. */
-export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'
-
-/** The run is over; this is its last event. */
-export interface AgentEndEvent extends EventBase {
-  type: 'agent_end'
-  /** The messages that this run added, in transcript order. */
-  messages: Message[]
-  outcome: Outcome
-  /** Present exactly when the outcome is `error` or `aborted`. */
-  error?: ErrorInfo
-  /** The number of turns started. */
-  turns: number
-  /** The sum over the run's messages. */
-  usage: Usage
-}
-
-/** The model call will be retried after a backoff. */
-export interface RetryEvent extends EventBase {
-  type: 'retry'
-  /** 1 for the first retry. */
-  attempt: number
-  /** The backoff in milliseconds. */
-  delayMs: number
-  error: ErrorInfo
-}
-
-/** Something was repaired, dropped, late or unexpected. */
-export interface DiagnosticEvent extends EventBase {
-  type: 'diagnostic'
-  /** What kind of diagnostic; see `docs/abi.md`. */
-  code: string
-  /** The diagnostic in a sentence. */
-  message: string
-  /** More, depending on the code. */
-  data: unknown
-}
-
-/** A frame of the provider's stream, unchanged; only with the option `rawEvents`. */
-export interface RawEvent extends EventBase {
-  type: 'raw'
-  data: unknown
-}
 
 /** An event of a run, discriminated by `type`. */
 export type AgentEvent =

@@ -13,7 +13,6 @@ import type {
   Message,
   MessageInput,
   PromptInput,
-  StandardMessage,
   TextBlock,
   ToolResultMessage,
 } from './message.js'
@@ -27,9 +26,13 @@ import type { HookContext } from './context.js'
 /** The answer of a hook, or a promise of it; nothing means no change. */
 export type HookAnswer<T> = T | null | undefined | void | PromiseLike<T | null | undefined | void>
 
-/** The input of `beforeToolCall`: a call that is about to run. */
+// <generated: inputs>
+
+/** The input of `beforeToolCall`. A call that is about to run. */
 export interface BeforeToolCall extends Canonical {
+  /** The id of the call. */
   toolCallId: string
+  /** The name of the tool. */
   toolName: string
   /** The validated arguments. */
   arguments: Record<string, any>
@@ -37,21 +40,67 @@ export interface BeforeToolCall extends Canonical {
   message: AssistantMessage
 }
 
+/** The input of `afterToolCall`. A call that ran, successfully or not. */
+export interface AfterToolCall extends Canonical {
+  /** The id of the call. */
+  toolCallId: string
+  /** The name of the tool. */
+  toolName: string
+  /** The arguments that the tool got. */
+  arguments: Record<string, any>
+  /** The result of the tool. */
+  result: ToolOutput
+  /** Whether the call failed. */
+  isError: boolean
+}
+
+/** The input of `prepareNextTurn` and `shouldStopAfterTurn`. A turn that is over. */
+export interface TurnSummary extends Canonical {
+  /** The number of the turn, from 1. */
+  turn: number
+  /** The assistant message of the turn. */
+  message: AssistantMessage
+  /** The results of its tool calls. */
+  toolResults: ToolResultMessage[]
+}
+
+/** The input of `onPayload`. A request that is about to be sent. */
+export interface Payload extends Canonical {
+  /** The provider that the request is for. */
+  provider: string
+  /** The model's id at the provider. */
+  model: string
+  /** The body of the request, in the provider's format. */
+  payload: Record<string, any>
+}
+
+/** The input of `onResponse`. The status and the headers of an HTTP response. */
+export interface ResponseHead extends Canonical {
+  /** The provider that answered. */
+  provider: string
+  /** The HTTP status. */
+  status: number
+  /** The headers by lower-case name; several of one name are joined with commas. */
+  headers: Record<string, string>
+}
+
+/** The input of `onError`. A failure of a model call or of the run. */
+export interface Failure extends Canonical {
+  /** The error. */
+  error: ErrorInfo
+  /** The attempt of the model call, from 1; 0 if no model call failed. */
+  attempt: number
+  /** Whether a retry follows. */
+  willRetry: boolean
+}
+
+// </generated>
+
 /**
  * The answer of `beforeToolCall`: blocks the call, with a reason for the model, or replaces its arguments, which are validated
  * again.
  */
 export type ToolDecision = { block: true; reason?: string } | { block?: false; arguments?: Record<string, unknown> }
-
-/** The input of `afterToolCall`: a call that ran, successfully or not. */
-export interface AfterToolCall extends Canonical {
-  toolCallId: string
-  toolName: string
-  /** The arguments that the tool got. */
-  arguments: Record<string, any>
-  result: ToolOutput
-  isError: boolean
-}
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
@@ -61,14 +110,6 @@ export interface ToolOverride {
   isError?: boolean
   /** Whether the run may end after this call. */
   terminate?: boolean
-}
-
-/** The input of `prepareNextTurn` and `shouldStopAfterTurn`: a turn that is over. */
-export interface TurnSummary extends Canonical {
-  /** 1 for the first turn. */
-  turn: number
-  message: AssistantMessage
-  toolResults: ToolResultMessage[]
 }
 
 /** The answer of `prepareNextTurn`: changes the rest of the run; what is left out stays. The agent itself does not change. */
@@ -85,69 +126,45 @@ export interface TurnChange {
   thinkingLevel?: ThinkingLevel
 }
 
-/** The input of `onPayload`: a request about to be sent. */
-export interface Payload extends Canonical {
-  provider: string
-  /** The model's id there. */
-  model: string
-  /** The request's body, in the provider's format. */
-  payload: Record<string, any>
-}
-
-/** The input of `onResponse`: status and headers of an HTTP response. */
-export interface ResponseHead extends Canonical {
-  provider: string
-  status: number
-  /** By lower-case name; several headers of one name are joined with commas. */
-  headers: Record<string, string>
-}
-
-/** The input of `onError`: a failure. */
-export interface Failure extends Canonical {
-  error: ErrorInfo
-  /** The attempt of the model call, from 1; 0 if no model call failed. */
-  attempt: number
-  /** Whether a retry follows. */
-  willRetry: boolean
-}
-
 /**
  * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. When a hook throws, the effect depends on
  * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of an
  * observer hook (`onResponse`, `onError`, `beforeRun`, `afterRun`), a `diagnostic` event reports it.
  */
 export interface Hooks {
-  /** Before each model call: may replace the messages that the model sees, for this call only. */
+  // <generated: hooks>
+  /** Before each model call: may replace the messages that the model reads, for this call only. */
   transformContext: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
   /**
    * Before each model call, after `transformContext`: converts all messages to the three standard roles. Without this hook,
-   * messages of custom roles are dropped.
+   * messages of other roles are left out.
    */
-  convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly (StandardMessage | MessageInput)[]>
-  /** Before each model call: returns the API key for a provider, or nothing for the configured one. */
+  convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
+  /** Before each model call: the API key for a provider, instead of the configured one. */
   getApiKey: (provider: string, context: HookContext) => HookAnswer<string>
-  /** Before a tool runs: may block the call with a reason, or replace its arguments. */
+  /** Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again. */
   beforeToolCall: (call: BeforeToolCall, context: HookContext) => HookAnswer<ToolDecision>
   /** After a tool ran, successfully or not: may replace parts of its result. */
   afterToolCall: (call: AfterToolCall, context: HookContext) => HookAnswer<ToolOverride>
-  /** After each turn that another may follow: may change the context, model and thinking level for the rest of the run. */
+  /** After each turn that another may follow: may change context, model and thinking level for the rest of the run. */
   prepareNextTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<TurnChange>
-  /** After each turn: true ends the run, with the outcome `stopped`. */
+  /** After each turn: whether the run ends here, with the outcome `stopped`. */
   shouldStopAfterTurn: (turn: TurnSummary, context: HookContext) => HookAnswer<boolean>
-  /** With each poll of the steering queue: returns additional steering messages. */
+  /** With each poll of the steering queue: further steering messages. */
   getSteeringMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
-  /** With each poll of the follow-up queue: returns additional follow-up messages. */
+  /** With each poll of the follow-up queue: further follow-up messages. */
   getFollowUpMessages: (context: HookContext) => HookAnswer<PromptInput | readonly string[]>
-  /** Before each model call: may replace the request's body. */
+  /** Before each model call: may replace the body of the request. */
   onPayload: (request: Payload, context: HookContext) => HookAnswer<Record<string, unknown>>
-  /** When the headers of a response have arrived, for each attempt. */
+  /** When the head of a response has arrived, for each attempt. */
   onResponse: (response: ResponseHead, context: HookContext) => unknown
   /** When a model call fails, and when anything else ends the run with an error. */
   onError: (failure: Failure, context: HookContext) => unknown
-  /** Before a run: gets its prompts, none for `resume`. */
+  /** Before a run, also before its `agent_start`. */
   beforeRun: (prompts: Message[], context: HookContext) => unknown
-  /** After the last event of a run. */
+  /** After a run's last event, before the agent is idle. */
   afterRun: (result: RunResult, context: HookContext) => unknown
+  // </generated>
 }
 
 /** The name of a hook. */
@@ -172,6 +189,7 @@ function turnChange(value: unknown): unknown {
 }
 
 const FORMS: Readonly<Record<HookName, Form>> = {
+  // <generated: forms>
   transformContext: { input: ({ messages }) => [messages], answer: canonical },
   convertToLlm: { input: ({ messages }) => [messages], answer: canonical },
   getApiKey: { input: ({ provider }) => [provider], answer: unchanged },
@@ -186,6 +204,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   onError: { input: whole, answer: ignored },
   beforeRun: { input: ({ prompts }) => [prompts], answer: ignored },
   afterRun: { input: whole, answer: ignored },
+  // </generated>
 }
 
 /** @internal The names of all hooks. */

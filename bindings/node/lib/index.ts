@@ -17,18 +17,20 @@ export type { Listener } from './callbacks.js'
 export * from './errors.js'
 export type * from './event.js'
 export type {
-  AfterToolCall,
-  BeforeToolCall,
-  Failure,
   HookAnswer,
   HookName,
   Hooks,
-  Payload,
-  ResponseHead,
   ToolDecision,
   ToolOverride,
   TurnChange,
+  // <generated: inputs of hooks>
+  AfterToolCall,
+  BeforeToolCall,
+  Failure,
+  Payload,
+  ResponseHead,
   TurnSummary,
+  // </generated>
 } from './hook.js'
 export { resume, run } from './stateless.js'
 export type { Context, LoopOptions } from './stateless.js'

@@ -17,24 +17,43 @@ import type { Canonical, MessageInput, StandardMessage } from './message.js'
 import { native } from './native.js'
 import type { ModelSpec } from './options.js'
 
+/** The codes of repairs. */
+export type RepairCode =
+  // <generated: repairs>
+  /** An assistant message that failed or was aborted was left out. */
+  | 'failed_message'
+  /** An empty message was left out. */
+  | 'empty_message'
+  /** An empty block was left out. */
+  | 'empty_block'
+  /** A call without a result got an error result. */
+  | 'missing_result'
+  /** A result without a call was left out. */
+  | 'stray_result'
+  /** A call's id was replaced, in the call and in its result. */
+  | 'call_id'
+  /** A tool's name was replaced, in the call and in its result. */
+  | 'call_name'
+  /** Thinking of another model became text. */
+  | 'thinking_to_text'
+  /** Thinking that the model cannot be given was left out. */
+  | 'thinking_dropped'
+  /** A block that only another vendor understands was left out. */
+  | 'opaque_dropped'
+  /** An image became a line of text, for a model that reads none. */
+  | 'image_replaced'
+  /** An image was left out. */
+  | 'image_dropped'
+  /** A block that is not allowed in a message of that role was left out. */
+  | 'misplaced_block'
+  /** A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out. */
+  | 'foreign_role'
+  // </generated>
+
 /** One repair of a transcript. */
 export interface Repair extends Canonical {
   /** What kind of repair. */
-  code:
-    | 'failed_message'
-    | 'empty_message'
-    | 'empty_block'
-    | 'missing_result'
-    | 'stray_result'
-    | 'call_id'
-    | 'call_name'
-    | 'thinking_to_text'
-    | 'thinking_dropped'
-    | 'opaque_dropped'
-    | 'image_replaced'
-    | 'image_dropped'
-    | 'misplaced_block'
-    | 'foreign_role'
+  code: RepairCode
   /** The index of the message in the transcript given. */
   messageIndex: number
   /** The index of the content block in that message, for a repair of one block. */

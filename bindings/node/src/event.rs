@@ -4,7 +4,7 @@
 //! `[type, seq, turn, content_index, delta, delta, …]`, their `seq` counting up from the first. Every other event is an
 //! object. `lib/event.ts` reads both.
 
-use agent_loop::{Event, EventData, MessageUpdate};
+use agent_loop::{Event, EventData};
 
 use crate::camel_case;
 
@@ -65,34 +65,11 @@ impl Deltas {
 
 /// The delta, if the event is one.
 fn delta(event: &Event) -> Option<(Deltas, &str)> {
-    match &event.data {
-        EventData::MessageUpdate(update) => match update {
-            MessageUpdate::TextDelta { content_index, delta }
-            | MessageUpdate::ThinkingDelta { content_index, delta }
-            | MessageUpdate::ToolCallDelta { content_index, delta } => {
-                let (kind, next_seq) = (update.kind(), event.seq + 1);
-                Some((Deltas { kind, turn: event.turn, content_index: *content_index, next_seq }, delta))
-            }
-            MessageUpdate::TextStart { .. }
-            | MessageUpdate::TextEnd { .. }
-            | MessageUpdate::ThinkingStart { .. }
-            | MessageUpdate::ThinkingEnd { .. }
-            | MessageUpdate::ToolCallStart { .. }
-            | MessageUpdate::ToolCallEnd { .. } => None,
-        },
-        EventData::AgentStart
-        | EventData::TurnStart
-        | EventData::MessageStart { .. }
-        | EventData::MessageEnd { .. }
-        | EventData::ToolExecutionStart { .. }
-        | EventData::ToolExecutionUpdate { .. }
-        | EventData::ToolExecutionEnd { .. }
-        | EventData::TurnEnd { .. }
-        | EventData::AgentEnd { .. }
-        | EventData::Retry { .. }
-        | EventData::Diagnostic { .. }
-        | EventData::Raw { .. } => None,
-    }
+    let EventData::MessageUpdate(update) = &event.data else {
+        return None;
+    };
+    let deltas = Deltas { kind: update.kind(), turn: event.turn, content_index: update.content_index(), next_seq: event.seq + 1 };
+    update.delta().map(|delta| (deltas, delta))
 }
 
 /// Appends the text as a JSON string.

@@ -182,7 +182,8 @@ impl Stream {
                     stream.last_seq = Some(event.seq);
                 }
             }
-            EventData::MessageUpdate(_) | EventData::Diagnostic { .. } | EventData::Raw { .. } => {
+            // Only what is emitted within an assistant's message has a partial message.
+            _ => {
                 if let Some(stream) = streams.last_mut()
                     && let Some(steps) = event.partial_handle().map(Partial::steps)
                     && stream.steps_at(event.seq) != Some(steps)
@@ -190,14 +191,6 @@ impl Stream {
                     stream.steps.push((event.seq, steps));
                 }
             }
-            EventData::AgentStart
-            | EventData::TurnStart
-            | EventData::ToolExecutionStart { .. }
-            | EventData::ToolExecutionUpdate { .. }
-            | EventData::ToolExecutionEnd { .. }
-            | EventData::TurnEnd { .. }
-            | EventData::AgentEnd { .. }
-            | EventData::Retry { .. } => {}
         }
     }
 

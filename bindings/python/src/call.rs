@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::error::{from_fields, raised};
 use crate::event::event;
 use crate::future::{NativeFuture, Output};
-use crate::hook_input::HookInput;
+use crate::hook_input;
 use crate::host::{Host, Shared};
 use crate::job_queue::{Job, JobQueue};
 use crate::model::ModelRequest;
@@ -57,7 +57,7 @@ impl Target {
         };
         let core = core.failing_with(DROPPED);
         let Target { object, method, blocking } = self;
-        let input = core.take_input().map(HookInput::of);
+        let input = core.take_input();
         let make = |core| HostCall { core, object, method, vars: caller.vars, input: Mutex::new(input), watch: Mutex::default() };
         if !blocking {
             return caller.jobs.call(core, |core| Job::Call(make(core)));
@@ -88,7 +88,7 @@ pub(crate) struct HostCall {
     object: Shared,
     method: Option<&'static str>,
     vars: Shared,
-    input: Mutex<Option<HookInput>>,
+    input: Mutex<Option<agent_loop::HookInput>>,
     /// Until the answer: wakes the event loop when it is no longer needed.
     watch: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
@@ -162,7 +162,7 @@ impl HostCall {
             return PyTuple::new(py, [json::map_to_py(py, arguments)?]);
         }
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
-        input.unwrap_or(HookInput::Nothing).into_args(py)
+        input.map_or_else(|| Ok(PyTuple::empty(py)), |input| hook_input::arguments(py, input))
     }
 
     /// The request to a provider.

@@ -8,6 +8,7 @@ mod block;
 mod call;
 mod error;
 mod event;
+mod field;
 mod future;
 mod hook;
 mod hook_input;
@@ -34,13 +35,7 @@ mod _native {
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
         call::HostCall,
-        event::{
-            AgentEnd, AgentStart, Diagnostic, Event, MessageEnd, MessageStart, MessageUpdate, Raw, Retry, TextDelta, TextEnd,
-            TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
-            ToolExecutionStart, ToolExecutionUpdate, TurnEnd, TurnStart,
-        },
         future::NativeFuture,
-        hook_input::{AfterToolCall, BeforeToolCall, Failure, Payload, ResponseHead, TurnSummary},
         host::Caller,
         job_queue::JobQueue,
         listener::Subscription,
@@ -66,6 +61,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let shutdown = pyo3::wrap_pyfunction!(crate::runtime::shutdown, module)?;
+        crate::event::add_classes(module)?;
+        crate::hook_input::add_classes(module)?;
         let hooks = agent_loop::HookKind::ALL.iter().map(|kind| kind.as_str());
         module.add("HOOKS", pyo3::types::PyTuple::new(module.py(), hooks)?)?;
         let options: Vec<&str> = agent_loop::table::options::names().collect();

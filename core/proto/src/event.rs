@@ -32,7 +32,10 @@ pub struct Event {
 macro_rules! event_data {
     ($(
         $(#[doc = $doc:literal])* $variant:ident = $word:literal, $value:literal, $since:literal
-        $({ $($(#[doc = $field_doc:literal])* $(@$optional:ident)? $field:ident: $type:ty,)* })?;
+        $([$($positional:ident),*] {
+            $($(#[doc = $field_doc:literal])* $(@$optional:ident)? $field:ident: $type:ty $(as $exact:ident)?
+            $(= $field_since:literal)?,)*
+        })?;
     )+) => {
         /// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about. The types
         /// are declared in [`crate::table::events`].
@@ -78,8 +81,8 @@ macro_rules! serialize_field {
 
 macro_rules! message_update {
     ($(
-        $(#[doc = $doc:literal])* $variant:ident = $word:literal, $value:literal, $since:literal
-        { $($(#[doc = $field_doc:literal])* $field:ident: $type:ty,)* }
+        $(#[doc = $doc:literal])* $variant:ident = $word:literal, $value:literal, $since:literal [$($positional:ident),*]
+        { $($(#[doc = $field_doc:literal])* $field:ident: $type:ty $(as $exact:ident)? $(= $field_since:literal)?,)* }
     )+) => {
         /// A piece of the assistant's message. `content_index` counts the blocks in the order they started.
         #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -95,6 +98,13 @@ macro_rules! message_update {
             /// The type's word, for example `text_delta`.
             pub fn kind(&self) -> &'static str {
                 match self { $(MessageUpdate::$variant { .. } => $word,)+ }
+            }
+
+            /// The text that a delta adds; `None` for the start and the end of a block.
+            pub fn delta(&self) -> Option<&str> {
+                match self {
+                    $(MessageUpdate::$variant { $($field,)* .. } => delta_of!($($field)* ; $($field)*),)+
+                }
             }
 
             /// Which block of the message.
@@ -113,6 +123,17 @@ macro_rules! message_update {
             }
         }
     };
+}
+
+/// Of the fields of an update, given twice: the first names are compared, the second ones are variables.
+macro_rules! delta_of {
+    (delta ; $delta:ident) => {
+        Some($delta)
+    };
+    ($($name:ident)* ; $($other:ident)*) => {{
+        $(let _ = $other;)*
+        None
+    }};
 }
 
 crate::events_of!(other, event_data);
@@ -157,6 +178,14 @@ impl Event {
     /// The handle behind [`Event::partial`], for hosts that keep one for a whole message.
     pub fn partial_handle(&self) -> Option<&Partial> {
         self.partial.as_ref()
+    }
+
+    /// The text that a delta adds; `None` for all other events.
+    pub fn delta(&self) -> Option<&str> {
+        match &self.data {
+            EventData::MessageUpdate(update) => update.delta(),
+            _ => None,
+        }
     }
 
     /// The event in canonical JSON, on one line.

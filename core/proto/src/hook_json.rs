@@ -6,36 +6,86 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, check_names};
-use crate::hook::{HookKind, HookOutput, Question, ToolDecision, ToolOverride, TurnChange};
+use crate::hook::{self, HookKind, HookOutput, IntoHookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use crate::message::{ContentBlock, Message, Prompt};
 use crate::model_spec::ModelSpec;
+use crate::result::RunResult;
 use crate::table::options::{THINKING_LEVELS, Type};
 
-/// The input of any hook, for hosts of other languages. It serializes as [`HookKind`] documents for each hook.
+/// The input of any hook, for hosts of other languages. It serializes as [`crate::table::hooks`] declares.
 #[derive(Debug, Clone)]
 pub struct HookInput(pub Question);
 
-impl Serialize for HookInput {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Fields of structs, not keys of maps: a binding may spell them in its own way.
-        match &self.0 {
-            Question::TransformContext(messages) | Question::ConvertToLlm(messages) => {
-                Messages { messages }.serialize(serializer)
+macro_rules! input_of_each_hook {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
+        impl Serialize for HookInput {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match &self.0 {
+                    $(Question::$kind(input) => input.serialize_input(serializer),)+
+                    Question::PrepareArguments { tool, arguments } => {
+                        ToolArguments { tool_name: tool, arguments }.serialize(serializer)
+                    }
+                }
             }
-            Question::GetApiKey(provider) => Provider { provider }.serialize(serializer),
-            Question::BeforeToolCall(input) => input.serialize(serializer),
-            Question::AfterToolCall(input) => input.serialize(serializer),
-            Question::PrepareNextTurn(input) | Question::ShouldStopAfterTurn(input) => input.serialize(serializer),
-            Question::GetSteeringMessages(()) | Question::GetFollowUpMessages(()) => Nothing {}.serialize(serializer),
-            Question::OnPayload(input) => input.serialize(serializer),
-            Question::OnResponse(input) => input.serialize(serializer),
-            Question::OnError(input) => input.serialize(serializer),
-            Question::BeforeRun(input) => input.serialize(serializer),
-            Question::AfterRun(input) => input.serialize(serializer),
-            Question::PrepareArguments { tool, arguments } => ToolArguments { tool_name: tool, arguments }.serialize(serializer),
         }
+
+        impl HookOutput {
+            /// Reads a hook's answer in canonical JSON.
+            ///
+            /// # Errors
+            /// A text that says what is wrong with it.
+            pub fn from_json(kind: HookKind, value: Value) -> Result<HookOutput, String> {
+                match kind { $(HookKind::$kind => <$output>::from_json(value).map(IntoHookOutput::into_output),)+ }
+            }
+        }
+    };
+}
+
+crate::for_each_hook!(input_of_each_hook);
+
+/// An input as an object. Fields of structs, not keys of maps: a binding may spell them in its own way.
+trait SerializeInput {
+    fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+impl SerializeInput for Vec<Arc<Message>> {
+    fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Messages { messages: self }.serialize(serializer)
     }
 }
+
+impl SerializeInput for String {
+    fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Provider { provider: self }.serialize(serializer)
+    }
+}
+
+impl SerializeInput for () {
+    fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Nothing {}.serialize(serializer)
+    }
+}
+
+impl SerializeInput for RunResult {
+    fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+macro_rules! serialize_inputs {
+    ($(
+        $(#[doc = $doc:literal])* $name:ident $parameter:ident, $since:literal { $($fields:tt)* }
+    )+) => {
+        $(impl SerializeInput for hook::$name {
+            fn serialize_input<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.serialize(serializer)
+            }
+        })+
+    };
+}
+
+crate::hook_inputs_of!(object, serialize_inputs);
+crate::hook_inputs_of!(value, serialize_inputs);
 
 #[derive(Serialize)]
 struct Messages<'a> {
@@ -69,26 +119,6 @@ impl HookInput {
     }
 }
 
-impl HookOutput {
-    /// Reads a hook's answer in canonical JSON.
-    ///
-    /// # Errors
-    /// A text that says what is wrong with it.
-    pub fn from_json(kind: HookKind, value: Value) -> Result<HookOutput, String> {
-        Ok(match kind {
-            HookKind::TransformContext | HookKind::ConvertToLlm => HookOutput::Messages(FromJson::from_json(value)?),
-            HookKind::GetApiKey => HookOutput::Key(FromJson::from_json(value)?),
-            HookKind::BeforeToolCall => HookOutput::Decision(FromJson::from_json(value)?),
-            HookKind::AfterToolCall => HookOutput::Override(FromJson::from_json(value)?),
-            HookKind::PrepareNextTurn => HookOutput::Change(Box::new(FromJson::from_json(value)?)),
-            HookKind::ShouldStopAfterTurn => HookOutput::Stop(FromJson::from_json(value)?),
-            HookKind::GetSteeringMessages | HookKind::GetFollowUpMessages => HookOutput::Queued(FromJson::from_json(value)?),
-            HookKind::OnPayload => HookOutput::Payload(FromJson::from_json(value)?),
-            HookKind::OnResponse | HookKind::OnError | HookKind::BeforeRun | HookKind::AfterRun => HookOutput::Nothing,
-        })
-    }
-}
-
 trait FromJson: Sized {
     fn from_json(value: Value) -> Result<Self, String>;
 }
@@ -109,6 +139,13 @@ fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, w
     match map.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
+    }
+}
+
+/// Of hooks that decide nothing: any answer.
+impl FromJson for () {
+    fn from_json(_value: Value) -> Result<(), String> {
+        Ok(())
     }
 }
 

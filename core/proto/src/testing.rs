@@ -109,7 +109,8 @@ impl Checker {
     fn check(&mut self, event: &Value) -> Result<(), String> {
         let kind = event["type"].as_str().unwrap_or_default();
         let fields = events::find(kind).ok_or_else(|| format!("unknown type {kind:?}"))?.fields;
-        if let Some(field) = ["run_id", "seq", "turn"].iter().chain(fields).find(|field| event.get(**field).is_none()) {
+        let always = fields.iter().filter(|field| !field.is_optional).map(|field| field.name);
+        if let Some(field) = ["run_id", "seq", "turn"].into_iter().chain(always).find(|field| event.get(field).is_none()) {
             return Err(format!("{field} is missing"));
         }
         is(&event["seq"], &json!(self.at), "seq")?;

@@ -7,17 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::message::tool_result;
 
-pub(super) fn delta_of(data: &EventData) -> Option<&str> {
-    match data {
-        EventData::MessageUpdate(
-            MessageUpdate::TextDelta { delta, .. }
-            | MessageUpdate::ThinkingDelta { delta, .. }
-            | MessageUpdate::ToolCallDelta { delta, .. },
-        ) => Some(delta),
-        _ => None,
-    }
-}
-
 /// The text of every event but a delta.
 pub(super) fn text_of(data: &EventData) -> Option<Cow<'_, str>> {
     match data {

@@ -9,7 +9,7 @@ use agent_loop::{EventData, MessageUpdate};
 pub const AGENT_EVENT_AGENT_START: i32 = 1;
 /// A turn begins.
 pub const AGENT_EVENT_TURN_START: i32 = 2;
-/// A message begins. An assistant's is empty, with `stop_reason` `None`.
+/// A message begins. An assistant message is empty then, and has no stop reason yet.
 pub const AGENT_EVENT_MESSAGE_START: i32 = 3;
 /// A text block begins.
 pub const AGENT_EVENT_TEXT_START: i32 = 4;

@@ -23,20 +23,15 @@ asyncio.run(main())
 
 from ._native import (
     VERSION as __version__,
-    AfterToolCall,
     AssistantMessage,
-    BeforeToolCall,
     ContentBlock,
     Cost,
     CustomMessage,
-    Failure,
     ImageBlock,
     Message,
     ModelRequest,
     OpaqueBlock,
     PartialResult,
-    Payload,
-    ResponseHead,
     RunResult,
     Subscription,
     TextBlock,
@@ -44,11 +39,18 @@ from ._native import (
     ToolCall,
     ToolOutput,
     ToolResultMessage,
-    TurnSummary,
     Undelivered,
     Usage,
     UserMessage,
     models,
+    # <generated: imports of hook inputs>
+    AfterToolCall,
+    BeforeToolCall,
+    Failure,
+    Payload,
+    ResponseHead,
+    TurnSummary,
+    # </generated>
     # <generated: imports of events>
     AgentEnd,
     AgentStart,
@@ -77,6 +79,7 @@ from ._native import (
 )
 from . import transcript
 from .agent import Agent
+from .codes import DIAGNOSTIC_CODES, REPAIR_CODES
 from .errors import (
     # <generated: imports of errors>
     AbortedError,
@@ -115,15 +118,14 @@ from .tools import Tool, tool
 
 __all__ = [
     "__version__",
-    "AfterToolCall",
+    "DIAGNOSTIC_CODES",
+    "REPAIR_CODES",
     "Agent",
     "AssistantMessage",
-    "BeforeToolCall",
     "ContentBlock",
     "Context",
     "Cost",
     "CustomMessage",
-    "Failure",
     "HookContext",
     "ImageBlock",
     "Message",
@@ -133,8 +135,6 @@ __all__ = [
     "models",
     "OpaqueBlock",
     "PartialResult",
-    "Payload",
-    "ResponseHead",
     "resume",
     "Run",
     "run",
@@ -149,10 +149,17 @@ __all__ = [
     "ToolOutput",
     "ToolResultMessage",
     "transcript",
-    "TurnSummary",
     "Undelivered",
     "Usage",
     "UserMessage",
+    # <generated: exports of hook inputs>
+    "AfterToolCall",
+    "BeforeToolCall",
+    "Failure",
+    "Payload",
+    "ResponseHead",
+    "TurnSummary",
+    # </generated>
     # <generated: exports of events>
     "AgentEnd",
     "AgentStart",

@@ -19,16 +19,13 @@ __all__ = [
     "HOOKS",
     "OPTIONS",
     "VERSION",
-    "AfterToolCall",
     "Agent",
     "AssistantMessage",
-    "BeforeToolCall",
     "CallContext",
     "Caller",
     "ContentBlock",
     "Cost",
     "CustomMessage",
-    "Failure",
     "HostCall",
     "ImageBlock",
     "JobQueue",
@@ -37,10 +34,8 @@ __all__ = [
     "NativeFuture",
     "OpaqueBlock",
     "PartialResult",
-    "Payload",
     "Repair",
     "Repaired",
-    "ResponseHead",
     "Run",
     "RunResult",
     "Subscription",
@@ -50,7 +45,6 @@ __all__ = [
     "ToolOutput",
     "ToolResultMessage",
     "ToolSpec",
-    "TurnSummary",
     "Undelivered",
     "Usage",
     "UserMessage",
@@ -59,6 +53,14 @@ __all__ = [
     "is_retryable",
     "models",
     "repair",
+    # <generated: exports of hook inputs>
+    "AfterToolCall",
+    "BeforeToolCall",
+    "Failure",
+    "Payload",
+    "ResponseHead",
+    "TurnSummary",
+    # </generated>
     # <generated: exports of events>
     "AgentEnd",
     "AgentStart",
@@ -359,6 +361,15 @@ class Event:
     def to_json(self) -> str:
         """The event in canonical JSON, on one line."""
 
+class MessageUpdate(Event):
+    """A part of the assistant message as it streams: one of its subclasses."""
+
+    @property
+    def content_index(self) -> int:
+        """The index of the block, in the order in which the blocks started."""
+
+# <generated: events>
+
 @final
 class AgentStart(Event):
     """The run begins."""
@@ -373,19 +384,12 @@ class TurnStart(Event):
 
 @final
 class MessageStart(Event):
-    """A message begins. An assistant message is empty then, with `stop_reason` None."""
+    """A message begins. An assistant message is empty then, and has no stop reason yet."""
 
     __match_args__: ClassVar[tuple[Literal["message"]]]
     @property
     def message(self) -> Message:
         """The message."""
-
-class MessageUpdate(Event):
-    """A part of the assistant message as it streams: one of the nine subclasses below."""
-
-    @property
-    def content_index(self) -> int:
-        """The index of the block, in the order in which the blocks started."""
 
 @final
 class TextStart(MessageUpdate):
@@ -395,7 +399,7 @@ class TextStart(MessageUpdate):
 
 @final
 class TextDelta(MessageUpdate):
-    """More text."""
+    """More text of a text block."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
@@ -419,7 +423,7 @@ class ThinkingStart(MessageUpdate):
 
 @final
 class ThinkingDelta(MessageUpdate):
-    """More thinking."""
+    """More text of a thinking block."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
@@ -437,33 +441,33 @@ class ThinkingEnd(MessageUpdate):
 
 @final
 class ToolCallStart(MessageUpdate):
-    """A tool call begins."""
+    """A tool call of the model begins."""
 
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"]]]
     @property
     def id(self) -> str:
-        """The id of the call."""
+        """The call's id."""
     @property
     def name(self) -> str:
-        """The name of the tool."""
+        """The tool's name."""
 
 @final
 class ToolCallDelta(MessageUpdate):
-    """More of the JSON text of a call's arguments."""
+    """More of a tool call's arguments."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
     @property
     def delta(self) -> str:
-        """The added text."""
+        """The next part of the arguments' JSON text."""
 
 @final
 class ToolCallEnd(MessageUpdate):
-    """A tool call is complete."""
+    """A tool call of the model is complete."""
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
     @property
     def block(self) -> ToolCall:
-        """The complete call."""
+        """The complete block."""
 
 @final
 class MessageEnd(Event):
@@ -476,33 +480,33 @@ class MessageEnd(Event):
 
 @final
 class ToolExecutionStart(Event):
-    """A tool call is prepared. `arguments` are the model's, before validation."""
+    """The execution of a tool call begins."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["arguments"]]]
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """The call's id."""
     @property
     def tool_name(self) -> str:
-        """The name of the tool."""
+        """The tool's name."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """The model's arguments."""
+        """The arguments as the model gave them, before validation."""
 
 @final
 class ToolExecutionUpdate(Event):
-    """A tool reports progress."""
+    """A tool reports its progress."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["partial_result"]]]
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """The call's id."""
     @property
     def tool_name(self) -> str:
-        """The name of the tool."""
+        """The tool's name."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the call."""
+        """The arguments as the model gave them, before validation."""
     @property
     def partial_result(self) -> PartialResult:
         """The progress that was reported."""
@@ -514,10 +518,10 @@ class ToolExecutionEnd(Event):
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["result"], Literal["is_error"]]]
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """The call's id."""
     @property
     def tool_name(self) -> str:
-        """The name of the tool."""
+        """The tool's name."""
     @property
     def result(self) -> ToolOutput:
         """The result."""
@@ -526,7 +530,7 @@ class ToolExecutionEnd(Event):
         """Whether the call failed."""
     @property
     def duration_ms(self) -> int:
-        """How long the call took, in milliseconds."""
+        """The time since the start event, in milliseconds."""
 
 @final
 class TurnEnd(Event):
@@ -535,10 +539,10 @@ class TurnEnd(Event):
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]]
     @property
     def message(self) -> AssistantMessage:
-        """The assistant message of the turn."""
+        """The turn's assistant message."""
     @property
     def tool_results(self) -> tuple[ToolResultMessage, ...]:
-        """The results of its tool calls."""
+        """The tool results, in the order of the calls."""
 
 @final
 class AgentEnd(Event):
@@ -547,19 +551,19 @@ class AgentEnd(Event):
     __match_args__: ClassVar[tuple[Literal["outcome"]]]
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages this run appended, in transcript order."""
+        """The messages this run added, in transcript order."""
     @property
     def outcome(self) -> _Outcome:
         """Why the run ended."""
     @property
     def error(self) -> AgentError | None:
-        """The error; None unless the outcome is `error` or `aborted`."""
+        """The error; present exactly when the outcome is `error` or `aborted`."""
     @property
     def turns(self) -> int:
         """How many turns began."""
     @property
     def usage(self) -> Usage:
-        """The sum over the run's assistant messages."""
+        """The sum over the messages of the run."""
 
 @final
 class Retry(Event):
@@ -583,22 +587,24 @@ class Diagnostic(Event):
     __match_args__: ClassVar[tuple[Literal["code"], Literal["message"]]]
     @property
     def code(self) -> str:
-        """A stable code, such as `option_ignored`."""
+        """A short word for programs: one of the codes of diagnostics, or a custom provider's."""
     @property
     def message(self) -> str:
-        """A sentence in English."""
+        """A sentence for a person to read."""
     @property
     def data(self) -> Any:
-        """Details, depending on the code."""
+        """More; which fields depends on the code."""
 
 @final
 class Raw(Event):
-    """One frame as the provider sent it (`raw_events=True`)."""
+    """One frame as the provider sent it; with the option `raw_events`."""
 
     __match_args__: ClassVar[tuple[Literal["data"]]]
     @property
     def data(self) -> Any:
         """The frame's JSON, or its text where it is not JSON."""
+
+# </generated>
 
 @final
 class ToolOutput:
@@ -691,6 +697,8 @@ class Subscription:
 
 # ---- inputs of hooks and custom providers ---------------------------------------------------------------------------------
 
+# <generated: inputs of hooks>
+
 @final
 class BeforeToolCall:
     """A call that is about to run."""
@@ -712,7 +720,7 @@ class BeforeToolCall:
 
 @final
 class AfterToolCall:
-    """A call that ran."""
+    """A call that ran, successfully or not."""
 
     @property
     def tool_call_id(self) -> str:
@@ -722,13 +730,13 @@ class AfterToolCall:
         """The name of the tool."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments the tool was called with."""
+        """The arguments that the tool got."""
     @property
     def result(self) -> ToolOutput:
         """The result of the tool."""
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed."""
+        """Whether the call failed."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -750,23 +758,23 @@ class TurnSummary:
 
 @final
 class Payload:
-    """A request about to be sent."""
+    """A request that is about to be sent."""
 
     @property
     def provider(self) -> str:
-        """The provider the request is for."""
+        """The provider that the request is for."""
     @property
     def model(self) -> str:
         """The model's id at the provider."""
     @property
     def payload(self) -> dict[str, Any]:
-        """The request's body."""
+        """The body of the request, in the provider's format."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
 @final
 class ResponseHead:
-    """The status and headers of an HTTP answer."""
+    """The status and the headers of an HTTP response."""
 
     @property
     def provider(self) -> str:
@@ -776,7 +784,7 @@ class ResponseHead:
         """The HTTP status."""
     @property
     def headers(self) -> dict[str, str]:
-        """By lower-case name; several values of one name are joined with commas."""
+        """The headers by lower-case name; several of one name are joined with commas."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -789,12 +797,14 @@ class Failure:
         """The error."""
     @property
     def attempt(self) -> int:
-        """The attempt of the model call, from 1; 0 for a failure outside of one."""
+        """The attempt of the model call, from 1; 0 if no model call failed."""
     @property
     def will_retry(self) -> bool:
-        """Whether the model call is retried."""
+        """Whether a retry follows."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
+
+# </generated>
 
 @final
 class ModelRequest:
@@ -834,9 +844,7 @@ class Repair:
     __match_args__: ClassVar[tuple[Literal["code"], Literal["text"]]]
     @property
     def code(self) -> str:
-        """`failed_message`, `empty_message`, `empty_block`, `missing_result`, `stray_result`, `call_id`, `call_name`,
-        `thinking_to_text`, `thinking_dropped`, `opaque_dropped`, `image_replaced`, `image_dropped`, `misplaced_block` or
-        `foreign_role`."""
+        """What kind of change: one of `REPAIR_CODES`."""
     @property
     def message_index(self) -> int:
         """The index of the message in the transcript."""

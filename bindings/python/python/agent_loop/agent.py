@@ -104,19 +104,34 @@ class Agent:
 
     Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
     `context` is a `HookContext`. An exception makes the hook fail. None means no change.
-    - `transform_context(messages)`: before each model call; returns the messages for this call only
-    - `convert_to_llm(messages)`: after that; returns messages of the standard roles. Without it, other roles are dropped
-    - `get_api_key(provider)`: returns the key for this call
-    - `before_tool_call(call)`, a `BeforeToolCall`: returns `{"block": True, "reason"}` or `{"arguments"}`
-    - `after_tool_call(call)`, an `AfterToolCall`: returns any of `{"content", "details", "is_error", "terminate"}`
-    - `prepare_next_turn(turn)`, a `TurnSummary`: returns any of
-      `{"context": {"system_prompt", "messages", "tools" (names)}, "model", "thinking_level"}`, for the rest of the run
-    - `should_stop_after_turn(turn)`: returns whether the run ends here
-    - `get_steering_messages()`, `get_follow_up_messages()`: with each poll of the queue; returns further messages: text, a
-      message, a list
-    - `on_payload(payload)`, a `Payload`: returns the new body of the request
-    - Observer hooks, whose answer is ignored: `on_response(head)`, a `ResponseHead`; `on_error(failure)`, a `Failure`;
-      `before_run(prompts)`; `after_run(result)`
+
+    <!-- <generated: hooks> -->
+
+    - `transform_context(messages)`: Before each model call: may replace the messages that the model reads, for this call only.
+      Returns an array of messages.
+    - `convert_to_llm(messages)`: Before each model call, after `transform_context`: converts all messages to the three standard
+      roles. Without this hook, messages of other roles are left out. Returns an array of messages.
+    - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one. Returns a text.
+    - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, or
+      replace its arguments, which are validated again. Returns `{block: true, reason?}` or `{arguments}`.
+    - `after_tool_call(call)`, the `AfterToolCall`: After a tool ran, successfully or not: may replace parts of its result.
+      Returns any of `{content, details, is_error, terminate}`; `content` is text or blocks.
+    - `prepare_next_turn(turn)`, the `TurnSummary`: After each turn that another may follow: may change context, model and
+      thinking level for the rest of the run. Returns any of `{context, model, thinking_level}`; `context` is any of
+      `{system_prompt, messages, tools}`, with the tools by name.
+    - `should_stop_after_turn(turn)`, the `TurnSummary`: After each turn: whether the run ends here, with the outcome `stopped`.
+      Returns true or false.
+    - `get_steering_messages()`: With each poll of the steering queue: further steering messages. Returns a text, a message, or an
+      array of texts or of messages.
+    - `get_follow_up_messages()`: With each poll of the follow-up queue: further follow-up messages. Returns a text, a message, or
+      an array of texts or of messages.
+    - `on_payload(request)`, the `Payload`: Before each model call: may replace the body of the request. Returns the new body.
+    - `on_response(response)`, the `ResponseHead`: When the head of a response has arrived, for each attempt.
+    - `on_error(failure)`, the `Failure`: When a model call fails, and when anything else ends the run with an error.
+    - `before_run(prompts)`: Before a run, also before its `agent_start`.
+    - `after_run(result)`: After a run's last event, before the agent is idle.
+
+    <!-- </generated> -->
 
     `middleware`: a list of functions `async def f(call, next)` around each tool's execution, the first one outermost. `call` is a
     `MiddlewareCall`. `await next()`, or `await next(arguments)`, runs the rest of the chain and returns the full result,

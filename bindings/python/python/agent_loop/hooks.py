@@ -9,7 +9,12 @@ if TYPE_CHECKING:
 
     from ._native import HostCall
 
-WITHOUT_INPUT = ("get_steering_messages", "get_follow_up_messages")
+WITHOUT_INPUT = (
+    # <generated: hooks without input>
+    "get_steering_messages",
+    "get_follow_up_messages",
+    # </generated>
+)
 """The hooks without input. Each of the others gets one object."""
 
 

@@ -9,16 +9,18 @@ if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
     from ._native import (
-        AfterToolCall,
-        BeforeToolCall,
         ContentBlock,
-        Failure,
         Message,
         ModelRequest,
+        RunResult,
+        # <generated: inputs of hooks>
+        AfterToolCall,
+        BeforeToolCall,
+        Failure,
         Payload,
         ResponseHead,
-        RunResult,
         TurnSummary,
+        # </generated>
     )
     from .hooks import HookContext
     from .middleware import MiddlewareCall
@@ -39,10 +41,7 @@ if TYPE_CHECKING:
     _Model: TypeAlias = str | "ModelSpec" | _JsonObject
     _Messages: TypeAlias = Sequence[Message | _JsonObject]
     _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
-    _Poll: TypeAlias = (
-        Callable[[], _Prompt | Sequence[str] | None | Awaitable[_Prompt | Sequence[str] | None]]
-        | Callable[[HookContext], _Prompt | Sequence[str] | None | Awaitable[_Prompt | Sequence[str] | None]]
-    )
+    _HookWithoutInput: TypeAlias = Callable[[], _O | Awaitable[_O]] | Callable[[HookContext], _O | Awaitable[_O]]
     _Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
     _Middleware: TypeAlias = Callable[[MiddlewareCall, _Next], Any]
     _Chunks: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
@@ -196,20 +195,39 @@ class RunOptions(Settings, total=False):
 
     provider: _Provider | None
     middleware: Iterable[_Middleware] | None
+
+    # <generated: hooks>
     transform_context: _Hook[list[Message], _Messages | None] | None
+    """Before each model call: may replace the messages that the model reads, for this call only."""
     convert_to_llm: _Hook[list[Message], _Messages | None] | None
+    """Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook,
+    messages of other roles are left out."""
     get_api_key: _Hook[str, str | None] | None
+    """Before each model call: the API key for a provider, instead of the configured one."""
     before_tool_call: _Hook[BeforeToolCall, _JsonObject | None] | None
+    """Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
+    again."""
     after_tool_call: _Hook[AfterToolCall, _JsonObject | None] | None
+    """After a tool ran, successfully or not: may replace parts of its result."""
     prepare_next_turn: _Hook[TurnSummary, _JsonObject | None] | None
+    """After each turn that another may follow: may change context, model and thinking level for the rest of the run."""
     should_stop_after_turn: _Hook[TurnSummary, bool | None] | None
-    get_steering_messages: _Poll | None
-    get_follow_up_messages: _Poll | None
+    """After each turn: whether the run ends here, with the outcome `stopped`."""
+    get_steering_messages: _HookWithoutInput[_Prompt | Sequence[str] | None] | None
+    """With each poll of the steering queue: further steering messages."""
+    get_follow_up_messages: _HookWithoutInput[_Prompt | Sequence[str] | None] | None
+    """With each poll of the follow-up queue: further follow-up messages."""
     on_payload: _Hook[Payload, _JsonObject | None] | None
+    """Before each model call: may replace the body of the request."""
     on_response: _Hook[ResponseHead, object] | None
+    """When the head of a response has arrived, for each attempt."""
     on_error: _Hook[Failure, object] | None
+    """When a model call fails, and when anything else ends the run with an error."""
     before_run: _Hook[list[Message], object] | None
+    """Before a run, also before its `agent_start`."""
     after_run: _Hook[RunResult, object] | None
+    """After a run's last event, before the agent is idle."""
+    # </generated>
 
 
 class AgentOptions(RunOptions, total=False):

@@ -1,0 +1,43 @@
+"""The codes of diagnostics and of transcript repairs."""
+
+from typing import Final
+
+__all__ = ["DIAGNOSTIC_CODES", "REPAIR_CODES"]
+
+DIAGNOSTIC_CODES: Final = (
+    # <generated: diagnostics>
+    "transcript_repaired",  # The transcript was repaired for the model.
+    "option_ignored",  # The model does not take an option, or not this value.
+    "fallback",  # A fallback model is called after a failure.
+    "late_update",  # An update came after the result and was dropped.
+    "tool_call_id",  # A call without an id, or with a repeated id, got a new one.
+    "hook_error",  # An observer hook failed.
+    "listener_error",  # A listener failed.
+    "broken_end",  # The connection broke after the complete answer.
+    "invalid_utf8",  # Bytes that are not UTF-8 became U+FFFD.
+    "opaque_block",  # A block of an unknown type is kept and sent back unchanged.
+    "citations",  # The answer names sources.
+    "refusal",  # The provider explains why it refused.
+    # </generated>
+)
+"""The codes of `Diagnostic` events. A custom provider may emit other ones."""
+
+REPAIR_CODES: Final = (
+    # <generated: repairs>
+    "failed_message",  # An assistant message that failed or was aborted was left out.
+    "empty_message",  # An empty message was left out.
+    "empty_block",  # An empty block was left out.
+    "missing_result",  # A call without a result got an error result.
+    "stray_result",  # A result without a call was left out.
+    "call_id",  # A call's id was replaced, in the call and in its result.
+    "call_name",  # A tool's name was replaced, in the call and in its result.
+    "thinking_to_text",  # Thinking of another model became text.
+    "thinking_dropped",  # Thinking that the model cannot be given was left out.
+    "opaque_dropped",  # A block that only another vendor understands was left out.
+    "image_replaced",  # An image became a line of text, for a model that reads none.
+    "image_dropped",  # An image was left out.
+    "misplaced_block",  # A block that is not allowed in a message of that role was left out.
+    "foreign_role",  # A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out.
+    # </generated>
+)
+"""The codes of transcript repairs, in `transcript.Repair`."""
