@@ -16,10 +16,7 @@
 use std::sync::Arc;
 
 use agent_loop_proto::hook::HookOutput;
-pub use agent_loop_proto::hook::{
-    AfterToolCall, BeforeToolCall, Failure, HookKind, Payload, Question, ResponseHead, RunTask, ToolDecision, ToolOverride,
-    TurnChange, TurnSummary,
-};
+pub use agent_loop_proto::hook::{HookKind, Question, ToolDecision, ToolOverride, TurnChange};
 pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
 use serde_json::Value;
@@ -27,6 +24,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::future::BoxFuture;
 use crate::host::work::HostWork;
+
+/// The inputs that the table declares.
+pub(crate) mod inputs {
+    macro_rules! re_export {
+        ($($(#[doc = $doc:literal])* $name:ident $parameter:ident, $since:literal { $($fields:tt)* })+) => {
+            pub use agent_loop_proto::hook::{$($name),+};
+        };
+    }
+
+    agent_loop_proto::hook_inputs_of!(object, re_export);
+    agent_loop_proto::hook_inputs_of!(value, re_export);
+}
 
 /// What a hook may use while it works: a cancel token and the engine's time. Cheap to clone.
 #[derive(Debug, Clone)]

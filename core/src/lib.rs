@@ -60,10 +60,8 @@ pub use did_you_mean::{Spelling, nearest};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, PartialResult};
 pub use future::BoxFuture;
-pub use hook::{
-    AfterToolCall, BeforeToolCall, Failure, HookContext, HookInput, HookKind, JsonHook, Payload, Question, ResponseHead, RunTask,
-    ToolDecision, ToolOverride, TurnChange, TurnSummary,
-};
+pub use hook::inputs::*;
+pub use hook::{HookContext, HookInput, HookKind, JsonHook, Question, ToolDecision, ToolOverride, TurnChange};
 pub use host::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, JobQueue, Wakeup};
 pub use listener::{Listener, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};

@@ -3,13 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use agent_loop_proto::hook::{
-    AfterToolCall, BeforeToolCall, Failure, HookKind, HookOutput, IntoHookOutput, Payload, Question, ResponseHead, RunTask,
-    ToolDecision, ToolOverride, TurnChange, TurnSummary,
-};
+use agent_loop_proto::hook::{HookKind, HookOutput, IntoHookOutput, Question, ToolDecision, ToolOverride, TurnChange};
 use serde_json::{Map, Value};
 
 use super::handle::Agent;
+use crate::hook::inputs::*;
 use crate::hook::{Hook, HookContext};
 use crate::message::Message;
 use crate::result::RunResult;
