@@ -13,7 +13,8 @@ use crate::text::{self, Text, borrowed};
 // <generated: constants>
 /// Before each model call: may replace the messages that the model reads, for this call only.
 pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
-/// Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook, messages of other roles are left out.
+/// Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook,
+/// messages of other roles are left out.
 pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
 /// Before each model call: the API key for a provider, instead of the configured one.
 pub const AGENT_HOOK_GET_API_KEY: i32 = 3;

@@ -47,6 +47,11 @@ pub(crate) fn of_node(text: &str, indent: &str) -> String {
     }
 }
 
+/// A comment of Rust.
+pub(crate) fn of_rust(text: &str) -> String {
+    wrap(text, "/// ", "/// ", 130)
+}
+
 /// A comment of the header before a constant.
 pub(crate) fn of_c(text: &str) -> String {
     let text = wrap(text, "    /** ", "     *  ", 97);

@@ -22,7 +22,7 @@ pub(crate) fn header() -> String {
 }
 
 pub(crate) fn ffi_constants() -> String {
-    each(|row| format!("/// {}\npub const {}: i32 = {};\n", documented(row), kind(row), row.value))
+    each(|row| format!("{}pub const {}: i32 = {};\n", doc::of_rust(&documented(row)), kind(row), row.value))
 }
 
 pub(crate) fn ffi_kinds() -> String {

@@ -66,7 +66,7 @@ pub(crate) fn header_failures() -> String {
 }
 
 pub(crate) fn ffi_constants() -> String {
-    each(|row| format!("/// {}\npub const {}: i32 = {};\n", documented(row), name_in_c(row), row.value))
+    each(|row| format!("{}pub const {}: i32 = {};\n", doc::of_rust(&documented(row)), name_in_c(row), row.value))
 }
 
 pub(crate) fn ffi_numbers() -> String {
