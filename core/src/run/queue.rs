@@ -35,6 +35,8 @@ struct State {
     /// The bound does not hold any more.
     unbounded: bool,
     reader: Option<Waker>,
+    /// How many threads block in `wait`: a notification is a system call even where none does.
+    blocked: usize,
     writer: Option<Waker>,
     observer: Option<Observer>,
 }
@@ -46,6 +48,15 @@ impl State {
 
     fn has_capacity(&self) -> bool {
         self.discarding || self.unbounded || self.events.len() < BOUND
+    }
+
+    /// Takes the events in. Their buffer, too, if there is none to append to: a run that waits holds no memory for events.
+    fn append(&mut self, events: &mut Vec<Event>) {
+        if self.events.is_empty() {
+            self.events = std::mem::take(events).into();
+        } else {
+            self.events.extend(events.drain(..));
+        }
     }
 
     /// After reading: the run may go on, and the observer learns that nothing is left.
@@ -69,9 +80,9 @@ impl EventQueue {
         let mut state = self.lock();
         let was_ready = state.ready();
         if state.discarding {
-            events.clear();
+            *events = Vec::new();
         } else {
-            state.events.extend(events.drain(..));
+            state.append(events);
         }
         let room = if state.has_capacity() {
             Poll::Ready(())
@@ -88,21 +99,26 @@ impl EventQueue {
         let mut state = self.lock();
         let was_ready = state.ready();
         if !state.discarding {
-            state.events.extend(events.drain(..));
+            state.append(events);
         }
         state.closed = true;
         self.notify(state, was_ready);
     }
 
     fn notify(&self, mut state: MutexGuard<'_, State>, was_ready: bool) {
+        let mut is_awaited = false;
         if !was_ready && state.ready() {
             if let Some(observer) = &state.observer {
                 observer(true);
             }
-            self.readable.notify_all();
+            is_awaited = state.blocked > 0;
         }
         let reader = if state.ready() { state.reader.take() } else { None };
         drop(state);
+        // Not under the lock, which the woken thread takes.
+        if is_awaited {
+            self.readable.notify_all();
+        }
         if let Some(reader) = reader {
             reader.wake();
         }
@@ -128,6 +144,9 @@ impl EventQueue {
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let mut state = self.lock();
         if let Some(event) = state.events.pop_front() {
+            if state.events.is_empty() {
+                state.events = VecDeque::new();
+            }
             let writer = state.taken();
             wake(writer, state);
             return Poll::Ready(Some(event));
@@ -167,19 +186,21 @@ impl EventQueue {
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut state = self.lock();
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        state.blocked += 1;
         while !state.ready() {
             state = match deadline {
                 None => self.readable.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        return false;
+                        break;
                     }
                     self.readable.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
-        true
+        state.blocked -= 1;
+        state.ready()
     }
 
     /// Sets the function that is called on changes, and calls it with the present state.
