@@ -125,7 +125,8 @@ impl HttpModel {
             return Ok(credential);
         }
         let Connections { client, tokens } = &*self.connections;
-        match tokens.google(client, &call.network, call.connect_timeout_ms).await {
+        // Boxed: only few calls need it, and it would make the future of each larger.
+        match Box::pin(tokens.google(client, &call.network, call.connect_timeout_ms)).await {
             Ok(GoogleToken { token, quota_project }) => {
                 let source = "Google's credentials".to_owned();
                 Ok(Credential { key: Some(token.to_string()), source, is_fetched: true, quota_project })
@@ -244,7 +245,8 @@ impl HttpModel {
         };
         let headers = self.headers(credential, call)?;
         let client = &self.connections.client;
-        let sent = client.post(&self.url, headers, body, call.connect_timeout_ms, &call.network).await;
+        // Boxed: it is over when the answer begins, and would be a part of the call's future as long as that streams.
+        let sent = Box::pin(client.post(&self.url, headers, body, call.connect_timeout_ms, &call.network)).await;
         sent.map_err(|error| error.with_provider(&self.encoder.spec.provider))
     }
 
@@ -262,7 +264,7 @@ impl HttpModel {
             sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
         }
         if response.status() != 200 {
-            let error = self.refusal(&mut response, redacted).await;
+            let error = Box::pin(self.refusal(&mut response, redacted)).await;
             return Err(match response.status() {
                 401 | 403 if !self.is_keyed(credential, call) => {
                     error.and(&format!("no key was sent: {}", self.key_advice(call)))

@@ -88,7 +88,12 @@ impl Streaming {
             Poll::Pending => None,
         };
         let before = self.held.len();
-        self.held.append(&mut *self.sink.lock());
+        if self.held.is_empty() {
+            // With its buffer: a call that waits holds no memory for deltas.
+            self.held = std::mem::take(&mut *self.sink.lock());
+        } else {
+            self.held.append(&mut *self.sink.lock());
+        }
         let has_new = self.held.len() > before;
         self.empty_polls_left = if has_new { EMPTY_POLLS } else { self.empty_polls_left.saturating_sub(1) };
         if ended.is_none() && self.held.len() < BATCH {
