@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
 use agent_loop_proto::machine::{Action, Input, Timer};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::model_call::Streaming;
@@ -28,7 +27,8 @@ use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::tool::call::{Replies, Reply, ToolContext};
+use crate::tool::call::ToolContext;
+use crate::tool::replies::{Replies, Reply};
 use crate::tool::{execute, middleware};
 use crate::usage::Outcome;
 
@@ -60,7 +60,7 @@ pub(crate) struct Driver {
     models: Vec<ResolvedModel>,
     /// What `get_api_key` has answered for the next model call.
     key: Option<String>,
-    replies: (Replies, mpsc::UnboundedReceiver<(u32, Reply)>),
+    replies: Replies,
     tools: BTreeMap<u32, ToolContext>,
     hook: Option<HookCall>,
     model: Option<Streaming>,
@@ -92,7 +92,7 @@ impl Driver {
             next: host,
             models,
             key: None,
-            replies: mpsc::unbounded_channel(),
+            replies: Replies::default(),
             tools: BTreeMap::new(),
             hook: None,
             model: None,
@@ -172,10 +172,8 @@ impl Driver {
         if !self.has_seen_abort && self.run.abort.is_cancelled() {
             self.see_abort();
         }
-        if !self.tools.is_empty() || !self.replies.1.is_empty() {
-            while let Ok((call, reply)) = self.replies.1.try_recv() {
-                self.take_reply(call, reply);
-            }
+        while let Some((call, reply)) = self.replies.take() {
+            self.take_reply(call, reply);
         }
     }
 
@@ -270,7 +268,7 @@ impl Driver {
             return self.run.core().handle(Input::ToolDone { call, result: Err(why) });
         };
         let cancel = self.run.abort.child_token();
-        let context = ToolContext::new(call, names, cancel, self.replies.0.clone(), self.clock.clone());
+        let context = ToolContext::new(call, names, cancel, self.replies.clone(), self.clock.clone());
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         if links.is_empty() {
@@ -387,8 +385,7 @@ impl Driver {
             self.see_abort();
             return Poll::Ready(());
         }
-        // The channel itself never closes: we hold a sender.
-        if let Poll::Ready(Some((call, reply))) = self.replies.1.poll_recv(cx) {
+        if let Poll::Ready((call, reply)) = self.replies.poll(cx) {
             self.take_reply(call, reply);
             return Poll::Ready(());
         }
@@ -501,6 +498,7 @@ impl Driver {
 impl Drop for Driver {
     /// The runtime went away under an unfinished run: it ends all the same, so that no caller waits for it for ever.
     fn drop(&mut self) {
+        self.replies.close();
         if self.has_ended {
             return;
         }

@@ -3,25 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::replies::{Replies, Reply};
 use crate::clock::Clock;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::scope::Scope;
-
-/// What comes back from a call in flight.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    /// How far it is.
-    Update(Value),
-    /// The answer, or why there is none.
-    Done(Result<Value, String>),
-}
-
-/// Replies of a batch, each with the number of its call.
-pub(crate) type Replies = mpsc::UnboundedSender<(u32, Reply)>;
 
 #[derive(Debug)]
 struct Inner {
@@ -79,8 +67,7 @@ impl ToolContext {
 
     /// Reports progress; read like a result. After the answer it is dropped with a `diagnostic`.
     pub fn update(&self, partial: Value) {
-        // After the run has given the call up this is ignored.
-        let _ = self.0.replies.send((self.0.number, Reply::Update(partial)));
+        self.0.replies.push(self.0.number, Reply::Update(partial));
     }
 
     /// Waits in the engine's time; ends at once when the call is cancelled. True when the whole time passed.
@@ -99,8 +86,7 @@ impl ToolContext {
 
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, String>) {
-        // After the run has given the call up this is ignored.
-        let _ = self.0.replies.send((self.0.number, Reply::Done(answer)));
+        self.0.replies.push(self.0.number, Reply::Done(answer));
         self.0.work.finish();
     }
 
