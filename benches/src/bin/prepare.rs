@@ -43,7 +43,7 @@ impl Asked {
         let tool = |name: &str| ToolDescription {
             name: name.to_owned(),
             description: "Computes.".to_owned(),
-            parameters: parameters.clone(),
+            parameters: Arc::new(parameters.clone()),
         };
         Asked { spec, served, tools: Arc::new(vec![tool("calculator"), tool("echo")]) }
     }

@@ -33,7 +33,7 @@ pub struct ToolDescription {
     /// What it is for.
     pub description: String,
     /// The JSON Schema of its arguments.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
 }
 
 crate::options_of!(model, option_struct

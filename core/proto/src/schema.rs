@@ -1,5 +1,9 @@
 //! A tool's arguments against its JSON Schema, with the two conversions models need.
 
+mod plain;
+
+use std::sync::{Arc, OnceLock};
+
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError, Validator};
 use serde::{Deserialize, Serialize};
@@ -21,21 +25,34 @@ pub enum Validation {
     Off,
 }
 
-/// A compiled schema.
+/// A checked schema.
 #[derive(Debug)]
-pub(crate) struct Schema(Validator);
+pub(crate) struct Schema {
+    schema: Arc<Value>,
+    /// Compiled when it is created, or, where nothing can be wrong with it, when first needed.
+    validator: OnceLock<Result<Validator, String>>,
+}
 
 impl Schema {
-    /// Compiles the schema of an object; the error says where it is wrong.
-    pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
+    /// Checks the schema of an object; the error says where it is wrong.
+    pub(crate) fn new(schema: Arc<Value>) -> Result<Schema, String> {
         if !schema.is_object() {
             return Err(format!("expected an object such as {{\"type\": \"object\", \"properties\": {{…}}}}, got {schema}"));
         }
         if let Some(kind) = schema.get("type").filter(|kind| *kind != "object") {
             return Err(format!("at \"/type\": arguments are an object, so this must be \"object\", not {kind}"));
         }
-        let validator = validator(schema).map_err(|e| format!("at \"{}\": {e}", e.instance_path()))?;
-        Ok(Schema(validator))
+        let is_plain = plain::is_plain(&schema);
+        let checked = Schema { schema, validator: OnceLock::new() };
+        if !is_plain {
+            checked.validator()?;
+        }
+        Ok(checked)
+    }
+
+    fn validator(&self) -> Result<&Validator, String> {
+        let compile = || validator(&self.schema).map_err(|e| format!("at \"{}\": {e}", e.instance_path()));
+        self.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
     /// The arguments as the tool gets them, or a line for each violation.
@@ -44,27 +61,28 @@ impl Schema {
             return Ok(arguments.clone());
         }
         let original = Value::Object(arguments.clone());
-        let is_valid = self.0.is_valid(&original);
+        let validator = self.validator()?;
+        let is_valid = validator.is_valid(&original);
         match original {
             Value::Object(valid) if is_valid => Ok(valid),
-            invalid => self.coerced(&invalid, how),
+            invalid => coerced(validator, &invalid, how),
         }
     }
+}
 
-    /// Invalid arguments with strings converted, or a line for each violation.
-    fn coerced(&self, original: &Value, how: Validation) -> Result<Map<String, Value>, String> {
-        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(original).collect();
-        if how == Validation::Coerce {
-            let mut coerced = original.clone();
-            errors.iter().for_each(|error| coerce(error, "", original, &mut coerced));
-            if self.0.is_valid(&coerced)
-                && let Value::Object(coerced) = coerced
-            {
-                return Ok(coerced);
-            }
+/// Invalid arguments with strings converted, or a line for each violation.
+fn coerced(validator: &Validator, original: &Value, how: Validation) -> Result<Map<String, Value>, String> {
+    let errors: Vec<ValidationError<'_>> = validator.iter_errors(original).collect();
+    if how == Validation::Coerce {
+        let mut coerced = original.clone();
+        errors.iter().for_each(|error| coerce(error, "", original, &mut coerced));
+        if validator.is_valid(&coerced)
+            && let Value::Object(coerced) = coerced
+        {
+            return Ok(coerced);
         }
-        Err(errors.iter().map(describe).collect::<Vec<_>>().join("\n"))
     }
+    Err(errors.iter().map(describe).collect::<Vec<_>>().join("\n"))
 }
 
 /// Not `jsonschema::options()`: it is generic, and would compile the whole validator once more in this crate, for speed: 0.9 MB.

@@ -32,7 +32,7 @@ pub struct ToolSpec {
     /// For the model.
     pub description: String,
     /// A JSON Schema of an object.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
     /// `None`: as the agent says.
     pub execution_mode: Option<ExecutionMode>,
     /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
@@ -61,7 +61,8 @@ impl ToolSpec {
                 "tool name {name:?}: use 1 to 64 letters, digits, '_' or '-' (what every provider takes)"
             )));
         }
-        let schema = Schema::compile(&parameters)
+        let parameters = Arc::new(parameters);
+        let schema = Schema::new(Arc::clone(&parameters))
             .map_err(|why| Error::invalid_argument(format!("tool {name:?}: parameters is not a JSON Schema: {why}")))?;
         Ok(ToolSpec {
             name: name.to_owned(),

@@ -45,7 +45,7 @@ impl From<Vec<Arc<ToolSpec>>> for Tools {
         let describe = |spec: &Arc<ToolSpec>| ToolDescription {
             name: spec.name.clone(),
             description: spec.description.clone(),
-            parameters: spec.parameters.clone(),
+            parameters: Arc::clone(&spec.parameters),
         };
         let descriptions = Arc::new(specs.iter().map(describe).collect());
         Tools { specs, descriptions }

@@ -21,7 +21,7 @@ fn encoded(messages: Value, options: Value, tools: Vec<ToolDescription>) -> Valu
 }
 
 fn tool(name: &str) -> ToolDescription {
-    ToolDescription { name: name.into(), description: "d".into(), parameters: json!({}) }
+    ToolDescription { name: name.into(), description: "d".into(), parameters: json!({}).into() }
 }
 
 /// The places of a body that have a marker, as pointers, and the body without them.
@@ -80,7 +80,7 @@ fn the_whole_request() {
 fn a_schema_keeps_what_it_has() {
     let parameters =
         json!({ "type": "object", "required": ["x"], "$defs": { "y": {} }, "properties": { "x": { "$ref": "#/$defs/y" } } });
-    let body = encoded(json!([]), json!({}), vec![ToolDescription { parameters: parameters.clone(), ..tool("t") }]);
+    let body = encoded(json!([]), json!({}), vec![ToolDescription { parameters: parameters.clone().into(), ..tool("t") }]);
     assert_eq!(body["tools"][0]["input_schema"], parameters);
 }
 

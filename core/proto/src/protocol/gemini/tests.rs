@@ -43,7 +43,7 @@ fn the_address_asks_for_events_and_the_key_is_a_header() {
 
 #[test]
 fn the_whole_request() {
-    let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "properties": {} }) };
+    let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "properties": {} }).into() };
     let options = json!({
         "temperature": 0, "max_tokens": 4000, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "session_id": "s",
     });
@@ -82,7 +82,7 @@ fn what_is_not_set_is_not_sent() {
 #[test]
 fn tool_choices() {
     let choice = |choice: Value, level| {
-        let tool = ToolDescription { name: "t".into(), description: String::new(), parameters: json!({}) };
+        let tool = ToolDescription { name: "t".into(), description: String::new(), parameters: json!({}).into() };
         let options = serde_json::from_value(json!({ "tool_choice": choice })).unwrap();
         let request = Request { tools: Arc::new(vec![tool]), options, thinking_level: level, ..Request::default() };
         Fixture::new(old()).encode(&request)["toolConfig"]["functionCallingConfig"].clone()

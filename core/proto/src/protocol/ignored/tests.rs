@@ -9,7 +9,7 @@ use crate::protocol::tests::fixture::Fixture;
 use crate::request::{Request, ThinkingLevel, ToolDescription};
 
 fn tool(name: &str) -> ToolDescription {
-    ToolDescription { name: name.into(), description: "A tool.".into(), parameters: json!({ "type": "object" }) }
+    ToolDescription { name: name.into(), description: "A tool.".into(), parameters: json!({ "type": "object" }).into() }
 }
 
 /// A request with a prompt and two tools, unless `options` has its `tools`; of `options`, `thinking_level` is its own.

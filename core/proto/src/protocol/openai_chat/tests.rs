@@ -25,7 +25,7 @@ fn request(messages: Value) -> Request {
 }
 
 fn tool(name: &str) -> ToolDescription {
-    ToolDescription { name: name.into(), description: "d".into(), parameters: json!({ "type": "object" }) }
+    ToolDescription { name: name.into(), description: "d".into(), parameters: json!({ "type": "object" }).into() }
 }
 
 fn encoded(messages: Value, options: Value, tools: Vec<ToolDescription>, own_address: bool) -> Value {

@@ -13,7 +13,7 @@ fn fixture() -> Fixture {
 #[test]
 fn the_whole_request() {
     let options: ModelOptions = serde_json::from_value(json!({ "temperature": 0.0, "headers": { "x-own": "1" } })).unwrap();
-    let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "type": "object" }) };
+    let tool = ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "type": "object" }).into() };
     let messages = serde_json::from_value(json!([{ "role": "user", "content": "hi" }])).unwrap();
     let body = fixture().encode(&Request {
         system_prompt: "Be brief.".into(),

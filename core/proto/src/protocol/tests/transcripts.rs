@@ -369,8 +369,11 @@ pub(super) struct Asked {
 impl Asked {
     /// One that asks for thinking and offers tools.
     pub(super) fn thinking() -> Asked {
-        let tool =
-            |name: &str| ToolDescription { name: name.into(), description: "d".into(), parameters: json!({ "type": "object" }) };
+        let tool = |name: &str| ToolDescription {
+            name: name.into(),
+            description: "d".into(),
+            parameters: json!({ "type": "object" }).into(),
+        };
         Asked {
             system_prompt: "Be brief.".into(),
             tools: vec![tool("look"), tool("t")],
@@ -423,8 +426,11 @@ pub(super) fn asked() -> impl Strategy<Value = Asked> {
     )
         .prop_map(|(system, schemas, level, (temperature, max_tokens, tool_choice, [stops, session, long, little]))| {
             let tools = ["t", "u"].into_iter().zip(schemas);
-            let tools =
-                tools.map(|(name, parameters)| ToolDescription { name: name.into(), description: String::new(), parameters });
+            let tools = tools.map(|(name, parameters)| ToolDescription {
+                name: name.into(),
+                description: String::new(),
+                parameters: parameters.into(),
+            });
             let mut options = json!({ "temperature": temperature, "max_tokens": max_tokens, "tool_choice": tool_choice });
             if stops {
                 options["stop_sequences"] = json!(["END", "\n\nUser:"]);

@@ -31,7 +31,7 @@ fn said(content: Value) -> Value {
 }
 
 fn tool() -> ToolDescription {
-    ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "type": "object" }) }
+    ToolDescription { name: "t".into(), description: "d".into(), parameters: json!({ "type": "object" }).into() }
 }
 
 fn thinking(item: &Value) -> Value {
@@ -238,7 +238,7 @@ fn of_items_that_come_twice_only_the_first_have_their_ids() {
 
 #[test]
 fn a_schema_says_that_it_is_an_object() {
-    let tool = ToolDescription { parameters: Value::Null, ..tool() };
+    let tool = ToolDescription { parameters: Value::Null.into(), ..tool() };
     let body = fixture().encode(&Request { tools: Arc::new(vec![tool]), ..request(json!([])) });
     assert_eq!(body["tools"][0]["parameters"]["type"], "object");
 }
