@@ -13,8 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={SOURCE}");
     println!("cargo::rerun-if-changed=src/provider/compact.rs");
     let text = fs::read_to_string(SOURCE)?;
-    // The line break before a line is what it is found by.
-    let lines: String = text.lines().skip(1).flat_map(|line| ["\n", line]).collect();
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("catalogue"), compact::compact(&lines))?;
+    let mut lines: Vec<String> = text.lines().skip(1).map(compact::compact).collect();
+    // In the order of what is searched for, the beginning of a compact line.
+    lines.sort();
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("catalogue"), lines.join("\n"))?;
     Ok(())
 }

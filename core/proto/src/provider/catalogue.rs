@@ -2,12 +2,13 @@
 //! with its date and source in the first line; a user's [`ModelSpec`] wins over it. Not needed for anything: a model that is not
 //! there works, with an unknown price. Left out without the feature `catalogue`.
 
+use std::cmp::Ordering;
 use std::iter;
 
 use super::compact::{compact, expand};
 use crate::model_spec::ModelSpec;
 
-/// The lines, compact; before each a line break.
+/// The lines, compact, in the order of their bytes.
 #[cfg(any(feature = "catalogue", test))]
 const DATA: &str = include_str!(concat!(env!("OUT_DIR"), "/catalogue"));
 #[cfg(not(any(feature = "catalogue", test)))]
@@ -23,7 +24,9 @@ const DATA: &str = "";
 /// }
 /// ```
 pub fn models() -> Vec<ModelSpec> {
-    DATA.lines().filter_map(read).collect()
+    let mut models: Vec<_> = DATA.lines().filter_map(read).collect();
+    models.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id)));
+    models
 }
 
 /// The entry of a provider's model. A version that is not listed is taken for the model it is a version of.
@@ -57,9 +60,19 @@ fn without_version(id: &str) -> Option<&str> {
 /// A model's line. Only this one is read then: the whole would cost more than all else that a program does as it starts.
 fn line(provider: &str, id: &str) -> Option<&'static str> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let start = compact(&format!("\n{{\"provider\":{},\"id\":{},\"label\":\"", quoted(provider), quoted(id)));
-    let found = memchr::memmem::find(DATA.as_bytes(), start.as_bytes())?;
-    DATA.get(found + 1..)?.lines().next()
+    let start = compact(&format!("{{\"provider\":{},\"id\":{},\"label\":\"", quoted(provider), quoted(id)));
+    let (mut low, mut high) = (0, DATA.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let begin = low + memchr::memrchr(b'\n', DATA.as_bytes().get(low..middle)?).map_or(0, |at| at + 1);
+        let line = DATA.get(begin..)?.lines().next()?;
+        match line.bytes().take(start.len()).cmp(start.bytes()) {
+            Ordering::Equal => return Some(line),
+            Ordering::Less => low = begin + line.len() + 1,
+            Ordering::Greater => high = begin,
+        }
+    }
+    None
 }
 
 fn read(line: &str) -> Option<ModelSpec> {
