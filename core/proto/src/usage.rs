@@ -2,6 +2,7 @@
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
@@ -197,6 +198,12 @@ impl Outcome {
             Outcome::Error => "error",
         }
     }
+}
+
+/// A count in the usage that a server reports, by the names on the way to it: `output_tokens_details/thinking_tokens`. Not
+/// [`Value::pointer`], which copies each name, for escapes that there are none of here.
+pub(crate) fn count_at(usage: &Value, path: &str) -> Option<u64> {
+    path.split('/').try_fold(usage, |value, name| value.get(name))?.as_u64()
 }
 
 #[cfg(test)]

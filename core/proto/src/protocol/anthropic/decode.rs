@@ -15,7 +15,7 @@ use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
 use crate::table::codes;
-use crate::usage::{Prices, StopReason, Usage};
+use crate::usage::{Prices, StopReason, Usage, count_at};
 
 pub(super) struct Reader {
     provider: String,
@@ -151,20 +151,20 @@ impl Reader {
         let Some(given) = given.filter(|given| given.is_object()) else {
             return;
         };
-        let count = |name: &str| given.pointer(name).and_then(Value::as_u64);
+        let count = |name: &str| count_at(given, name);
         // Gateways without the numbers of the prompt send zeros: those say nothing, but a zero beside other numbers does.
-        let read = ["/input_tokens", "/cache_read_input_tokens", "/cache_creation_input_tokens"];
+        let read = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let blank = read.into_iter().filter_map(count).all(|count| count == 0);
         let take = |name: &str, known: &mut u64| {
             let said = count(name).filter(|count| *count > 0 || (!blank && read.contains(&name)));
             *known = said.unwrap_or(*known);
         };
-        take("/input_tokens", &mut self.usage.input);
-        take("/output_tokens", &mut self.usage.output);
-        take("/cache_read_input_tokens", &mut self.usage.cache_read);
-        take("/cache_creation_input_tokens", &mut self.usage.cache_write);
-        take("/output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
-        take("/cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
+        take("input_tokens", &mut self.usage.input);
+        take("output_tokens", &mut self.usage.output);
+        take("cache_read_input_tokens", &mut self.usage.cache_read);
+        take("cache_creation_input_tokens", &mut self.usage.cache_write);
+        take("output_tokens_details/thinking_tokens", &mut self.usage.reasoning);
+        take("cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
         self.kept_long = self.kept_long.min(self.usage.cache_write);
         let prices = self.prices.filter(|_| self.kept_long > 0);
@@ -215,10 +215,12 @@ impl Reader {
             "content_block_delta" => self.delta(key, frame.get("delta").unwrap_or(&Value::Null), out),
             "content_block_stop" => self.stop(key, out),
             "message_delta" => {
-                if let Some(reason) = frame.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                let delta = frame.get("delta");
+                if let Some(reason) = delta.and_then(|delta| delta.get("stop_reason")).and_then(Value::as_str) {
                     self.stop = Some(reason.to_owned());
                 }
-                let explanation = frame.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+                let details = delta.and_then(|delta| delta.get("stop_details"));
+                let explanation = details.and_then(|details| details.get("explanation")).and_then(Value::as_str);
                 self.explanation = explanation.filter(|text| !text.is_empty()).map(str::to_owned).or(self.explanation.take());
                 self.usage(frame.get("usage"), out);
             }

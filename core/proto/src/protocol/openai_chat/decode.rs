@@ -19,7 +19,7 @@ use crate::protocol::format::{Decoder, truncated, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::usage::{StopReason, Usage};
+use crate::usage::{StopReason, Usage, count_at};
 
 pub(super) struct Reader {
     provider: String,
@@ -352,19 +352,19 @@ fn arguments_text(raw: &RawValue) -> Option<String> {
 /// DeepSeek `prompt_cache_hit_tokens`; written (OpenRouter): `prompt_tokens_details.cache_write_tokens`.
 fn usage(raw: &RawValue) -> Option<Usage> {
     let value: Value = serde_json::from_str(raw.get()).ok().filter(Value::is_object)?;
-    let count = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
-    let cache_read = count("/prompt_tokens_details/cached_tokens")
-        .or(count("/cached_tokens"))
-        .or(count("/prompt_cache_hit_tokens"))
+    let count = |name: &str| count_at(&value, name);
+    let cache_read = count("prompt_tokens_details/cached_tokens")
+        .or(count("cached_tokens"))
+        .or(count("prompt_cache_hit_tokens"))
         .unwrap_or_default();
-    let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or_default();
-    let prompt = count("/prompt_tokens").unwrap_or_default();
-    let output = count("/completion_tokens").unwrap_or_default();
+    let cache_write = count("prompt_tokens_details/cache_write_tokens").unwrap_or_default();
+    let prompt = count("prompt_tokens").unwrap_or_default();
+    let output = count("completion_tokens").unwrap_or_default();
     if prompt == 0 && output == 0 {
         // A placeholder: it must not replace what is known.
         return None;
     }
-    let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or_default().min(output);
+    let reasoning = count("completion_tokens_details/reasoning_tokens").unwrap_or_default().min(output);
     let input = prompt.saturating_sub(cache_read).saturating_sub(cache_write);
     Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
 }

@@ -17,7 +17,7 @@ use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
 use crate::table::codes;
-use crate::usage::{StopReason, Usage};
+use crate::usage::{StopReason, Usage, count_at};
 
 pub(super) struct Reader {
     provider: String,
@@ -324,12 +324,12 @@ fn call_start(item: &Value) -> BlockStart {
 /// Input includes the cached tokens, output the reasoning.
 fn usage(given: Option<&Value>) -> Option<Usage> {
     let given = given.filter(|given| given.is_object())?;
-    let count = |pointer: &str| given.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
-    let cache_read = count("/input_tokens_details/cached_tokens");
-    let cache_write = count("/input_tokens_details/cache_write_tokens");
-    let input = count("/input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
-    let output = count("/output_tokens");
-    let reasoning = count("/output_tokens_details/reasoning_tokens").min(output);
+    let count = |name: &str| count_at(given, name).unwrap_or_default();
+    let cache_read = count("input_tokens_details/cached_tokens");
+    let cache_write = count("input_tokens_details/cache_write_tokens");
+    let input = count("input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
+    let output = count("output_tokens");
+    let reasoning = count("output_tokens_details/reasoning_tokens").min(output);
     Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
 }
 
