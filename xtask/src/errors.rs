@@ -96,6 +96,10 @@ pub(crate) fn node_table() -> String {
     each(|row| format!("  {}: {},\n", row.word, node_class(row)))
 }
 
+pub(crate) fn node_exports() -> String {
+    each(|row| format!("  {},\n", node_class(row)))
+}
+
 fn docs(origin: Origin) -> String {
     let rows: String = of(origin)
         .map(|row| {

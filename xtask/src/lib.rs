@@ -85,6 +85,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/node/lib/errors.ts",
         &[("kinds", errors::node_kinds), ("classes", errors::node_classes), ("table of classes", errors::node_table)],
     ),
+    ("bindings/node/lib/esm.mts", &[("error classes", errors::node_exports)]),
     (
         "docs/errors.md",
         &[

@@ -1,5 +1,5 @@
 /**
- * The entry point for `import`. It loads the same code as `require`, so that classes and agents are the same.
+ * The types of `import`, which loads `esm.mts`.
  */
 
 export * from './index.js'

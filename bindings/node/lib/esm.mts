@@ -1,0 +1,49 @@
+/**
+ * What `import` loads: the same code as `require`, so that classes and agents are the same. `index.mts` has its types.
+ *
+ * Required and exported by name: if it were imported, Node would scan the text of its files for their exports, which takes as long
+ * as all the rest of the import.
+ */
+
+import { createRequire } from 'node:module'
+
+export const {
+  Agent,
+  AgentError,
+  Tool,
+  errorOf,
+  expectFunction,
+  invalidArgument,
+  invalidState,
+  models,
+  resume,
+  run,
+  tool,
+  transcript,
+  version,
+  // <generated: error classes>
+  AuthenticationError,
+  PermissionError,
+  NotFoundError,
+  InvalidRequestError,
+  ContextOverflowError,
+  RateLimitedError,
+  QuotaError,
+  OverloadedError,
+  ServerError,
+  TimeoutError,
+  ConnectionError,
+  TlsError,
+  StreamTruncatedError,
+  ProtocolError,
+  ProviderError,
+  CallbackError,
+  LimitError,
+  InvalidArgumentError,
+  InvalidStateError,
+  BusyError,
+  AbortedError,
+  IoError,
+  PanicError,
+  // </generated>
+} = createRequire(import.meta.url)('./index.js') as typeof import('./index.js')
