@@ -10,7 +10,7 @@ cd "$root"
 
 cargo build --locked --release -p agent-loop-ffi -p agent-loop-benches
 ln -sf ../release/libagent.so "$out/libagent.so.0"
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -Iinclude benches/c/bench.c -Ltarget/release -lagent -o "$out/bench-c"
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -pthread -Iinclude benches/c/bench.c -Ltarget/release -lagent -o "$out/bench-c"
 
 [ -x "$out/venv/bin/python" ] || python3 -m venv "$out/venv"
 "$out/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps ./bindings/python

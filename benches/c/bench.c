@@ -2,6 +2,7 @@
 
 #include <agent.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,15 +92,13 @@ static job_t start(const char *model)
     return job;
 }
 
-/* Takes all events; 0 when the run completed with the right text. */
-static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *bytes)
+/* Takes events until the run is over (AGENT_DONE), or until there is none within the time (AGENT_PENDING). */
+static agent_status_t pull(job_t job, int64_t timeout_ms, uint64_t *deltas, uint64_t *bytes)
 {
     const agent_event_t *event;
     agent_error_t *error = NULL;
     agent_status_t rc;
-    int wrong;
-    turns = 0;
-    while ((rc = agent_run_next(job.run, -1, &event, &error)) == AGENT_OK) {
+    while ((rc = agent_run_next(job.run, timeout_ms, &event, &error)) == AGENT_OK) {
         int32_t kind = agent_event_kind(event);
         if (kind == AGENT_EVENT_TURN_END && turns < (int)(sizeof turn_us / sizeof *turn_us))
             turn_us[turns++] = cpu_us();
@@ -114,7 +113,13 @@ static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *byte
     }
     if (rc < 0)
         die("agent_run_next", error);
-    wrong = agent_run_outcome(job.run) != AGENT_OUTCOME_COMPLETED;
+    return rc;
+}
+
+/* Frees a run that is over; 0 when it completed with the right text. */
+static int end(job_t job, const char *model)
+{
+    int wrong = agent_run_outcome(job.run) != AGENT_OUTCOME_COMPLETED;
     if (wrong && agent_run_error(job.run))
         fprintf(stderr, "%s\n", agent_error_message(agent_run_error(job.run), NULL));
     if ((strncmp(model, "calc", 4) == 0 || strncmp(model, "turns", 5) == 0) && strcmp(agent_run_text(job.run, NULL), ANSWER) != 0)
@@ -122,6 +127,14 @@ static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *byte
     agent_run_free(job.run);
     agent_free(job.agent);
     return wrong;
+}
+
+/* Takes all events; 0 when the run completed with the right text. */
+static int finish(job_t job, const char *model, uint64_t *deltas, uint64_t *bytes)
+{
+    turns = 0;
+    pull(job, -1, deltas, bytes);
+    return end(job, model);
 }
 
 static long status_kb(const char *name)
@@ -166,15 +179,47 @@ static void first(const char *model)
     printf("{\"first_us\":%" PRIu64 "}\n", first_us);
 }
 
+/* The concurrent runs that have become readable: a ring, in which each run is at most once. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t some = PTHREAD_COND_INITIALIZER;
+static job_t **readable;
+static int capacity, first_readable, waiting, sleeping;
+
+static void on_readable(void *userdata)
+{
+    pthread_mutex_lock(&lock);
+    readable[(first_readable + waiting++) % capacity] = userdata;
+    if (sleeping)
+        pthread_cond_signal(&some);
+    pthread_mutex_unlock(&lock);
+}
+
+static job_t *next_readable(void)
+{
+    job_t *job;
+    pthread_mutex_lock(&lock);
+    for (sleeping = 1; waiting == 0;)
+        pthread_cond_wait(&some, &lock);
+    sleeping = 0;
+    job = readable[first_readable];
+    first_readable = (first_readable + 1) % capacity;
+    waiting--;
+    pthread_mutex_unlock(&lock);
+    return job;
+}
+
 static void concurrent(const char *name, int runs)
 {
     job_t *jobs = calloc((size_t)runs, sizeof *jobs);
+    agent_error_t *error = NULL;
     uint64_t deltas = 0, bytes = 0, before;
     char model[128];
-    int i, failures = 0;
+    int i, active, failures = 0;
     long idle;
     FILE *clear;
-    if (!jobs || finish(start(name), name, &deltas, &bytes))
+    readable = calloc((size_t)runs, sizeof *readable);
+    capacity = runs;
+    if (!jobs || !readable || finish(start(name), name, &deltas, &bytes))
         die("the warm-up", NULL);
     idle = status_kb("VmRSS:");
     if ((clear = fopen("/proc/self/clear_refs", "w"))) {
@@ -183,11 +228,21 @@ static void concurrent(const char *name, int runs)
     }
     snprintf(model, sizeof model, "%s-%d", name, runs);
     before = cpu_us();
-    for (i = 0; i < runs; i++)
+    for (i = 0; i < runs; i++) {
         jobs[i] = start(model);
-    for (i = 0; i < runs; i++)
-        failures += finish(jobs[i], model, &deltas, &bytes);
+        if (agent_run_set_wakeup(jobs[i].run, on_readable, &jobs[i], NULL, &error) < 0)
+            die("agent_run_set_wakeup", error);
+    }
+    /* As they come: a run whose events nobody takes keeps them in memory. */
+    for (active = runs; active > 0;) {
+        job_t *job = next_readable();
+        if (pull(*job, 0, &deltas, &bytes) == AGENT_DONE) {
+            failures += end(*job, model);
+            active--;
+        }
+    }
     free(jobs);
+    free(readable);
     printf("{\"cpu_us\":%" PRIu64 ",\"idle_kb\":%ld,\"peak_kb\":%ld,\"runs\":%d,\"failures\":%d}\n", cpu_us() - before, idle,
         status_kb("VmHWM:"), runs, failures);
 }
