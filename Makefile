@@ -103,6 +103,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	  "scenarios-c=$(CURDIR)/target/c-tests/scenarios tests/scenarios" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
+	  "bench-gate=python3 benches/gate.py" \
 	  "languages=python3 tests/languages.py test scripted"
 
 test-servers: build-rust build-c build-zig build-python build-node mock
