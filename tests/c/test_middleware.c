@@ -81,8 +81,9 @@ static void telling(void *userdata, agent_tool_call_t *call)
 
 static void middleware_is_nested(void)
 {
-    char order[100] = "";
-    link_t outer = {"outer", order, NULL}, inner = {"inner", order, NULL};
+    /* Static: the chain's answer, with which the run may end, comes before the destroy function of its userdata. */
+    static char order[100];
+    static link_t outer = {"outer", order, NULL}, inner = {"inner", order, NULL};
     agent_t *agent = with_tool(ONE_CALL, echo, NULL);
 
     link_to(agent, telling, &outer);
