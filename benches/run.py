@@ -116,17 +116,9 @@ class Figures:
         if program.name == "node":
             us = imported(program, "await import('agent-loop')") - imported(program, "")
         else:
-            us = self.call(program, "start", model="text-5")["first_us"]
-            if program.name == "python":
-                us -= python_alone(program)
+            done = self.call(program, "start", model="text-5")
+            us = done["first_us"] - done.get("before_us", 0)
         self.add(program, "start", us / 1000)
-
-
-def python_alone(program):
-    """CPU time, in microseconds, of an interpreter that imports asyncio, and what else the measured program itself imports."""
-    imports = "import argparse, asyncio, json, resource as r"
-    script = f"{imports}; u = r.getrusage(r.RUSAGE_SELF); print(round((u.ru_utime + u.ru_stime) * 1e6))"
-    return int(subprocess.run([program.command[0], "-c", script], check=True, capture_output=True, text=True).stdout)
 
 
 def imported(program, statement):
