@@ -73,28 +73,33 @@ def count(program, server, folder, fmt, model, past=None):
     return int(found.group(1))
 
 
-def difference(measure, lengths):
-    """Instructions per delta or turn: of several differences the least."""
+def difference(measure, lengths, enough):
+    """Instructions per delta or turn: of several differences the least, or the first that is no more than enough."""
     found = []
-    for _ in range(PAIRS):
+    while len(found) < PAIRS and min(found, default=enough + 1) > enough:
         short, long = (measure(length) for length in lengths)
         found.append((long - short) / (lengths[1] - lengths[0]) / RUNS)
     return round(min(found))
 
 
-def measured(server, folder, formats):
-    """All counts by their names."""
+def measured(server, folder, formats, recorded):
+    """All counts by their names. What is within the recorded ones is counted once."""
     figures = {}
+    enough = {name: count * (1 + LIMIT / 100) for name, count in recorded.items()}
     for name, program in (("Rust", BUILT / "bench-rust"), ("C", GATE / "bench-c")):
         for fmt in formats:
-            figures[f"{name}, {fmt}, delta"] = difference(
-                lambda length: count(program, server, folder, fmt, f"text-{length}"), DELTAS
+            figure = f"{name}, {fmt}, delta"
+            figures[figure] = difference(
+                lambda length: count(program, server, folder, fmt, f"text-{length}"), DELTAS, enough.get(figure, 0)
             )
         for words, before in HISTORIES.items():
             past = folder / f"history-{before}.json"
             past.write_text(json.dumps(history(before)), encoding="utf-8")
-            figures[f"{name}, anthropic, {words}"] = difference(
-                lambda length: count(program, server, folder, "anthropic", f"turns-{before + length}", past), TURNS
+            figure = f"{name}, anthropic, {words}"
+            figures[figure] = difference(
+                lambda length: count(program, server, folder, "anthropic", f"turns-{before + length}", past),
+                TURNS,
+                enough.get(figure, 0),
             )
     return figures
 
@@ -113,7 +118,7 @@ def build():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", action="store_true", help="write what is counted as the profile's new baseline, in all formats")
+    parser.add_argument("--record", action="store_true", help="write the counts of all formats as the profile's new baseline")
     parser.add_argument("--all", action="store_true", help="count all formats, not only the first")
     chosen = parser.parse_args()
     baseline = json.loads(BASELINE.read_text(encoding="utf-8")) if BASELINE.exists() else {}
@@ -130,7 +135,7 @@ def main():
     build()
     formats = FORMATS if chosen.record or chosen.all else FORMATS[:1]
     with Server(BUILT) as server, tempfile.TemporaryDirectory() as folder:
-        figures = measured(server, Path(folder), formats)
+        figures = measured(server, Path(folder), formats, {} if chosen.record else profiles[PROFILE])
     failed = compare(figures, profiles.get(PROFILE, {}))
     if chosen.record:
         profiles[PROFILE] = figures
