@@ -13,7 +13,7 @@ pub(crate) fn sentence(doc: &[&str], since: &str) -> String {
     let text = doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     match since {
         FIRST => text,
-        later => format!("{text} Since {later}."),
+        later => format!("{text} New in {later}."),
     }
 }
 
