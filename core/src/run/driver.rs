@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
-use agent_loop_proto::machine::{Action, Input, Timer};
+use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::hook_call::HookCall;
 use super::model_call::Streaming;
 use super::queue::BATCH;
 use super::shared::RunShared;
@@ -21,8 +22,6 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::{BoxFuture, catch_panic};
-use crate::hook::HookContext;
-use crate::host::work::HostWork;
 use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
@@ -35,15 +34,6 @@ use crate::usage::Outcome;
 /// The error of a run that ended with its runtime.
 const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
 
-/// A hook that is asked.
-struct HookCall {
-    hook: u32,
-    kind: Option<HookKind>,
-    work: HostWork,
-    #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
-    answer: BoxFuture<'static, Result<Result<HookOutput, String>, Box<dyn std::any::Any + Send>>>,
-}
-
 /// One run.
 pub(crate) struct Driver {
     pub(super) agent: Agent,
@@ -52,7 +42,7 @@ pub(crate) struct Driver {
     pub(super) scope: Scope,
     /// Whether the engine and the tools were made to notice an abort.
     has_seen_abort: bool,
-    aborted: Pin<Box<WaitForCancellationFutureOwned>>,
+    pub(super) aborted: Pin<Box<WaitForCancellationFutureOwned>>,
     /// The host's side of the agent's configuration: of this turn, and of the next.
     turn: Arc<HostSide>,
     next: Arc<HostSide>,
@@ -63,8 +53,8 @@ pub(crate) struct Driver {
     replies: Replies,
     tools: BTreeMap<u32, ToolContext>,
     hook: Option<HookCall>,
-    model: Option<Streaming>,
-    timer: Option<(Timer, BoxFuture<'static, ()>)>,
+    pub(super) model: Option<Streaming>,
+    pub(super) timer: Option<(Timer, BoxFuture<'static, ()>)>,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
     has_ended: bool,
@@ -153,7 +143,7 @@ impl Driver {
         }
     }
 
-    fn sleep_until(&self, timer: Timer) -> (Timer, BoxFuture<'static, ()>) {
+    pub(super) fn sleep_until(&self, timer: Timer) -> (Timer, BoxFuture<'static, ()>) {
         let ms = timer.at_ms.saturating_sub(self.clock.now_ms());
         let sleep = match timer.is_limit {
             true => Box::pin(self.clock.limit(ms)) as BoxFuture<'static, ()>,
@@ -181,7 +171,7 @@ impl Driver {
         self.has_seen_abort = true;
         // Before time can go on: a sleeping hook is to be woken by the abort, not passed by the grace time.
         if let Some(hook) = &self.hook {
-            hook.work.mark_working();
+            hook.mark_working();
         }
         self.run.core().handle(Input::Abort);
     }
@@ -230,22 +220,10 @@ impl Driver {
             Action::AskHook { hook, question } => self.ask_hook(hook, question),
             Action::CancelHook { hook } => {
                 if let Some(cancelled) = self.hook.take_if(|asked| asked.hook == hook) {
-                    cancelled.work.finish();
+                    cancelled.finish();
                 }
             }
-            Action::CallModel(call) => {
-                let resolved = self.models.get(call.model as usize).cloned();
-                let scope = self.scope.clone();
-                // The same for each try of a call.
-                let key = self.key.clone();
-                match resolved {
-                    Some(resolved) => self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, scope)),
-                    None => {
-                        let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
-                        self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
-                    }
-                }
-            }
+            Action::CallModel(call) => self.call_model(call),
             Action::CancelModel { .. } => self.model = None,
             Action::CallTool { call, id, name, arguments } => self.call_tool(call, (id, name), arguments),
             Action::CancelTool { call, abandoned } => {
@@ -260,6 +238,16 @@ impl Driver {
             // Handled where they come.
             Action::Emit(_) | Action::SetTimer(_) | Action::Done(_) => {}
         }
+    }
+
+    fn call_model(&mut self, call: ModelCall) {
+        let Some(resolved) = self.models.get(call.model as usize).cloned() else {
+            let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
+            return self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
+        };
+        // The same for each try of a call.
+        let key = self.key.clone();
+        self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
     }
 
     fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>), arguments: Map<String, Value>) {
@@ -278,71 +266,23 @@ impl Driver {
         }
     }
 
-    fn ask_hook(&mut self, hook: u32, question: Question) {
+    fn ask_hook(&mut self, hook: u32, mut question: Question) {
         let kind = question.kind();
+        let host = match kind {
+            Some(HookKind::PrepareNextTurn | HookKind::ShouldStopAfterTurn | HookKind::AfterRun) => &self.next,
+            Some(_) | None => &self.turn,
+        };
+        if let Question::OnPayload(payload) = &mut question {
+            add_headers(&mut payload.payload, &self.turn.headers);
+        }
         // A hook that is awaited without limit is not cancelled either.
         let cancel = match kind {
             Some(HookKind::AfterRun) => CancellationToken::new(),
             _ => self.run.abort.child_token(),
         };
-        let work = HostWork::new(cancel, self.clock.clone());
-        let context = HookContext(work.clone());
-        let Some(answer) = self.hook_answer(question, context) else {
-            work.finish();
-            return self.run.core().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
-        };
-        let answer = Box::pin(self.scope.clone().enter(catch_panic(answer)));
-        self.hook = Some(HookCall { hook, kind, work, answer });
-    }
-
-    /// The answer to come; `None` when there is no function to ask.
-    fn hook_answer(
-        &self,
-        mut question: Question,
-        context: HookContext,
-    ) -> Option<BoxFuture<'static, Result<HookOutput, String>>> {
-        let host = match question.kind() {
-            None => return self.prepared_arguments(question, &context),
-            Some(HookKind::PrepareNextTurn | HookKind::ShouldStopAfterTurn | HookKind::AfterRun) => &self.next,
-            Some(_) => &self.turn,
-        };
-        let hook = host.hooks.get(question.kind()?)?.clone();
-        if let Question::OnPayload(payload) = &mut question {
-            self.add_headers(&mut payload.payload);
-        }
-        Some(Box::pin(async move { hook(question, context).await }))
-    }
-
-    /// A custom model gets the headers with its options; they are not the loop's.
-    fn add_headers(&self, payload: &mut Map<String, Value>) {
-        if !self.turn.headers.is_empty()
-            && let Some(options) = payload.get_mut("options").and_then(Value::as_object_mut)
-        {
-            options.insert("headers".to_owned(), json!(self.turn.headers));
-        }
-    }
-
-    fn prepared_arguments(
-        &self,
-        question: Question,
-        context: &HookContext,
-    ) -> Option<BoxFuture<'static, Result<HookOutput, String>>> {
-        let Question::PrepareArguments { tool, arguments } = question else {
-            return None;
-        };
-        let tool = self.turn.tools.get(&tool)?;
-        let begun = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            self.scope.run(|| tool.prepare_arguments(&arguments, context))
-        }));
-        match begun {
-            Ok(prepared) => {
-                let prepared = prepared?;
-                Some(Box::pin(async move { prepared.await.map(HookOutput::Arguments) }))
-            }
-            Err(payload) => {
-                let why = format!("it panicked: {}", panic_message(&*payload));
-                Some(Box::pin(std::future::ready(Err(why))))
-            }
+        self.hook = HookCall::ask(hook, question, host, cancel, &self.clock, &self.scope);
+        if self.hook.is_none() {
+            self.run.core().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
         }
     }
 
@@ -390,16 +330,11 @@ impl Driver {
             return Poll::Ready(());
         }
         if let Some(asked) = &mut self.hook
-            && let Poll::Ready(answer) = asked.answer.as_mut().poll(cx)
+            && let Poll::Ready(answer) = asked.poll(cx)
         {
             let (hook, kind) = (asked.hook, asked.kind);
-            asked.work.finish();
             self.hook = None;
-            let answer = match answer {
-                Ok(Ok(output)) => self.hook_answered(kind, output),
-                Ok(Err(why)) => Err(why),
-                Err(payload) => Err(format!("it panicked: {}", panic_message(&*payload))),
-            };
+            let answer = answer.and_then(|output| self.hook_answered(kind, output));
             if let (Some(HookKind::AfterRun), Err(why)) = (kind, &answer) {
                 tracing::warn!(error = %why, "the hook after_run failed");
             }
@@ -417,7 +352,7 @@ impl Driver {
         self.poll_timer(cx)
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while let Some((timer, sleep)) = &mut self.timer {
             if sleep.as_mut().poll(cx).is_pending() {
                 break;
@@ -433,65 +368,19 @@ impl Driver {
         Poll::Pending
     }
 
-    /// While the run is held up by a reader or a listener: its time limit still holds.
-    pub(super) fn poll_limits(&mut self, cx: &mut Context<'_>) {
-        while self.poll_timer(cx).is_ready() {
-            let mut core = self.run.core();
-            if core.check_limits(self.clock.now_ms()) {
-                drop(core);
-                return self.run.abort();
-            }
-            // It was another limit's, which the loop looks at when it goes on.
-            let Some(at_ms) = core.run_deadline_ms() else {
-                return;
-            };
-            drop(core);
-            self.timer = Some(self.sleep_until(Timer { at_ms, is_limit: true }));
-        }
-    }
-
-    /// Hands the gathered events to the reader and waits for room, during which a virtual clock stands still. From an abort on
-    /// there is room.
-    pub(super) async fn flush(&mut self) {
-        if self.outbox.is_empty() || self.run.queue.is_none() {
-            return;
-        }
-        let mut busy = None;
-        let run = Arc::clone(&self.run);
-        std::future::poll_fn(|cx| {
-            let Some(queue) = &run.queue else {
-                return Poll::Ready(());
-            };
-            let mut room = queue.poll_push(&mut self.outbox, cx);
-            if room.is_pending() {
-                self.poll_limits(cx);
-                if run.abort.is_cancelled() || self.aborted.as_mut().poll(cx).is_ready() {
-                    queue.unbound();
-                    room = queue.poll_push(&mut self.outbox, cx);
-                }
-            }
-            if room.is_pending() && busy.is_none() {
-                busy = Some(self.clock.busy());
-            }
-            room
-        })
-        .await;
-        if busy.is_some() {
-            self.was_held_up();
-        }
-    }
-
-    /// The run was held up by a reader or a listener, and the model was not read meanwhile: it was not silent.
-    pub(super) fn was_held_up(&self) {
-        if let Some(model) = &self.model {
-            self.run.core().handle(Input::ModelAlive { call: model.call() });
-        }
-    }
-
     /// From this turn on the host's side is the latest.
     pub(super) fn begin_turn(&mut self) {
         self.turn = Arc::clone(&self.next);
         self.key = None;
+    }
+}
+
+/// A custom model gets the headers with its options; they are not the loop's.
+fn add_headers(payload: &mut Map<String, Value>, headers: &Map<String, Value>) {
+    if !headers.is_empty()
+        && let Some(options) = payload.get_mut("options").and_then(Value::as_object_mut)
+    {
+        options.insert("headers".to_owned(), json!(headers));
     }
 }
 

@@ -1,7 +1,10 @@
 //! Emits an event: the agent's state first, then the listeners in order, then the queue.
 
-use agent_loop_proto::machine::Input;
 use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agent_loop_proto::machine::{Input, Timer};
 
 use super::driver::Driver;
 use super::queue::BATCH;
@@ -74,6 +77,61 @@ impl Driver {
         }
         self.was_held_up();
         failed
+    }
+
+    /// While the run is held up by a reader or a listener: its time limit still holds.
+    fn poll_limits(&mut self, cx: &mut Context<'_>) {
+        while self.poll_timer(cx).is_ready() {
+            let mut core = self.run.core();
+            if core.check_limits(self.clock.now_ms()) {
+                drop(core);
+                return self.run.abort();
+            }
+            // It was another limit's, which the loop looks at when it goes on.
+            let Some(at_ms) = core.run_deadline_ms() else {
+                return;
+            };
+            drop(core);
+            self.timer = Some(self.sleep_until(Timer { at_ms, is_limit: true }));
+        }
+    }
+
+    /// Hands the gathered events to the reader and waits for room, during which a virtual clock stands still. From an abort on
+    /// there is room.
+    pub(super) async fn flush(&mut self) {
+        if self.outbox.is_empty() || self.run.queue.is_none() {
+            return;
+        }
+        let mut busy = None;
+        let run = Arc::clone(&self.run);
+        std::future::poll_fn(|cx| {
+            let Some(queue) = &run.queue else {
+                return Poll::Ready(());
+            };
+            let mut room = queue.poll_push(&mut self.outbox, cx);
+            if room.is_pending() {
+                self.poll_limits(cx);
+                if run.abort.is_cancelled() || self.aborted.as_mut().poll(cx).is_ready() {
+                    queue.unbound();
+                    room = queue.poll_push(&mut self.outbox, cx);
+                }
+            }
+            if room.is_pending() && busy.is_none() {
+                busy = Some(self.clock.busy());
+            }
+            room
+        })
+        .await;
+        if busy.is_some() {
+            self.was_held_up();
+        }
+    }
+
+    /// The run was held up by a reader or a listener, and the model was not read meanwhile: it was not silent.
+    fn was_held_up(&self) {
+        if let Some(model) = &self.model {
+            self.run.core().handle(Input::ModelAlive { call: model.call() });
+        }
     }
 
     /// Failed listeners are counted and reported; not those on a report itself, nor on the last event.

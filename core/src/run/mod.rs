@@ -4,6 +4,7 @@
 pub(crate) mod driver;
 mod emit;
 mod handle;
+mod hook_call;
 mod model_call;
 pub(crate) mod queue;
 pub(crate) mod shared;

@@ -1,0 +1,98 @@
+//! A hook that is asked: the host's function, its answer to come and its cancel token.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use agent_loop_proto::hook::{HookKind, HookOutput, Question};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::host_side::HostSide;
+use crate::clock::Clock;
+use crate::error::panic_message;
+use crate::future::{BoxFuture, catch_panic};
+use crate::hook::HookContext;
+use crate::host::work::HostWork;
+use crate::scope::Scope;
+
+type Answer = BoxFuture<'static, Result<HookOutput, String>>;
+
+/// A hook that is asked.
+pub(super) struct HookCall {
+    pub(super) hook: u32,
+    pub(super) kind: Option<HookKind>,
+    work: HostWork,
+    #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
+    answer: BoxFuture<'static, Result<Result<HookOutput, String>, Box<dyn Any + Send>>>,
+}
+
+impl HookCall {
+    /// Asks the hook; `None` when there is no function to ask.
+    pub(super) fn ask(
+        hook: u32,
+        question: Question,
+        host: &HostSide,
+        cancel: CancellationToken,
+        clock: &Clock,
+        scope: &Scope,
+    ) -> Option<HookCall> {
+        let kind = question.kind();
+        let work = HostWork::new(cancel, clock.clone());
+        let context = HookContext(work.clone());
+        let answer = match question {
+            Question::PrepareArguments { tool, arguments } => prepare_arguments(&tool, &arguments, host, &context, scope),
+            question => kind.and_then(|kind| host.hooks.get(kind)).cloned().map(|hook| -> Answer {
+                // Called when it is polled: inside the scope, where its panic is caught.
+                Box::pin(async move { hook(question, context).await })
+            }),
+        };
+        let Some(answer) = answer else {
+            work.finish();
+            return None;
+        };
+        let answer = Box::pin(scope.clone().enter(catch_panic(answer)));
+        Some(HookCall { hook, kind, work, answer })
+    }
+
+    /// The answer, or the text of the failure.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<HookOutput, String>> {
+        let answer = ready!(self.answer.as_mut().poll(cx));
+        self.work.finish();
+        Poll::Ready(answer.unwrap_or_else(|payload| Err(panicked(&*payload))))
+    }
+
+    /// The run was aborted: a hook that sleeps in the engine's time counts as working again.
+    pub(super) fn mark_working(&self) {
+        self.work.mark_working();
+    }
+
+    /// The answer is no longer wanted.
+    pub(super) fn finish(self) {
+        self.work.finish();
+    }
+}
+
+/// A tool's own preparation of its arguments, called immediately; its future is the answer.
+fn prepare_arguments(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    host: &HostSide,
+    context: &HookContext,
+    scope: &Scope,
+) -> Option<Answer> {
+    let tool = Arc::clone(host.tools.get(tool)?);
+    let prepare = AssertUnwindSafe(|| scope.run(|| tool.prepare_arguments(arguments, context)));
+    match std::panic::catch_unwind(prepare) {
+        Ok(prepared) => {
+            let prepared = prepared?;
+            Some(Box::pin(async move { prepared.await.map(HookOutput::Arguments) }))
+        }
+        Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
+    }
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> String {
+    format!("it panicked: {}", panic_message(payload))
+}
