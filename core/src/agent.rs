@@ -11,6 +11,8 @@ mod setters;
 mod start;
 mod state;
 mod stateless;
+#[cfg(test)]
+mod tests;
 
 pub use handle::Agent;
 pub use stateless::{Context, resume, run, start_aborted};

@@ -14,6 +14,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::hook_call::HookCall;
 use super::model_call::Streaming;
+use super::payload_headers::PayloadHeaders;
 use super::queue::BATCH;
 use super::shared::RunShared;
 use crate::agent::handle::Agent;
@@ -51,6 +52,8 @@ pub(crate) struct Driver {
     /// What `get_api_key` has answered for the next model call.
     key: Option<String>,
     replies: Replies,
+    /// What the hook `on_payload` has answered to the headers of the next model call.
+    payload_headers: PayloadHeaders,
     tools: BTreeMap<u32, ToolContext>,
     hook: Option<HookCall>,
     pub(super) model: Option<Streaming>,
@@ -83,6 +86,7 @@ impl Driver {
             models,
             key: None,
             replies: Replies::default(),
+            payload_headers: PayloadHeaders::default(),
             tools: BTreeMap::new(),
             hook: None,
             model: None,
@@ -240,11 +244,12 @@ impl Driver {
         }
     }
 
-    fn call_model(&mut self, call: ModelCall) {
+    fn call_model(&mut self, mut call: ModelCall) {
         let Some(resolved) = self.models.get(call.model as usize).cloned() else {
             let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
             return self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
+        call.body = call.body.map(|body| self.payload_headers.give_back(body));
         // The same for each try of a call.
         let key = self.key.clone();
         self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
@@ -273,7 +278,7 @@ impl Driver {
             Some(_) | None => &self.turn,
         };
         if let Question::OnPayload(payload) = &mut question {
-            add_headers(&mut payload.payload, &self.turn.headers);
+            self.payload_headers = PayloadHeaders::add(payload, &host.headers, &self.models);
         }
         // A hook that is awaited without limit is not cancelled either.
         let cancel = match kind {
@@ -291,7 +296,10 @@ impl Driver {
         Ok(match output {
             HookOutput::Nothing | HookOutput::Messages(None) | HookOutput::Payload(None) => HookAnswer::Nothing,
             HookOutput::Messages(Some(messages)) => HookAnswer::Messages(messages),
-            HookOutput::Payload(Some(payload)) => HookAnswer::Payload(payload),
+            HookOutput::Payload(Some(mut payload)) => {
+                self.payload_headers.take(&mut payload);
+                HookAnswer::Payload(payload)
+            }
             HookOutput::Arguments(arguments) => HookAnswer::Arguments(arguments),
             HookOutput::Decision(decision) => HookAnswer::Decision(decision),
             HookOutput::Override(changed) => HookAnswer::Override(changed),
@@ -372,15 +380,7 @@ impl Driver {
     pub(super) fn begin_turn(&mut self) {
         self.turn = Arc::clone(&self.next);
         self.key = None;
-    }
-}
-
-/// A custom model gets the headers with its options; they are not the loop's.
-fn add_headers(payload: &mut Map<String, Value>, headers: &Map<String, Value>) {
-    if !headers.is_empty()
-        && let Some(options) = payload.get_mut("options").and_then(Value::as_object_mut)
-    {
-        options.insert("headers".to_owned(), json!(headers));
+        self.payload_headers = PayloadHeaders::default();
     }
 }
 

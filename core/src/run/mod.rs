@@ -6,6 +6,7 @@ mod emit;
 mod handle;
 mod hook_call;
 mod model_call;
+mod payload_headers;
 pub(crate) mod queue;
 pub(crate) mod shared;
 
