@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
 use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::hook_call::HookCall;
@@ -27,8 +27,7 @@ use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
 use crate::scope::Scope;
-use crate::tool::call::ToolContext;
-use crate::tool::replies::{Replies, Reply};
+use crate::tool::call::{Reports, ToolContext};
 use crate::tool::{execute, middleware};
 use crate::usage::Outcome;
 
@@ -51,7 +50,6 @@ pub(crate) struct Driver {
     models: Vec<ResolvedModel>,
     /// What `get_api_key` has answered for the next model call.
     key: Option<String>,
-    replies: Replies,
     /// What the hook `on_payload` has answered to the headers of the next model call.
     payload_headers: PayloadHeaders,
     tools: BTreeMap<u32, ToolContext>,
@@ -85,7 +83,6 @@ impl Driver {
             next: host,
             models,
             key: None,
-            replies: Replies::default(),
             payload_headers: PayloadHeaders::default(),
             tools: BTreeMap::new(),
             hook: None,
@@ -156,7 +153,7 @@ impl Driver {
         (timer, sleep)
     }
 
-    /// Brings the loop up to date: the agent's configuration, aborts from outside, replies of tools.
+    /// Brings the loop up to date: the agent's configuration, aborts from outside; lets go of tools that have answered.
     fn update(&mut self) {
         if self.next.revision != self.agent.revision() {
             let (config, host) = self.agent.configuration(&self.clock, &mut self.models);
@@ -166,9 +163,13 @@ impl Driver {
         if !self.has_seen_abort && self.run.abort.is_cancelled() {
             self.see_abort();
         }
-        while let Some((call, reply)) = self.replies.take() {
-            self.take_reply(call, reply);
-        }
+        self.tools.retain(|_, context| {
+            let has_answered = context.has_answered();
+            if has_answered {
+                context.close();
+            }
+            !has_answered
+        });
     }
 
     fn see_abort(&mut self) {
@@ -178,19 +179,6 @@ impl Driver {
             hook.mark_working();
         }
         self.run.core().handle(Input::Abort);
-    }
-
-    fn take_reply(&mut self, call: u32, reply: Reply) {
-        let input = match reply {
-            Reply::Update(value) => Input::ToolUpdate { call, value },
-            Reply::Done(result) => {
-                if let Some(context) = self.tools.remove(&call) {
-                    context.close();
-                }
-                Input::ToolDone { call, result }
-            }
-        };
-        self.run.core().handle(input);
     }
 
     /// The next action. Events that no listener waits for are gathered here: no lock and no await per delta.
@@ -261,7 +249,7 @@ impl Driver {
             return self.run.core().handle(Input::ToolDone { call, result: Err(why) });
         };
         let cancel = self.run.abort.child_token();
-        let context = ToolContext::new(call, names, cancel, self.replies.clone(), self.clock.clone());
+        let context = ToolContext::new(call, names, cancel, self.reports(), self.clock.clone());
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         if links.is_empty() {
@@ -269,6 +257,16 @@ impl Driver {
         } else {
             middleware::start(links, tool, context, arguments, scope);
         }
+    }
+
+    /// Where tools report to: the loop itself, which bounds what waits. A tool may outlive its run.
+    fn reports(&self) -> Reports {
+        let run = Arc::downgrade(&self.run);
+        Arc::new(move |input| {
+            if let Some(run) = run.upgrade() {
+                run.report(input);
+            }
+        })
     }
 
     fn ask_hook(&mut self, hook: u32, mut question: Question) {
@@ -333,8 +331,7 @@ impl Driver {
             self.see_abort();
             return Poll::Ready(());
         }
-        if let Poll::Ready((call, reply)) = self.replies.poll(cx) {
-            self.take_reply(call, reply);
+        if !self.tools.is_empty() && self.run.poll_reports(cx).is_ready() {
             return Poll::Ready(());
         }
         if let Some(asked) = &mut self.hook
@@ -387,7 +384,6 @@ impl Driver {
 impl Drop for Driver {
     /// The runtime went away under an unfinished run: it ends all the same, so that no caller waits for it for ever.
     fn drop(&mut self) {
-        self.replies.close();
         if self.has_ended {
             return;
         }

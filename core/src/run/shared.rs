@@ -1,6 +1,7 @@
 //! What the handle of a run, its agent and its driver share of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::machine::{Input, Loop};
 use tokio::sync::Notify;
@@ -17,19 +18,62 @@ pub(crate) struct RunShared {
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancellationToken,
     core: Mutex<Loop>,
+    reported: Mutex<Reported>,
     pub(super) result: OnceLock<RunResult>,
     finished: Notify,
+}
+
+/// Whether the loop has got reports that its driver does not know of.
+#[derive(Debug, Default)]
+struct Reported {
+    is_new: bool,
+    driver: Option<Waker>,
 }
 
 impl RunShared {
     pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken, core: Loop) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
-        RunShared { id, queue, abort, core: Mutex::new(core), result: OnceLock::new(), finished: Notify::new() }
+        RunShared {
+            id,
+            queue,
+            abort,
+            core: Mutex::new(core),
+            reported: Mutex::default(),
+            result: OnceLock::new(),
+            finished: Notify::new(),
+        }
     }
 
     /// The run's decisions. Never held while a function of the host is called.
     pub(crate) fn core(&self) -> MutexGuard<'_, Loop> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reports to the loop from another thread than its driver's, which takes notice.
+    pub(crate) fn report(&self, input: Input) {
+        self.core().handle(input);
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        reported.is_new = true;
+        let driver = reported.driver.take();
+        drop(reported);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// Ready when there was a report since the last look.
+    pub(super) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut reported.is_new) {
+            return Poll::Ready(());
+        }
+        if reported.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
+            let before = reported.driver.replace(cx.waker().clone());
+            // Not under the lock: dropping a waker may let time go on, and others report.
+            drop(reported);
+            drop(before);
+        }
+        Poll::Pending
     }
 
     pub(crate) fn abort(&self) {
@@ -47,6 +91,9 @@ impl RunShared {
         if let Some(queue) = &self.queue {
             queue.close(last);
         }
+        // The driver is over.
+        let driver = self.reported.lock().unwrap_or_else(PoisonError::into_inner).driver.take();
+        drop(driver);
         self.finished.notify_waiters();
     }
 

@@ -1,17 +1,20 @@
 //! A call on its way: what a tool gets, and how it answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use agent_loop_proto::machine::Input;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::replies::{Replies, Reply};
 use crate::clock::Clock;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::scope::Scope;
 
-#[derive(Debug)]
+/// Takes in what calls report: their updates and answers.
+pub(crate) type Reports = Arc<dyn Fn(Input) + Send + Sync>;
+
 struct Inner {
     number: u32,
     id: Arc<str>,
@@ -19,11 +22,12 @@ struct Inner {
     work: HostWork,
     /// Cancelled when the run no longer waits for the call.
     over: CancellationToken,
-    replies: Replies,
+    has_answered: AtomicBool,
+    reports: Reports,
 }
 
 /// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ToolContext(Arc<Inner>);
 
 impl ToolContext {
@@ -32,11 +36,12 @@ impl ToolContext {
         number: u32,
         (id, name): (Arc<str>, Arc<str>),
         cancel: CancellationToken,
-        replies: Replies,
+        reports: Reports,
         clock: Clock,
     ) -> ToolContext {
         let (work, over) = (HostWork::new(cancel, clock), CancellationToken::new());
-        ToolContext(Arc::new(Inner { number, id, name, work, over, replies }))
+        let has_answered = AtomicBool::new(false);
+        ToolContext(Arc::new(Inner { number, id, name, work, over, has_answered, reports }))
     }
 
     /// The call's id.
@@ -65,9 +70,11 @@ impl ToolContext {
         self.cancel_token().is_cancelled()
     }
 
-    /// Reports progress; read like a result. After the answer it is dropped with a `diagnostic`.
+    /// Reports progress; read like a result. Does not wait: of a call's updates 64 wait to be emitted, then the newest
+    /// takes the place of the one before it, which a `diagnostic` counts at the end of the call. After the answer an update is
+    /// dropped with a `diagnostic`, after an abort without one.
     pub fn update(&self, partial: Value) {
-        self.0.replies.push(self.0.number, Reply::Update(partial));
+        (self.0.reports)(Input::ToolUpdate { call: self.0.number, value: partial });
     }
 
     /// Waits in the engine's time; ends at once when the call is cancelled. True when the whole time passed.
@@ -86,8 +93,15 @@ impl ToolContext {
 
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, String>) {
-        self.0.replies.push(self.0.number, Reply::Done(answer));
+        // Before the report, which wakes whoever looks at this.
+        self.0.has_answered.store(true, Ordering::Release);
+        (self.0.reports)(Input::ToolDone { call: self.0.number, result: answer });
         self.0.work.finish();
+    }
+
+    /// Whether the call has its answer.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.0.has_answered.load(Ordering::Acquire)
     }
 
     /// The run no longer waits for the call.
@@ -104,6 +118,12 @@ impl ToolContext {
     /// The call has taken too long: it is cancelled.
     pub(crate) fn cancel(&self) {
         self.cancel_token().cancel();
+    }
+}
+
+impl std::fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolContext").field("id", &self.id()).field("name", &self.name()).finish_non_exhaustive()
     }
 }
 

@@ -16,7 +16,6 @@
 pub(crate) mod call;
 pub(crate) mod execute;
 pub(crate) mod middleware;
-pub(crate) mod replies;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

@@ -209,6 +209,9 @@ impl Batch {
     /// time; steering skips those that do not run yet.
     fn run_calls(&mut self, run: &mut RunState, replies: &mut Replies) -> Progress<Results> {
         let (now_ms, is_interrupted) = (run.now_ms(), run.is_interrupted());
+        if is_interrupted {
+            replies.drop_updates();
+        }
         if run.turn.is_steered() && !is_interrupted {
             for place in std::mem::take(&mut self.waiting) {
                 self.end_call(run, place, ToolOutput::error(SKIPPED), true);
@@ -242,31 +245,44 @@ impl Batch {
         if !run.emitter.is_empty() {
             return Made;
         }
+        if !replies.is_answer_next() && self.grace_ms.is_none() && self.time_out(run, replies) {
+            return Made;
+        }
         if let Some((number, reply)) = replies.next() {
             return self.take_reply(run, replies, number, reply);
         }
-        if let Some(grace_ms) = self.grace_ms {
-            if now_ms < grace_ms {
-                return Blocked;
+        match self.grace_ms {
+            Some(grace_ms) if now_ms >= grace_ms => {
+                for (number, running) in std::mem::take(&mut self.running) {
+                    replies.report_replaced(number, &mut run.emitter);
+                    run.emitter.push(Out::CancelTool { call: number, abandoned: true });
+                    self.end_call(run, running.call, ToolOutput::error(ABORTED), true);
+                }
+                Made
             }
-            for (number, running) in std::mem::take(&mut self.running) {
-                run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-                self.end_call(run, running.call, ToolOutput::error(ABORTED), true);
-            }
-            return Made;
+            _ => Blocked,
         }
-        let passed = |running: &Running| running.limit.is_some_and(|limit| now_ms >= limit.at_ms);
-        let Some(number) = self.running.iter().find(|(_, running)| passed(running)).map(|(number, _)| *number) else {
-            return Blocked;
+    }
+
+    /// Cancels a call whose time limit has passed, if there is one. Limits come before updates: a tool that never stops updating
+    /// has a limit, too. An answer that waits behind the call's updates came in time.
+    fn time_out(&mut self, run: &mut RunState, replies: &mut Replies) -> bool {
+        let now_ms = run.now_ms();
+        let passed = |(number, running): &(&u32, &Running)| {
+            running.limit.is_some_and(|limit| now_ms >= limit.at_ms) && !replies.has_answer(**number)
+        };
+        let Some(number) = self.running.iter().find(passed).map(|(number, _)| *number) else {
+            return false;
         };
         if let Some(Running { call, limit: Some(limit) }) = self.running.remove(&number) {
             let name = if limit.is_of_tool { "its timeout_ms" } else { "tool_timeout_ms" };
             let tool = self.calls.get(call).map(|entry| &*entry.call.name).unwrap_or_default();
             let text = format!("the tool {tool} did not answer within {name} ({}); the call was cancelled", limit.ms);
+            replies.report_replaced(number, &mut run.emitter);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
             self.stage = Stage::After(Answered { call, output: ToolOutput::error(text), is_error: true });
         }
-        Made
+        true
     }
 
     fn launch(&mut self, run: &mut RunState, replies: &mut Replies, place: usize) {
@@ -288,7 +304,7 @@ impl Batch {
         run.emitter.push(Out::CallTool { call: number, id, name, arguments });
     }
 
-    fn take_reply(&mut self, run: &mut RunState, replies: &Replies, number: u32, reply: Reply) -> Progress<Results> {
+    fn take_reply(&mut self, run: &mut RunState, replies: &mut Replies, number: u32, reply: Reply) -> Progress<Results> {
         let Some(running) = self.running.get(&number) else {
             replies.report_late(number, &reply, &mut run.emitter);
             return Made;
@@ -308,6 +324,7 @@ impl Batch {
             }
             Reply::Done(result) => {
                 self.running.remove(&number);
+                replies.report_replaced(number, &mut run.emitter);
                 let (output, is_error) = match result {
                     Ok(value) => ToolOutput::from_value(value),
                     Err(_) if run.is_interrupted() => (ToolOutput::error(ABORTED), true),

@@ -110,6 +110,11 @@ impl Emitter {
         self.out.is_empty()
     }
 
+    /// The run was aborted: no update of a tool is emitted any more.
+    pub(super) fn drop_updates(&mut self) {
+        self.out.retain(|out| !matches!(out, Out::Event(EventData::ToolExecutionUpdate { .. })));
+    }
+
     pub(super) fn clear(&mut self) {
         self.out.clear();
     }

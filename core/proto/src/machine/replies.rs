@@ -1,6 +1,5 @@
 //! What tools report: their updates and answers, until the batch takes them in.
 
-use crate::table::codes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -8,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::emitter::Emitter;
+use crate::table::codes;
+
+/// How many updates of a call wait; then the newest takes the place of the one before it.
+const MAX_UPDATES: usize = 64;
 
 /// What a tool reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -16,11 +19,24 @@ pub(super) enum Reply {
     Done(Result<Value, String>),
 }
 
+/// A call that was launched.
+#[derive(Debug, Serialize, Deserialize)]
+struct Launched {
+    id: Arc<str>,
+    name: Arc<str>,
+    /// How many of its updates wait.
+    waiting: usize,
+    /// How many of its updates were replaced.
+    replaced: u64,
+    /// Whether a late update was reported.
+    is_late: bool,
+}
+
 /// The calls that were launched in a run, and their replies.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Replies {
-    /// Id and tool of each call, by its number.
-    launched: Vec<(Arc<str>, Arc<str>)>,
+    /// By the number of the call.
+    launched: Vec<Launched>,
     waiting: VecDeque<(u32, Reply)>,
 }
 
@@ -28,16 +44,54 @@ impl Replies {
     /// The number of a call that is launched.
     pub(super) fn launch(&mut self, id: &Arc<str>, name: &Arc<str>) -> u32 {
         let number = u32::try_from(self.launched.len()).unwrap_or(u32::MAX);
-        self.launched.push((Arc::clone(id), Arc::clone(name)));
+        let (id, name) = (Arc::clone(id), Arc::clone(name));
+        self.launched.push(Launched { id, name, waiting: 0, replaced: 0, is_late: false });
         number
     }
 
-    pub(super) fn take_in(&mut self, call: u32, reply: Reply) {
-        self.waiting.push_back((call, reply));
+    /// A tool that updates faster than its updates are emitted costs no more than a full queue.
+    pub(super) fn update(&mut self, call: u32, value: Value) {
+        let Some(launched) = self.launched.get_mut(call as usize) else {
+            return;
+        };
+        if launched.waiting >= MAX_UPDATES {
+            let is_its = |(number, reply): &&mut (u32, Reply)| *number == call && matches!(reply, Reply::Update(_));
+            if let Some((_, last)) = self.waiting.iter_mut().rev().find(is_its) {
+                *last = Reply::Update(value);
+                launched.replaced += 1;
+                return;
+            }
+        }
+        launched.waiting += 1;
+        self.waiting.push_back((call, Reply::Update(value)));
+    }
+
+    pub(super) fn answer(&mut self, call: u32, result: Result<Value, String>) {
+        self.waiting.push_back((call, Reply::Done(result)));
+    }
+
+    /// Whether the call's answer waits.
+    pub(super) fn has_answer(&self, call: u32) -> bool {
+        self.waiting.iter().any(|(number, reply)| *number == call && matches!(reply, Reply::Done(_)))
+    }
+
+    /// Whether an answer is next.
+    pub(super) fn is_answer_next(&self) -> bool {
+        matches!(self.waiting.front(), Some((_, Reply::Done(_))))
     }
 
     pub(super) fn next(&mut self) -> Option<(u32, Reply)> {
-        self.waiting.pop_front()
+        let (call, reply) = self.waiting.pop_front()?;
+        if let (Reply::Update(_), Some(launched)) = (&reply, self.launched.get_mut(call as usize)) {
+            launched.waiting = launched.waiting.saturating_sub(1);
+        }
+        Some((call, reply))
+    }
+
+    /// The run is interrupted: no update counts any more.
+    pub(super) fn drop_updates(&mut self) {
+        self.waiting.retain(|(_, reply)| matches!(reply, Reply::Done(_)));
+        self.launched.iter_mut().for_each(|launched| launched.waiting = 0);
     }
 
     /// The turn is over: what waits came too late.
@@ -47,12 +101,28 @@ impl Replies {
         }
     }
 
-    /// What a tool reports after its end is dropped, with a diagnostic.
-    pub(super) fn report_late(&self, call: u32, reply: &Reply, emitter: &mut Emitter) {
-        if let Reply::Update(_) = reply {
-            let (id, name) = self.launched.get(call as usize).cloned().unwrap_or_default();
+    /// What a tool reports after its end is dropped, with one diagnostic per call.
+    pub(super) fn report_late(&mut self, call: u32, reply: &Reply, emitter: &mut Emitter) {
+        if let (Reply::Update(_), Some(Launched { id, name, is_late, .. })) = (reply, self.launched.get_mut(call as usize))
+            && !std::mem::replace(is_late, true)
+        {
             let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");
-            emitter.diagnostic(codes::LATE_UPDATE, message, json!({ "tool_call_id": &*id, "tool_name": &*name }));
+            emitter.diagnostic(codes::LATE_UPDATE, message, json!({ "tool_call_id": &**id, "tool_name": &**name }));
+        }
+    }
+
+    /// The call ends: how many of its updates were replaced by newer ones.
+    pub(super) fn report_replaced(&mut self, call: u32, emitter: &mut Emitter) {
+        if let Some(Launched { id, name, replaced, .. }) = self.launched.get_mut(call as usize)
+            && *replaced > 0
+        {
+            let count = std::mem::take(replaced);
+            let updates = if count == 1 { "1 update was".to_owned() } else { format!("{count} updates were") };
+            let message = format!(
+                "the tool {name} sent updates of its call {id} faster than they were taken; {updates} replaced by newer ones"
+            );
+            let data = json!({ "tool_call_id": &**id, "tool_name": &**name, "count": count });
+            emitter.diagnostic(codes::UPDATES_REPLACED, message, data);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::inbox::Inbox;
 use super::limits::RunLimits;
 use super::phase::Phase;
 use super::questions::Questions;
-use super::replies::{Replies, Reply};
+use super::replies::Replies;
 use super::request::Preparation;
 use super::run_state::{Progress, RunState};
 use super::setup::Setup;
@@ -138,7 +138,10 @@ impl Loop {
             Input::FollowUp(messages) => run.inbox.push(Queue::FollowUp, messages),
             Input::ClearSteering => run.inbox.clear(Queue::Steering),
             Input::ClearFollowUp => run.inbox.clear(Queue::FollowUp),
-            Input::Abort => run.limits.abort(),
+            Input::Abort => {
+                run.limits.abort();
+                run.emitter.drop_updates();
+            }
             Input::HookAnswer { hook, answer } => run.questions.take_in(hook, answer),
             Input::ModelDeltas { call, deltas } => {
                 if let Some(attempt) = self.model_calls.attempt(call) {
@@ -155,8 +158,11 @@ impl Loop {
                     attempt.end(result);
                 }
             }
-            Input::ToolUpdate { call, value } => self.replies.take_in(call, Reply::Update(value)),
-            Input::ToolDone { call, result } => self.replies.take_in(call, Reply::Done(result)),
+            // After an abort no update is emitted, and after the end no event at all.
+            Input::ToolUpdate { .. } if run.is_interrupted() || matches!(self.phase, Phase::Over) => {}
+            Input::ToolUpdate { call, value } => self.replies.update(call, value),
+            Input::ToolDone { .. } if matches!(self.phase, Phase::Over) => {}
+            Input::ToolDone { call, result } => self.replies.answer(call, result),
             Input::ListenersFailed { event, errors } => run.emitter.listeners_failed(&event, errors),
         }
     }

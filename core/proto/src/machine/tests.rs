@@ -4,3 +4,4 @@ mod drive;
 mod limits;
 mod saved;
 mod turns;
+mod updates;

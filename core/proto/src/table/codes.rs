@@ -24,6 +24,8 @@ codes! {
         FALLBACK = "fallback", data "`from`, `to`, `error`", "0.1.0";
         /// An update came after the result and was dropped.
         LATE_UPDATE = "late_update", data "`tool_call_id`, `tool_name`", "0.1.0";
+        /// Updates that waited were replaced by newer ones.
+        UPDATES_REPLACED = "updates_replaced", data "`tool_call_id`, `tool_name`, `count`", "0.1.0";
         /// A call without an id, or with a repeated id, got a new one.
         TOOL_CALL_ID = "tool_call_id", data "", "0.1.0";
         /// An observer hook failed.
