@@ -49,10 +49,16 @@ pub(super) struct RunLimits {
     interruption: Option<Interruption>,
     /// `run_timeout_ms` as it was at the start, and when it passes.
     limit: Option<(u64, u64)>,
-    /// The timer that the host has set.
+    /// The timer that the host has set. It is not part of the saved state: the host of a loaded loop has none.
+    #[serde(skip)]
     timer: Option<Timer>,
     /// Whether what the timer was set for may be over.
+    #[serde(skip, default = "is_stale_when_loaded")]
     is_timer_stale: bool,
+}
+
+fn is_stale_when_loaded() -> bool {
+    true
 }
 
 impl RunLimits {

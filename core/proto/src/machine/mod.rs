@@ -3,7 +3,7 @@
 //! [`Loop::handle`] takes in what happened, [`Loop::poll`] gives the next thing to do. The host executes the actions: it sends
 //! requests, runs tools, asks hooks, hands on events. [`Loop`] owns the run's transcript, queues, turn, tool batch, retries,
 //! fallbacks and limits, and emits every event. The same inputs give the same actions, byte for byte. It can be saved after any
-//! action and loaded again (`serde`).
+//! action and loaded again (`serde`); [`Loop::load`] says what the host then has to do.
 //!
 //! - `run_loop`: the value; `course`: what each `phase` of a run does
 //! - `request`: preparing a model call; `answer`: its stream, retries and fallbacks; `attempt`: one try

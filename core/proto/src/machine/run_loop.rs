@@ -28,6 +28,10 @@ use crate::result::RunResult;
 use crate::usage::Outcome;
 
 /// The version of a saved loop. A saved loop of another version cannot be loaded.
+///
+/// It is raised with a change after which this library would refuse, or read differently, what a released version has saved: a
+/// field or variant that is renamed, removed, has another meaning or is added without a default. Once per release is enough. No
+/// version has been released yet, so that it is still 1.
 pub const STATE_VERSION: u32 = 1;
 
 /// What a run starts with.
@@ -88,8 +92,12 @@ impl Loop {
         serde_json::to_string(self).map_err(unsaved)
     }
 
-    /// A loop as it was saved. Its next actions are those that it would have had. The host has to know the models by the same
-    /// keys, and starts the calls and hooks anew that were under way.
+    /// A loop as it was saved. Its next actions are those that it would have had, but for the timer, which is set anew: the first
+    /// [`Action::SetTimer`] comes before anything else, if a timer is needed.
+    ///
+    /// The host has to know the models by the same keys. Model calls, tool calls and hooks that were under way are not asked for
+    /// again, as running a tool twice may do harm: the host goes on with those it still has, starts others anew from their
+    /// actions, or reports their failure.
     ///
     /// # Errors
     /// `invalid_argument`: the text is not a saved loop, or one of another version.

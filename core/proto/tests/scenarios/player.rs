@@ -8,7 +8,7 @@ use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::{Event, EventData};
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::hook_json::HookInput;
-use agent_loop_proto::machine::{Action, Config, Input, Loop, Start, Tools, resumable};
+use agent_loop_proto::machine::{Action, Config, Input, Loop, Start, Timer, Tools, resumable};
 use agent_loop_proto::message::{Message, Prompt};
 use agent_loop_proto::partial::Partial;
 use agent_loop_proto::queues::Queues;
@@ -176,15 +176,29 @@ impl Player {
         while !until(self) {
             let Some(active) = &mut self.active else { return };
             if let Some(action) = active.run.poll(self.now_ms) {
+                let timer = if let Action::SetTimer(timer) = &action { *timer } else { None };
                 self.execute(action);
-                if let Some(active) = self.active.as_mut().filter(|_| self.saves) {
-                    active.run = Loop::load(&active.run.save().expect("a state")).expect("a saved loop");
+                if self.saves {
+                    self.save_and_load(timer);
                 }
             } else if let Some(result) = active.result.take() {
                 self.finish(&result);
             } else if !self.see_abort() && !self.go_on() && !self.pass_time() {
                 return;
             }
+        }
+    }
+
+    /// The loop goes on under a driver that has no timer: the loop has to ask for it before anything else.
+    fn save_and_load(&mut self, set_last: Option<Timer>) {
+        let Some(active) = &mut self.active else { return };
+        active.run = Loop::load(&active.run.save().expect("a state")).expect("a saved loop");
+        active.timer_ms = None;
+        if set_last.is_some() {
+            let again = active.run.poll(self.now_ms);
+            assert!(matches!(again, Some(Action::SetTimer(timer)) if timer == set_last), "{set_last:?}, then {again:?}");
+            // Not loaded once more: it would ask for this timer for ever.
+            active.timer_ms = set_last.map(|timer| timer.at_ms);
         }
     }
 

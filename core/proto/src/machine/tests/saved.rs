@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::drive::{Drive, call, config, says};
 use crate::error::ErrorKind;
-use crate::machine::{Config, Encoder, Loop, ModelEntry, STATE_VERSION, Start, Tools};
+use crate::machine::{Action, Config, Encoder, Input, Loop, ModelEntry, STATE_VERSION, Start, Timer, Tools};
 use crate::model_spec::ModelSpec;
 use crate::provider::Served;
 use crate::tool::ToolSpec;
@@ -58,4 +58,20 @@ fn no_key_and_no_header_is_saved() {
     let saved = run.save().unwrap();
     assert!(saved.contains("claude-sonnet-4-5") && !saved.contains("top-secret"), "{saved}");
     assert!(Loop::load(&saved).is_ok());
+}
+
+#[test]
+fn a_loaded_loop_asks_for_its_timer_before_anything_else() {
+    let mut drive = Drive::new(config(&[], |settings| settings.limits.tool_timeout_ms = 30), &[call("a"), says("Done.")]);
+    drive.answers_tools = false;
+    drive.rest();
+    assert_eq!(drive.timer_ms, Some(30));
+    drive.run = Loop::load(&drive.run.save().unwrap()).unwrap();
+    drive.run.handle(Input::ToolUpdate { call: 0, value: json!("half") });
+    let first = drive.run.poll(0);
+    assert!(matches!(first, Some(Action::SetTimer(Some(Timer { at_ms: 30, is_limit: true })))), "{first:?}");
+    drive.timer_ms = Some(30);
+    let (result, seen) = drive.end();
+    assert_eq!(result.outcome, Outcome::Completed);
+    assert!(seen.contains(&"cancel tool, abandoned: true".to_owned()), "the limit still holds: {seen:?}");
 }
