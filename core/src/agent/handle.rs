@@ -290,8 +290,13 @@ impl Agent {
         state.active = None;
         state.streaming_message = None;
         state.pending_tool_calls.clear();
+        let mut core = run.core();
+        if !self.0.is_loop {
+            state.caches = core.take_caches();
+        }
         // What no turn has begun with waits for the next run.
-        state.queues = run.core().take_queues();
+        state.queues = core.take_queues();
+        drop(core);
         state.closed = self.0.is_loop;
         drop(state);
         run.finish(result, last);

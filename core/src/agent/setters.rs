@@ -117,7 +117,7 @@ impl Agent {
     /// `busy` during a run.
     pub fn replace_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
         let messages = Arc::new(messages.into_iter().map(Arc::new).collect());
-        self.idle_state("the transcript cannot be replaced")?.messages = messages;
+        self.idle_state("the transcript cannot be replaced")?.set_messages(messages);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Agent {
     pub fn reset(&self) -> Result<(), Error> {
         let mut state = self.idle_state("it cannot be reset")?;
         let queues = std::mem::take(&mut state.queues);
-        state.messages = Arc::default();
+        state.set_messages(Arc::default());
         state.error = None;
         drop(state);
         drop(queues);
@@ -235,7 +235,7 @@ impl Agent {
             api_key.into_iter().for_each(|key| state.api_key = key);
         })?;
         if let Some(messages) = messages {
-            state.messages = Arc::new(messages);
+            state.set_messages(Arc::new(messages));
         }
         state.settings = new;
         Ok(())

@@ -106,7 +106,9 @@ impl Agent {
         };
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
-        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), Loop::new(config, start)));
+        let mut course = Loop::new(config, start);
+        course.set_caches(std::mem::take(&mut state.caches));
+        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), course));
         if aborted {
             run.abort();
         }

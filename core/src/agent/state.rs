@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::machine::{Config, Tools};
+use agent_loop_proto::machine::{Config, RequestCaches, Tools};
 
 use super::host_side::HostSide;
 use crate::clock::Clock;
@@ -43,6 +43,8 @@ pub(super) struct State {
     pub(super) messages: Arc<Vec<Arc<Message>>>,
     /// The queues while no run is active; a run has them itself.
     pub(super) queues: Queues,
+    /// What was repaired and encoded of the transcript, while no run is active.
+    pub(super) caches: RequestCaches,
     /// Of a stateless run, once its queues' rest was given back.
     pub(super) closed: bool,
     pub(super) active: Option<Arc<RunShared>>,
@@ -133,6 +135,12 @@ impl State {
             fallback.resolved = Some(Arc::clone(model));
         }
         Some((name, model.map(|model| ResolvedModel { model, takes_keys })))
+    }
+
+    /// Another transcript.
+    pub(super) fn set_messages(&mut self, messages: Arc<Vec<Arc<Message>>>) {
+        self.messages = messages;
+        self.caches = RequestCaches::default();
     }
 
     /// The model has to be made anew for another address; one that plays a script has none, and goes on with its script.
@@ -287,6 +295,7 @@ impl State {
             middleware: Arc::default(),
             messages: Arc::default(),
             queues: Queues::default(),
+            caches: RequestCaches::default(),
             closed: false,
             active: None,
             streaming_message: None,

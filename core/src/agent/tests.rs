@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::handle::Agent;
 use crate::error::{Error, ErrorKind};
+use crate::message::Message;
 use crate::model::custom::ModelCall;
 use crate::provider::ModelSpec;
 use crate::usage::Outcome;
@@ -67,4 +68,28 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
     // The agent holds the provider, which holds the agent.
     agent.set_provider(None);
     agent.set_json_hook(crate::hook::HookKind::OnPayload, None);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_from_what_was_repaired_for_the_one_before() {
+    let asked: Arc<Mutex<Vec<Vec<Arc<Message>>>>> = Arc::default();
+    let asks = Arc::clone(&asked);
+    let agent = Agent::new("mine/model").unwrap().provider(move |call| {
+        asks.lock().unwrap().push(call.request().request.messages.clone());
+        call.push(&json!("yes")).unwrap();
+        call.finish();
+    });
+    // Another model's thinking becomes text.
+    let thinking = json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm" }], "model": "another" });
+    let history: Vec<Message> = serde_json::from_value(json!([{ "role": "user", "content": "hi" }, thinking])).unwrap();
+    agent.replace_messages(history.clone()).unwrap();
+    agent.prompt("one").await.unwrap();
+    agent.prompt("two").await.unwrap();
+    agent.replace_messages(history).unwrap();
+    agent.prompt("three").await.unwrap();
+    let asked = asked.lock().unwrap();
+    let second = |run: usize| &asked[run][1];
+    assert_eq!(second(0).as_assistant().unwrap().text(), "hm", "it was repaired");
+    assert!(Arc::ptr_eq(second(0), second(1)), "not once more for the next run");
+    assert!(!Arc::ptr_eq(second(1), second(2)), "another transcript is repaired anew");
 }

@@ -65,6 +65,7 @@ mod turn;
 
 pub use action::{Action, Input, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
+pub use request::RequestCaches;
 pub use resume::resumable;
 pub use run_loop::{Loop, STATE_VERSION, Start};
 

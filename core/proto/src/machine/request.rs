@@ -1,6 +1,6 @@
 //! Preparing a model call: the transcript through the hooks, repaired for the model, encoded.
 
-use crate::table::codes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::protocol::{EncodeCache, Encoded};
 use crate::request::{IgnoredOption, Request};
+use crate::table::codes;
 use crate::transcript::{self, Constraints, Repair, RepairCache, Repaired};
 
 use Progress::{Blocked, Made};
@@ -37,12 +38,14 @@ pub(super) struct Preparation {
     body: Option<Arc<[u8]>>,
     reported: Reported,
     #[serde(skip)]
-    caches: Caches,
+    caches: RequestCaches,
 }
 
-/// What was repaired and encoded for the request before. Not part of the saved state: it can be made again.
+/// What was repaired and encoded for the last request, so that the next one costs what the transcript has gained. For the host it
+/// is a thing to keep between two runs: [`Loop::take_caches`](super::Loop::take_caches). It notices by itself what has changed;
+/// a message that is the same `Arc` as before is taken as unchanged. Not part of the saved state: it can be made again.
 #[derive(Debug, Default)]
-struct Caches {
+pub struct RequestCaches {
     repair: RepairCache,
     encode: EncodeCache,
 }
@@ -50,8 +53,8 @@ struct Caches {
 /// What is reported once in a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Reported {
-    /// Repairs: message, block and text.
-    repairs: Vec<(usize, Option<usize>, String)>,
+    /// Repairs: how many there were of each text. Not by their places, which a hook that leaves out messages shifts.
+    repairs: BTreeMap<String, usize>,
     /// Ignored options: model and option.
     ignored: Vec<(String, String)>,
 }
@@ -70,6 +73,15 @@ enum Stage {
 }
 
 impl Preparation {
+    /// Goes on from what was repaired and encoded for an earlier run.
+    pub(super) fn set_caches(&mut self, caches: RequestCaches) {
+        self.caches = caches;
+    }
+
+    pub(super) fn take_caches(&mut self) -> RequestCaches {
+        std::mem::take(&mut self.caches)
+    }
+
     pub(super) fn begin(&mut self) {
         self.stage = Stage::Begin;
     }
@@ -181,7 +193,7 @@ impl Preparation {
             thinking_level: settings.thinking_level,
             options: settings.model.clone(),
         };
-        self.reported.repairs(repairs, &constraints, &mut run.emitter);
+        self.reported.repairs(&repairs, &constraints, &mut run.emitter);
     }
 
     fn encode(&mut self, model: &ModelEntry, emitter: &mut Emitter) {
@@ -206,9 +218,16 @@ fn not_prepared(unanswered: NoAnswer, kind: HookKind) -> Progress<Prepared> {
 
 impl Reported {
     /// Reports repairs, each once in a run.
-    fn repairs(&mut self, repairs: Vec<Repair>, constraints: &Constraints, emitter: &mut Emitter) {
-        let key = |repair: &Repair| (repair.message_index, repair.content_index, repair.text.clone());
-        let new: Vec<Repair> = repairs.into_iter().filter(|repair| !self.repairs.contains(&key(repair))).collect();
+    fn repairs(&mut self, repairs: &[Repair], constraints: &Constraints, emitter: &mut Emitter) {
+        let mut counts = BTreeMap::<&str, usize>::new();
+        let mut new = Vec::new();
+        for repair in repairs {
+            let count = counts.entry(&repair.text).or_default();
+            *count += 1;
+            if self.repairs.get(&repair.text).is_none_or(|known| *count > *known) {
+                new.push(repair);
+            }
+        }
         let Some(first) = new.first() else {
             return;
         };
@@ -219,7 +238,9 @@ impl Reported {
         let name = constraints.name();
         let message = format!("the transcript was made to fit {name}: message {}: {}{more}", first.message_index, first.text);
         let data = json!({ "repairs": new });
-        self.repairs.extend(new.iter().map(key));
+        for repair in new {
+            *self.repairs.entry(repair.text.clone()).or_default() += 1;
+        }
         emitter.diagnostic(codes::TRANSCRIPT_REPAIRED, message, data);
     }
 

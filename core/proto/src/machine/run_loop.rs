@@ -16,7 +16,7 @@ use super::limits::RunLimits;
 use super::phase::Phase;
 use super::questions::Questions;
 use super::replies::Replies;
-use super::request::Preparation;
+use super::request::{Preparation, RequestCaches};
 use super::run_state::{Progress, RunState};
 use super::setup::Setup;
 use super::turn::Turn;
@@ -223,6 +223,17 @@ impl Loop {
     /// When `run_timeout_ms` passes: for hosts that are held up.
     pub fn run_deadline_ms(&self) -> Option<u64> {
         self.run.limits.deadline_ms()
+    }
+
+    /// Goes on from what was repaired and encoded for an earlier run over the same conversation: without it, the first request
+    /// costs as much as the whole transcript.
+    pub fn set_caches(&mut self, caches: RequestCaches) {
+        self.preparation.set_caches(caches);
+    }
+
+    /// Takes out what was repaired and encoded, for the next run over the same conversation.
+    pub fn take_caches(&mut self) -> RequestCaches {
+        self.preparation.take_caches()
     }
 
     /// Takes the queues out at the end of a run, for the next one.

@@ -2,6 +2,7 @@
 
 mod drive;
 mod limits;
+mod repairs;
 mod saved;
 mod turns;
 mod updates;

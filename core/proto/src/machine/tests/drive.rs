@@ -134,7 +134,7 @@ impl Drive {
     }
 
     /// The next answer of the script; without one the model is silent.
-    fn answer(&mut self, call: u32) {
+    pub(super) fn answer(&mut self, call: u32) {
         let mut chunks = ChunkReader::new("script");
         for chunk in self.answers.pop_front().iter().flat_map(|answer| answer.as_array().unwrap()) {
             match chunks.read(chunk).unwrap() {
