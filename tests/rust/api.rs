@@ -3,6 +3,7 @@
 mod agent;
 mod calls;
 mod fallbacks;
+mod held_up;
 mod model;
 mod properties;
 mod rules;
