@@ -11,11 +11,14 @@ VENV = target/python-venv
 # Cargo builds the profile `dev` into the folder debug; our profiles have folders of their names.
 export PROFILE
 
+# What the bindings see of the crates, and the tests with them.
+BINDINGS = --features agent-loop/__bindings
+
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
-WITH = -p agent-loop -p agent-loop-unify
+WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
 
 # The crates that have the rules of the loop: what `make check` lints and tests.
-CORE = -p agent-loop-proto -p agent-loop
+CORE = -p agent-loop-proto -p agent-loop $(BINDINGS)
 
 LANGUAGES = rust c zig python node
 ifdef ONLY
@@ -93,7 +96,7 @@ TEST = $(CARGO) test --locked --no-fail-fast --profile $(PROFILE)
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(TEST) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
-	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && $(TEST) $(CORE) --doc" \
+	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && $(TEST) -p agent-loop-proto -p agent-loop --doc" \
 	  "scenarios-rust=$(TEST) $(CORE) --test scenarios" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
@@ -108,7 +111,7 @@ test: build-rust build-c build-zig build-python build-node mock
 
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "servers-rust=$(TEST) -p agent-loop -p agent-mock --test servers --test server --test strict -- --show-output" \
+	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"

@@ -9,6 +9,7 @@ use crate::future::BoxFuture;
 /// A function that is called with each event while the run waits. An error, like a panic, is counted and never breaks the run.
 #[derive(Clone)]
 #[allow(clippy::type_complexity)] // two function types, each used once
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Listener {
     /// Called on the run's thread.
     Function {

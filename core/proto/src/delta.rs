@@ -16,6 +16,7 @@ use crate::usage::{Prices, StopReason, Usage};
 
 /// A part of a model's answer. `key` names the block within the answer: any number, as long as a block keeps its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Delta {
     /// The vendor's id of the response.
     ResponseId(String),
@@ -76,6 +77,7 @@ pub enum Delta {
 
 /// What block begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum BlockStart {
     /// Text.
     Text,

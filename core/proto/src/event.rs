@@ -40,6 +40,7 @@ macro_rules! event_data {
         /// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about. The types
         /// are declared in [`crate::table::events`].
         #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum EventData {
             /// A piece of the assistant's message.
             MessageUpdate(MessageUpdate),
@@ -86,6 +87,7 @@ macro_rules! message_update {
     )+) => {
         /// A piece of the assistant's message. `content_index` counts the blocks in the order they started.
         #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum MessageUpdate {
             $($(#[doc = $doc])* $variant {
                 /// Which block.
@@ -141,6 +143,7 @@ crate::events_of!(update, message_update);
 
 /// What a tool says before its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct PartialResult {
     /// `text` and `image` blocks.
     pub content: Vec<ContentBlock>,

@@ -19,6 +19,7 @@ macro_rules! hook_kinds {
         /// Which hook. [`crate::table::hooks`] declares them, with the JSON of inputs and answers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum HookKind { $($(#[doc = $doc])* $kind,)+ }
 
         impl HookKind {
@@ -33,6 +34,7 @@ macro_rules! hook_kinds {
 
         /// A hook with its input.
         #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum Question {
             $($(#[doc = $doc])* $kind($input),)+
             /// A tool's own preparation of its arguments, before they are validated.
@@ -66,6 +68,7 @@ macro_rules! hook_inputs {
         $(
             $(#[doc = $doc])*
             #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+            #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
             pub struct $name { $($(#[doc = $field_doc])* pub $field: $type,)* }
         )+
     };
@@ -89,6 +92,7 @@ impl HookKind {
 
 /// What a hook answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum HookAnswer {
     /// No change. Of `get_api_key` always: its answer is the host's alone, and no key enters the loop.
     Nothing,
@@ -171,6 +175,7 @@ into_hook_output! {
 
 /// Whether a call runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ToolDecision {
     /// It runs.
     #[default]
@@ -189,6 +194,7 @@ pub enum ToolDecision {
 
 /// Changes to a tool's answer; `None` leaves a part unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOverride {
     /// The blocks for the model.
     pub content: Option<Vec<ContentBlock>>,
@@ -200,8 +206,38 @@ pub struct ToolOverride {
     pub terminate: Option<bool>,
 }
 
+impl ToolOverride {
+    /// Other blocks for the model.
+    #[must_use]
+    pub fn content(mut self, content: Vec<ContentBlock>) -> ToolOverride {
+        self.content = Some(content);
+        self
+    }
+
+    /// Another part for the application.
+    #[must_use]
+    pub fn details(mut self, details: Value) -> ToolOverride {
+        self.details = Some(details);
+        self
+    }
+
+    /// Whether the call failed.
+    #[must_use]
+    pub fn is_error(mut self, is_error: bool) -> ToolOverride {
+        self.is_error = Some(is_error);
+        self
+    }
+
+    /// Whether the run may end here.
+    #[must_use]
+    pub fn terminate(mut self, terminate: bool) -> ToolOverride {
+        self.terminate = Some(terminate);
+        self
+    }
+}
 /// Changes for the rest of the run; `None` leaves a part unchanged. The agent's transcript and state stay.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct TurnChange {
     /// The text that comes before the messages.
     pub system_prompt: Option<String>,
@@ -213,4 +249,40 @@ pub struct TurnChange {
     pub model: Option<ModelSpec>,
     /// How much thinking to ask for.
     pub thinking_level: Option<ThinkingLevel>,
+}
+impl TurnChange {
+    /// Another text before the messages.
+    #[must_use]
+    pub fn system_prompt(mut self, text: impl Into<String>) -> TurnChange {
+        self.system_prompt = Some(text.into());
+        self
+    }
+
+    /// Other messages for the model.
+    #[must_use]
+    pub fn messages(mut self, messages: Vec<Arc<Message>>) -> TurnChange {
+        self.messages = Some(messages);
+        self
+    }
+
+    /// Only those of the agent's tools that have these names.
+    #[must_use]
+    pub fn tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> TurnChange {
+        self.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Another model.
+    #[must_use]
+    pub fn model(mut self, model: ModelSpec) -> TurnChange {
+        self.model = Some(model);
+        self
+    }
+
+    /// More or less thinking.
+    #[must_use]
+    pub fn thinking_level(mut self, level: ThinkingLevel) -> TurnChange {
+        self.thinking_level = Some(level);
+        self
+    }
 }

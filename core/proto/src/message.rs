@@ -92,6 +92,7 @@ impl Message {
 
 /// What the user said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct UserMessage {
     /// `text` and `image` blocks.
     #[serde(deserialize_with = "content_or_string")]
@@ -101,8 +102,16 @@ pub struct UserMessage {
     pub timestamp: u64,
 }
 
+impl UserMessage {
+    /// These blocks, without a time; a run dates it as it begins.
+    pub fn new(content: Vec<ContentBlock>) -> UserMessage {
+        UserMessage { content, timestamp: 0 }
+    }
+}
+
 /// What the model said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct AssistantMessage {
     /// `text`, `thinking`, `tool_call` and `opaque` blocks.
     #[serde(deserialize_with = "content_or_string")]
@@ -137,6 +146,22 @@ pub struct AssistantMessage {
 }
 
 impl AssistantMessage {
+    /// These blocks of a model that is not named, complete (`stop`), without usage and time.
+    pub fn new(content: Vec<ContentBlock>) -> AssistantMessage {
+        AssistantMessage {
+            content,
+            provider: String::new(),
+            protocol: String::new(),
+            model: String::new(),
+            usage: Usage::default(),
+            stop_reason: Some(StopReason::Stop),
+            raw_stop_reason: None,
+            response_id: None,
+            error: None,
+            timestamp: 0,
+        }
+    }
+
     /// All text, joined with nothing between the blocks.
     pub fn text(&self) -> String {
         joined_text(&self.content)
@@ -153,6 +178,7 @@ impl AssistantMessage {
 
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolResultMessage {
     /// The call this answers.
     pub tool_call_id: String,
@@ -174,6 +200,18 @@ pub struct ToolResultMessage {
 }
 
 impl ToolResultMessage {
+    /// The answer to a call that did not fail, without details and time.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, content: Vec<ContentBlock>) -> ToolResultMessage {
+        ToolResultMessage {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            content,
+            details: Value::Null,
+            is_error: false,
+            timestamp: 0,
+        }
+    }
+
     /// Its text for the model: all text, or a placeholder where there is none (a model imagines an image otherwise).
     pub(crate) fn model_text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
@@ -191,6 +229,7 @@ impl ToolResultMessage {
 /// A part of a message. Canonical JSON distinguishes them by `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ContentBlock {
     /// Text.
     Text {
@@ -238,6 +277,7 @@ impl ContentBlock {
 
 /// What the model asks a tool to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolCall {
     /// Unique in its message.
     pub id: String,
@@ -255,6 +295,12 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// A call of a tool with these arguments.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Map<String, Value>) -> ToolCall {
+        let (id, name) = (id.into(), name.into());
+        ToolCall { id, name, arguments: Arc::new(arguments), raw_arguments: None, signature: None }
+    }
+
     /// The arguments as JSON text.
     pub(crate) fn arguments_text(&self) -> String {
         serde_json::to_string(&self.arguments).unwrap_or_default()

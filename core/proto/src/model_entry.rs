@@ -16,6 +16,7 @@ use crate::usage::Prices;
 /// A model as the loop knows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "SavedModel", into = "SavedModel")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelEntry {
     /// The host's number for it.
     pub key: u32,
@@ -34,6 +35,19 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
+    /// A custom model of these names, whose prices are not known and which takes messages unchanged.
+    pub fn new(key: u32, provider: &str, protocol: &str, id: &str) -> ModelEntry {
+        ModelEntry {
+            key,
+            provider: provider.to_owned(),
+            protocol: protocol.to_owned(),
+            id: id.to_owned(),
+            prices: None,
+            constraints: Constraints::new(provider, protocol, id),
+            encoder: None,
+        }
+    }
+
     /// `provider/id`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
@@ -84,6 +98,7 @@ impl TryFrom<SavedModel> for ModelEntry {
 
 /// Encodes the requests of a served model.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Encoder {
     /// The model, completed from the catalogue.
     pub spec: ModelSpec,
@@ -92,6 +107,11 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// Encodes for this model at this server.
+    pub fn new(spec: ModelSpec, served: Served) -> Encoder {
+        Encoder { spec, served }
+    }
+
     /// The request's body, and the options that do not reach the model as they were given.
     pub fn encode(&self, cache: &mut EncodeCache, request: &Request) -> Encoded {
         cache.encode(self.served.protocol, request, self.served.target(&self.spec))

@@ -15,6 +15,7 @@ use crate::usage::Prices;
 /// taken from the catalogue ([`models`](crate::provider::models)), if the model stands there, or if `base_model` says which it
 /// is.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelSpec {
     /// Who serves it.
     pub provider: String,

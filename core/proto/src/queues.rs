@@ -11,6 +11,7 @@ use crate::message::Message;
 /// How much of a queue one poll takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum QueueMode {
     /// The oldest message.
     #[default]
@@ -22,6 +23,7 @@ pub enum QueueMode {
 /// What steering does to the calls of a batch that do not run yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum SteeringPolicy {
     /// They are skipped.
     #[default]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,6 +11,7 @@ use crate::table::options::option_struct;
 
 /// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Request {
     /// `provider/id`.
     pub model: String,
@@ -27,6 +29,7 @@ pub struct Request {
 
 /// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolDescription {
     /// Its name.
     pub name: String,
@@ -34,6 +37,57 @@ pub struct ToolDescription {
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Arc<Value>,
+}
+
+impl Request {
+    /// The fields before the options, in the order of the JSON.
+    #[doc(hidden)]
+    pub fn serialize_head<S: SerializeStruct>(&self, fields: &mut S) -> Result<(), S::Error> {
+        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = self;
+        fields.serialize_field("model", model)?;
+        fields.serialize_field("system_prompt", system_prompt)?;
+        fields.serialize_field("messages", messages)?;
+        fields.serialize_field("tools", &**tools)?;
+        fields.serialize_field("thinking_level", thinking_level)
+    }
+}
+
+impl ToolDescription {
+    /// A tool as a model sees it; `parameters` is a JSON Schema.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> ToolDescription {
+        ToolDescription { name: name.into(), description: description.into(), parameters }
+    }
+}
+
+impl ModelOptions {
+    /// The options that were given.
+    #[doc(hidden)]
+    pub fn serialize_given<S: SerializeStruct>(&self, fields: &mut S) -> Result<(), S::Error> {
+        let ModelOptions { temperature, max_tokens, stop_sequences, tool_choice, session_id, cache_retention, thinking_budgets } =
+            self;
+        if let Some(temperature) = temperature {
+            fields.serialize_field("temperature", temperature)?;
+        }
+        if let Some(max_tokens) = max_tokens {
+            fields.serialize_field("max_tokens", max_tokens)?;
+        }
+        if !stop_sequences.is_empty() {
+            fields.serialize_field("stop_sequences", stop_sequences)?;
+        }
+        if let Some(tool_choice) = tool_choice {
+            fields.serialize_field("tool_choice", tool_choice)?;
+        }
+        if let Some(session_id) = session_id {
+            fields.serialize_field("session_id", session_id)?;
+        }
+        if *cache_retention != CacheRetention::default() {
+            fields.serialize_field("cache_retention", cache_retention)?;
+        }
+        if *thinking_budgets != ThinkingBudgets::default() {
+            fields.serialize_field("thinking_budgets", thinking_budgets)?;
+        }
+        Ok(())
+    }
 }
 
 crate::options_of!(model, option_struct
@@ -49,6 +103,7 @@ crate::options_of!(model, option_struct
 /// How much thinking to ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ThinkingLevel {
     /// None.
     #[default]
@@ -82,6 +137,7 @@ impl ThinkingLevel {
 /// Tokens of thinking by level. Canonical JSON: `{minimal, low, medium, high, xhigh}`, each optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ThinkingBudgets {
     /// For `minimal`.
     pub minimal: u64,
@@ -122,6 +178,7 @@ impl ThinkingBudgets {
 /// Whether the model may call tools. Canonical JSON: `"auto"`, `"none"`, `"required"` or `{"tool": name}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ToolChoice {
     /// The model decides.
     Auto,
@@ -136,6 +193,7 @@ pub enum ToolChoice {
 /// How long a provider is asked to cache the prompt, so that the next turn costs less.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum CacheRetention {
     /// No caching: nothing is marked, no cache is named.
     None,
@@ -154,6 +212,7 @@ impl CacheRetention {
 
 /// An option that does not reach a model as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct IgnoredOption {
     /// Its canonical name, for example `stop_sequences`.
     pub option: &'static str,

@@ -12,6 +12,7 @@ use crate::usage::{Outcome, Usage};
 /// The result of a run. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
 /// undelivered?}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct RunResult {
     /// Why the run ended.
     pub outcome: Outcome,
@@ -35,6 +36,7 @@ pub struct RunResult {
 
 /// Queued messages that a run without an agent gives back. Canonical JSON: `{steering, follow_up}`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Undelivered {
     /// In order.
     pub steering: Vec<Arc<Message>>,

@@ -13,6 +13,7 @@ use crate::schema::{Schema, Validation};
 /// Whether a tool may run concurrently with others of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ExecutionMode {
     /// Concurrently with the others.
     #[default]
@@ -128,6 +129,7 @@ fn no_parameters() -> Value {
 
 /// A tool's output as events have it: `{content, details, terminate}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOutput {
     /// `text` and `image` blocks for the model.
     pub content: Vec<ContentBlock>,
@@ -138,6 +140,11 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// These blocks for the model, and nothing for the application.
+    pub fn new(content: Vec<ContentBlock>) -> ToolOutput {
+        ToolOutput { content, details: Value::Null, terminate: false }
+    }
+
     /// All text, joined with nothing between the blocks.
     pub fn text(&self) -> String {
         joined_text(&self.content)

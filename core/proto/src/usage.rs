@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 /// `input` never includes cached tokens, whatever the vendor's convention.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Usage {
     /// Tokens read that were not in a cache.
     pub input: u64,
@@ -27,6 +28,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// These tokens of the prompt and the answer, and their total; no cost.
+    pub fn new(input: u64, output: u64) -> Usage {
+        Usage { input, output, ..Usage::default() }.totalled()
+    }
+
     /// Sets `total` from the parts.
     #[must_use]
     pub fn totalled(mut self) -> Usage {
@@ -55,6 +61,7 @@ impl Usage {
 /// A price in US dollars.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Cost {
     /// For `input`.
     #[serde(serialize_with = "plain_number")]
@@ -96,6 +103,7 @@ impl Cost {
 /// What a model's tokens cost, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Prices {
     /// Tokens read.
     pub input: f64,
@@ -108,6 +116,11 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// These prices, in US dollars per million tokens, for the prompt and the answer; what a cache does costs nothing.
+    pub fn new(input: f64, output: f64) -> Prices {
+        Prices { input, output, ..Prices::default() }
+    }
+
     /// The price of these tokens.
     pub fn cost(&self, usage: &Usage) -> Cost {
         let (input, output) = (price(usage.input, self.input), price(usage.output, self.output));
@@ -137,6 +150,7 @@ fn price(tokens: u64, per_million: f64) -> f64 {
 /// Why a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum StopReason {
     /// The model was done.
     Stop,
@@ -174,6 +188,7 @@ impl StopReason {
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Outcome {
     /// The model had nothing more to do.
     Completed,

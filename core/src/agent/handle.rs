@@ -281,6 +281,9 @@ impl Agent {
             | EventData::Retry { .. }
             | EventData::Diagnostic { .. }
             | EventData::Raw { .. } => {}
+            // Both crates have one version: there is no other event.
+            #[cfg(not(feature = "__bindings"))]
+            _ => {}
         }
     }
 

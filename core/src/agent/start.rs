@@ -96,14 +96,10 @@ impl Agent {
         };
         let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
         let (id, seed) = run_id();
-        let start = Start {
-            run_id: id.to_string(),
-            seed,
-            transcript: messages.to_vec(),
-            queues: std::mem::take(queues),
-            prompts,
-            queued,
-        };
+        let mut start = Start::new(&*id, seed, prompts);
+        start.transcript = messages.to_vec();
+        start.queues = std::mem::take(queues);
+        start.queued = queued;
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let mut course = Loop::new(config, start);

@@ -99,16 +99,13 @@ impl State {
         let fallbacks = fallbacks.into_iter().map(|(name, model)| (name, model.map(|model| add_model(models, model))));
         let State { tools, specs, .. } = self;
         let tools = specs.get_or_insert_with(|| tools.specs().into()).clone();
-        let config = Config {
-            settings: self.settings.engine.clone(),
-            model_name: self.model_name(),
-            model,
-            fallbacks: fallbacks.collect(),
-            tools,
-            hooks: self.hooks.kinds(),
-            is_stateless,
-            has_jitter: !clock.is_simulated(),
-        };
+        let mut config = Config::new(self.model_name(), model);
+        config.settings = self.settings.engine.clone();
+        config.fallbacks = fallbacks.collect();
+        config.tools = tools;
+        config.hooks = self.hooks.kinds();
+        config.is_stateless = is_stateless;
+        config.has_jitter = !clock.is_simulated();
         let host = HostSide {
             revision,
             tools: self.tools.clone(),

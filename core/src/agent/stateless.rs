@@ -4,8 +4,7 @@
 //! use agent_loop::{Agent, Context, Message};
 //! # async fn example() -> Result<(), agent_loop::Error> {
 //! let settings = Agent::new("anthropic/claude-sonnet-4-5")?;
-//! let messages = vec![Message::user("Rain in Oslo?", 0)];
-//! let context = Context { system_prompt: "Be brief.".into(), messages, ..Context::default() };
+//! let context = Context::new(vec![Message::user("Rain in Oslo?", 0)]).system_prompt("Be brief.");
 //! let result = agent_loop::resume(&context, &settings)?.result().await?;
 //! println!("{} ({} new messages)", result.text, result.messages.len());
 //! # Ok(()) }
@@ -22,6 +21,7 @@ use crate::tool::ToolSet;
 
 /// What a run without an agent begins with.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Context {
     /// The text that comes before the messages.
     pub system_prompt: String,
@@ -29,6 +29,27 @@ pub struct Context {
     pub messages: Vec<Message>,
     /// What the model may call.
     pub tools: ToolSet,
+}
+
+impl Context {
+    /// A conversation without a system prompt and tools.
+    pub fn new(messages: Vec<Message>) -> Context {
+        Context { messages, ..Context::default() }
+    }
+
+    /// The text that comes before the messages.
+    #[must_use]
+    pub fn system_prompt(mut self, text: impl Into<String>) -> Context {
+        self.system_prompt = text.into();
+        self
+    }
+
+    /// What the model may call.
+    #[must_use]
+    pub fn tools(mut self, tools: ToolSet) -> Context {
+        self.tools = tools;
+        self
+    }
 }
 
 /// Runs prompts over a context. Of `settings`, an agent that many runs may share, only model, key, address, hooks, middleware,

@@ -61,6 +61,7 @@ pub trait Model: Send + Sync + 'static {
 
 /// What stands in a message's `provider`, `protocol` and `model`, and the model's prices where they are known.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelInfo<'a> {
     /// Who serves it.
     pub provider: &'a str,
@@ -72,9 +73,17 @@ pub struct ModelInfo<'a> {
     pub prices: Option<Prices>,
 }
 
+impl<'a> ModelInfo<'a> {
+    /// A model without known prices.
+    pub fn new(provider: &'a str, protocol: &'a str, id: &'a str) -> ModelInfo<'a> {
+        ModelInfo { provider, protocol, id, prices: None }
+    }
+}
+
 /// What a run asks a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options,
 /// payload?}`, with the headers among the options; the key is not part of it.
 #[derive(Clone, Default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelRequest {
     /// The request itself, as far as it is data: what an encoder reads.
     pub request: Arc<Request>,
@@ -111,31 +120,9 @@ struct Options<'a> {
 /// Not derived with `flatten`, which makes a map of fields.
 impl Serialize for Options<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ModelOptions { temperature, max_tokens, stop_sequences, tool_choice, session_id, cache_retention, thinking_budgets } =
-            self.options;
         // The number of fields is a hint.
         let mut fields = serializer.serialize_struct("Options", 8)?;
-        if let Some(temperature) = temperature {
-            fields.serialize_field("temperature", temperature)?;
-        }
-        if let Some(max_tokens) = max_tokens {
-            fields.serialize_field("max_tokens", max_tokens)?;
-        }
-        if !stop_sequences.is_empty() {
-            fields.serialize_field("stop_sequences", stop_sequences)?;
-        }
-        if let Some(tool_choice) = tool_choice {
-            fields.serialize_field("tool_choice", tool_choice)?;
-        }
-        if let Some(session_id) = session_id {
-            fields.serialize_field("session_id", session_id)?;
-        }
-        if *cache_retention != CacheRetention::default() {
-            fields.serialize_field("cache_retention", cache_retention)?;
-        }
-        if *thinking_budgets != ThinkingBudgets::default() {
-            fields.serialize_field("thinking_budgets", thinking_budgets)?;
-        }
+        self.options.serialize_given(&mut fields)?;
         if !self.headers.is_empty() {
             fields.serialize_field("headers", self.headers)?;
         }
@@ -145,15 +132,10 @@ impl Serialize for Options<'_> {
 
 impl Serialize for ModelRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = &*self.request;
         // There when a hook has replaced the request of a model that encodes none itself.
         let payload = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok());
         let mut fields = serializer.serialize_struct("ModelRequest", 6 + usize::from(payload.is_some()))?;
-        fields.serialize_field("model", model)?;
-        fields.serialize_field("system_prompt", system_prompt)?;
-        fields.serialize_field("messages", messages)?;
-        fields.serialize_field("tools", &**tools)?;
-        fields.serialize_field("thinking_level", thinking_level)?;
+        self.request.serialize_head(&mut fields)?;
         fields.serialize_field("options", &self.options())?;
         if let Some(payload) = payload {
             fields.serialize_field("payload", payload)?;

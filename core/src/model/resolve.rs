@@ -19,7 +19,7 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Ar
     check_script(spec)?;
     let (spec, served) = provider::served(spec, base_url)?;
     let url = provider::address(&spec, &served)?;
-    let encoder = Arc::new(Encoder { spec, served });
+    let encoder = Arc::new(Encoder::new(spec, served));
     Ok(Arc::new(HttpModel { encoder, url, connections: Arc::clone(connections) }))
 }
 

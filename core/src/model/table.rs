@@ -21,15 +21,10 @@ pub(crate) fn add_model(models: &mut Vec<ResolvedModel>, resolved: ResolvedModel
     };
     let key = models.iter().position(is_same).unwrap_or(models.len());
     let info = resolved.model.info();
-    let entry = ModelEntry {
-        key: u32::try_from(key).unwrap_or(u32::MAX),
-        provider: info.provider.to_owned(),
-        protocol: info.protocol.to_owned(),
-        id: info.id.to_owned(),
-        prices: info.prices,
-        constraints: resolved.model.constraints(),
-        encoder: resolved.model.encoder(),
-    };
+    let mut entry = ModelEntry::new(u32::try_from(key).unwrap_or(u32::MAX), info.provider, info.protocol, info.id);
+    entry.prices = info.prices;
+    entry.constraints = resolved.model.constraints();
+    entry.encoder = resolved.model.encoder();
     if key == models.len() {
         models.push(resolved);
     }

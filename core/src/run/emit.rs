@@ -92,7 +92,7 @@ impl Driver {
                 return;
             };
             drop(core);
-            self.timer = Some(self.sleep_until(Timer { at_ms, is_limit: true }));
+            self.timer = Some(self.sleep_until(Timer::limit(at_ms)));
         }
     }
 

@@ -95,7 +95,7 @@ fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFut
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
                 let (output, is_error) = ToolOutput::from_value(execute(tool, context, arguments, chain.scope.clone()).await?);
-                let ToolOutput { content, details, terminate } = output;
+                let ToolOutput { content, details, terminate, .. } = output;
                 Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
             }
         }

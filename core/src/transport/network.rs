@@ -23,6 +23,7 @@ pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// that needs them is made, and kept: a file that changed is read again by a new [`Runtime`](crate::Runtime).
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Network {
     /// Through which proxy: an address, `false` for none, null for what the environment says.
     pub proxy: Proxy,
@@ -48,6 +49,7 @@ pub struct Network {
 
 /// The proxy that requests go through. JSON: null, `false` or an address.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Proxy {
     /// As the environment says: `https_proxy` or `http_proxy` after the scheme of the URL, else `all_proxy`, each also in
     /// capitals. `HTTP_PROXY` in capitals does not count in a CGI program, where a client can set it (<https://httpoxy.org>).
@@ -61,6 +63,7 @@ pub enum Proxy {
 
 /// The certificate authorities that are trusted. JSON: the words in small letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Roots {
     /// Those of the operating system; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` are respected. Where it has none, as in a bare
     /// container, and in a build without the feature `tls-native-roots`, the bundled ones.

@@ -9,38 +9,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_loop_proto::delta::{BlockStart, Delta};
 use agent_loop_proto::event::EventData;
-use agent_loop_proto::machine::{Action, Config, HookSet, Input, Loop, ModelEntry, Start, Tools};
+use agent_loop_proto::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
 use agent_loop_proto::message::Message;
-use agent_loop_proto::settings::Settings;
 use agent_loop_proto::tool::ToolSpec;
-use agent_loop_proto::transcript::Constraints;
 use agent_loop_proto::usage::StopReason;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
     let weather = ToolSpec::new("weather", "The weather of a city.", parameters)?;
-    let model = ModelEntry {
-        key: 0,
-        provider: "script".into(),
-        protocol: "script".into(),
-        id: "two-answers".into(),
-        prices: None,
-        constraints: Constraints::new("script", "script", "two-answers"),
-        encoder: None,
-    };
-    let config = Config {
-        settings: Settings::default(),
-        model_name: model.name(),
-        model: Ok(model),
-        fallbacks: Vec::new(),
-        tools: Tools::from(vec![Arc::new(weather)]),
-        hooks: HookSet::default(),
-        is_stateless: true,
-        has_jitter: true,
-    };
+    let model = ModelEntry::new(0, "script", "script", "two-answers");
+    let mut config = Config::new(model.name(), Ok(model));
+    config.tools = Tools::from(vec![Arc::new(weather)]);
+    config.is_stateless = true;
     let prompts = vec![Message::user("Rain in Oslo?", now_ms())];
-    let mut run = Loop::new(config, Start { run_id: "run_1".into(), prompts, ..Start::default() });
+    let mut run = Loop::new(config, Start::new("run_1", 0, prompts));
     // Without an input on its way, `poll` would return `None`: then a program waits for one, or for the timer.
     while let Some(action) = run.poll(now_ms()) {
         match action {

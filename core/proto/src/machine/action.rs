@@ -17,6 +17,7 @@ use crate::result::RunResult;
 /// Something that happened outside of the loop. `hook` and `call` are the numbers of the actions that started them; an input
 /// for one that is over is ignored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Input {
     /// Settings, model, tools and hooks from the next turn on.
     Configure(Arc<Config>),
@@ -81,6 +82,7 @@ pub enum Input {
 
 /// What the host is to do. The loop does not block on it: an answer comes back as an [`Input`].
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Action {
     /// Hand this event to listeners and readers.
     Emit(Event),
@@ -129,6 +131,7 @@ pub enum Action {
 
 /// A model call: the repaired and encoded request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelCall {
     /// The number of the call, unique in the run.
     pub call: u32,
@@ -146,9 +149,17 @@ pub struct ModelCall {
 
 /// When the loop wants to be polled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Timer {
     /// In the time that `poll` is given, in milliseconds.
     pub at_ms: u64,
     /// A time limit; else the backoff before a retry.
     pub is_limit: bool,
+}
+
+impl Timer {
+    /// The time limit at this time.
+    pub fn limit(at_ms: u64) -> Timer {
+        Timer { at_ms, is_limit: true }
+    }
 }

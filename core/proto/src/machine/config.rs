@@ -13,6 +13,7 @@ use crate::tool::ToolSpec;
 
 /// What a turn runs with. A change takes effect at the next turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Config {
     /// The options.
     pub settings: Settings,
@@ -30,6 +31,22 @@ pub struct Config {
     pub is_stateless: bool,
     /// Whether the backoff has full jitter; else it is its upper bound.
     pub has_jitter: bool,
+}
+
+impl Config {
+    /// A model with the default settings, without tools, hooks and fallbacks. `model_name` is `provider/id`.
+    pub fn new(model_name: impl Into<String>, model: Result<ModelEntry, Error>) -> Config {
+        Config {
+            settings: Settings::default(),
+            model_name: model_name.into(),
+            model,
+            fallbacks: Vec::new(),
+            tools: Tools::default(),
+            hooks: HookSet::default(),
+            is_stateless: false,
+            has_jitter: true,
+        }
+    }
 }
 
 /// The tools of a turn, with their descriptions for the model.

@@ -36,6 +36,7 @@ pub const STATE_VERSION: u32 = 1;
 
 /// What a run starts with.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Start {
     /// The id that all its events have.
     pub run_id: String,
@@ -49,6 +50,13 @@ pub struct Start {
     pub prompts: Vec<Message>,
     /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see [`resumable`].
     pub queued: Vec<(u64, Arc<Message>)>,
+}
+
+impl Start {
+    /// A run with these messages and no conversation before them.
+    pub fn new(run_id: impl Into<String>, seed: u64, prompts: Vec<Message>) -> Start {
+        Start { run_id: run_id.into(), seed, prompts, ..Start::default() }
+    }
 }
 
 /// One run. See the module's documentation.

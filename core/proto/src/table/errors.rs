@@ -17,6 +17,7 @@ macro_rules! error_kinds {
     )+) => {
         /// The kind of an error: a closed list, the same in every language.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum ErrorKind { $($(#[doc = $doc])* #[serde(rename = $word)] $variant,)+ }
 
         impl ErrorKind {

@@ -146,6 +146,7 @@ macro_rules! option_struct {
         )+
     ) => {
         $(#[$struct_attribute])*
+        #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub struct $Struct {
             $($(#[doc = $doc])* $(#[serde($($serde)*)])* pub $name: $field,)+
             $($(#[$inner_attribute])* pub $inner: $Inner,)*

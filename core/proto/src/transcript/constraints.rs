@@ -6,6 +6,7 @@ use crate::quirks::{CallIds, ThinkingReplay};
 
 /// What a model takes of a transcript.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Constraints {
     /// The name of the provider, as messages have it.
     pub provider: String,
