@@ -122,6 +122,7 @@ lint:
 	python3 tests/long_lines.py
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop
 
 bench:
 	sh benches/build.sh

@@ -15,4 +15,6 @@ mod stateless;
 mod tests;
 
 pub use handle::Agent;
-pub use stateless::{Context, resume, run, start_aborted};
+#[cfg(feature = "__bindings")]
+pub use stateless::start_aborted;
+pub use stateless::{Context, resume, run};

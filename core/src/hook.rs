@@ -2,7 +2,8 @@
 //! [`HookKind`]; when it is asked and what its failure means, in the documentation of the loop.
 //!
 //! ```
-//! use agent_loop::{Agent, ToolDecision};
+//! use agent_loop::Agent;
+//! use agent_loop::hook::ToolDecision;
 //! # fn example(agent: Agent) -> Agent {
 //! agent.before_tool_call(|call, _| async move {
 //!     if call.tool_name == "delete" {

@@ -4,13 +4,16 @@ use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+#[cfg(feature = "__bindings")]
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "__bindings")]
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
+#[cfg(feature = "__bindings")]
 use agent_loop_proto::table::options::{self, Type};
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
@@ -64,6 +67,7 @@ impl Runtime {
     ///
     /// # Errors
     /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
+    #[cfg(feature = "__bindings")]
     pub fn with_options(options: &Map<String, Value>, spelling: Spelling) -> Result<Runtime, Error> {
         const THREADS: &str = "threads";
         if let Some(name) = options.keys().find(|name| *name != THREADS) {
@@ -179,6 +183,7 @@ impl Runtime {
 
     /// Makes this the current runtime of the thread while the value lives: for hosts that poll this library's futures on an
     /// event loop of their own.
+    #[cfg(feature = "__bindings")]
     pub fn enter(&self) -> tokio::runtime::EnterGuard<'_> {
         self.0.handle.enter()
     }

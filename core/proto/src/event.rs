@@ -179,6 +179,7 @@ impl Event {
     }
 
     /// The handle behind [`Event::partial`], for hosts that keep one for a whole message.
+    #[doc(hidden)]
     pub fn partial_handle(&self) -> Option<&Partial> {
         self.partial.as_ref()
     }

@@ -1,5 +1,6 @@
-//! What [agent-loop](https://docs.rs/agent-loop) decides and translates, without IO, clock or threads: programs use it through
-//! the crate `agent-loop`.
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
 //!
 //! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`limits`].
 //! - Models and who serves them: [`model_spec`], [`quirks`], [`hosting`], [`provider`], [`provider_error`].
@@ -10,6 +11,7 @@
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]

@@ -158,6 +158,7 @@ impl ModelSpec {
     ///
     /// # Errors
     /// As [`ModelSpec::from_json`].
+    #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<ModelSpec, Error> {
         match value {
             Value::String(text) => ModelSpec::read(&text, spelling),

@@ -90,6 +90,7 @@ impl ToolSpec {
     ///
     /// # Errors
     /// As [`ToolSpec::from_json`].
+    #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
         const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
         let wrong = |field: &str, wanted: &str, got: &Value| {

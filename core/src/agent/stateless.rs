@@ -74,6 +74,7 @@ pub fn resume(context: &Context, settings: &Agent) -> Result<Run, Error> {
 ///
 /// # Errors
 /// As [`run`] and [`resume`].
+#[cfg(feature = "__bindings")]
 pub fn start_aborted(context: &Context, prompts: Option<Prompt>, settings: &Agent) -> Result<Run, Error> {
     settings.for_loop(context)?.start_aborted(prompts, true)
 }

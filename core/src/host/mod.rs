@@ -6,15 +6,23 @@
 //!
 //! Inside this crate, tools and models depend on [`answer`] and [`work`] alone; [`call`] is above them.
 
+#[cfg_attr(not(feature = "__bindings"), allow(dead_code, unreachable_pub))] // Messages are for bindings.
 pub(crate) mod answer;
+#[cfg(feature = "__bindings")]
 mod call;
+#[cfg(feature = "__bindings")]
 mod function;
+#[cfg(feature = "__bindings")]
 mod queue;
-#[cfg(test)]
+#[cfg(all(test, feature = "__bindings"))]
 mod tests;
 pub(crate) mod work;
 
+#[cfg(feature = "__bindings")]
 pub use answer::HostAnswer;
+#[cfg(feature = "__bindings")]
 pub use call::{HostCall, HostKind};
+#[cfg(feature = "__bindings")]
 pub use function::{HostFunction, HostTool};
+#[cfg(feature = "__bindings")]
 pub use queue::{JobQueue, Wakeup};

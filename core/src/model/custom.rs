@@ -73,6 +73,7 @@ impl ModelCall {
         ModelCall { shared: Arc::clone(shared), answer: Answer::new(ErrorKind::Provider, move |result| ended.end(result)) }
     }
 
+    #[cfg(feature = "__bindings")]
     pub(crate) fn answer(&self) -> Arc<Answer> {
         Arc::clone(&self.answer)
     }

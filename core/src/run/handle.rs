@@ -1,10 +1,8 @@
 //! The handle of a run: its events for one reader, its result, steering and abort.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
-use super::queue::Observer;
 use super::shared::{AbortHandle, RunShared};
 use crate::agent::handle::Agent;
 use crate::error::Error;
@@ -46,18 +44,21 @@ impl Run {
 
     /// All events that wait now, at most `most`; `None` when the run is over and all is read. When there are none, the waker
     /// is kept and woken, once, when there are. For hosts that cross into their language once per batch.
-    pub fn drain(&self, most: usize, waker: Option<&Waker>) -> Option<Vec<Event>> {
+    #[cfg(feature = "__bindings")]
+    pub fn drain(&self, most: usize, waker: Option<&std::task::Waker>) -> Option<Vec<Event>> {
         self.shared.queue.as_ref().and_then(|queue| queue.drain(most, waker))
     }
 
     /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
-    pub fn wait_readable(&self, timeout: Option<Duration>) -> bool {
+    #[cfg(feature = "__bindings")]
+    pub fn wait_readable(&self, timeout: Option<std::time::Duration>) -> bool {
         self.shared.queue.as_ref().is_none_or(|queue| queue.wait(timeout))
     }
 
     /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as
     /// one). It may not call back into the run.
-    pub fn observe(&self, observer: Option<Observer>) {
+    #[cfg(feature = "__bindings")]
+    pub fn observe(&self, observer: Option<super::queue::Observer>) {
         if let Some(queue) = &self.shared.queue {
             queue.observe(observer);
         }

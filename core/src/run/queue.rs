@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 
 use crate::event::Event;
 
@@ -16,7 +15,12 @@ pub(super) const BATCH: usize = 256;
 /// How many events may wait before the run does.
 const BOUND: usize = 1024;
 
+<<<<<<< Updated upstream
 /// Called, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
+=======
+/// Told, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
+#[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))]
+>>>>>>> Stashed changes
 pub type Observer = Box<dyn Fn(bool) + Send>;
 
 /// A bounded queue with one writer (the run) and one reader.
@@ -160,6 +164,7 @@ impl EventQueue {
 
     /// All waiting events, at most `most` of them, without waiting. `None` when the run is over and all is read. When there
     /// are none, the waker is kept and woken once there are (or the run is over).
+    #[cfg(feature = "__bindings")]
     pub(crate) fn drain(&self, most: usize, waker: Option<&Waker>) -> Option<Vec<Event>> {
         let mut state = self.lock();
         if state.events.is_empty() {
@@ -183,7 +188,10 @@ impl EventQueue {
     }
 
     /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
-    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn wait(&self, timeout: Option<std::time::Duration>) -> bool {
+        use std::time::Instant;
+
         let mut state = self.lock();
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         state.blocked += 1;

@@ -61,6 +61,7 @@ impl ToolContext {
 
     /// Cancelled when the run no longer waits for the call: it has its answer, or it was given up after the grace time of an
     /// abort. For hosts that then stop what the tool still does.
+    #[doc(hidden)]
     pub fn over_token(&self) -> &CancellationToken {
         &self.0.over
     }
@@ -87,6 +88,7 @@ impl ToolContext {
         self.0.work.sleep_blocking(ms)
     }
 
+    #[cfg(feature = "__bindings")]
     pub(crate) fn work(&self) -> &HostWork {
         &self.0.work
     }

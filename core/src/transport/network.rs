@@ -100,6 +100,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`Network::from_json`].
+    #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling) -> Result<Network, Error> {
         let map = match value {
             Value::Null => return Ok(Network::default()),

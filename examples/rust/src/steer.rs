@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use agent_loop::{Agent, Error, EventData, ExecutionMode, FnTool, Message, MessageUpdate, ToolSpec};
+use agent_loop::tool::ExecutionMode;
+use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, ToolSpec};
 use serde_json::json;
 
 async fn ask() -> Result<(), Error> {
