@@ -18,6 +18,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const LEAST_REAL_LIMIT_MS: u64 = 1000;
 
 /// Where time comes from. Cheap to clone.
+///
+/// ```
+/// use agent_loop::model::Clock;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let clock = Clock::real();
+/// let before = clock.now_ms();
+/// clock.sleep(10).await;
+/// assert!(clock.now_ms() >= before + 10);
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     simulated: Option<Arc<Virtual>>,

@@ -39,6 +39,20 @@ pub(crate) mod inputs {
 }
 
 /// What a hook may use while it works: a cancel token and the engine's time. Cheap to clone.
+///
+/// ```
+/// use agent_loop::hook::ToolDecision;
+///
+/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
+/// agent.before_tool_call(|call, context| async move {
+///     println!("{} runs in three seconds", call.tool_name);
+///     Ok::<_, String>(match context.sleep(3000).await {
+///         true => ToolDecision::Allow,
+///         false => ToolDecision::Block { reason: "the run was aborted".into() },
+///     })
+/// })
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct HookContext(pub(crate) HostWork);
 

@@ -155,8 +155,8 @@ pub mod message {
 ///
 /// - [`ToolContext`] is for functions that report progress, sleep, or notice that they are cancelled.
 /// - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`.
-/// - [`Tool`] is for a type of your own; [`PendingCall`] can be answered later, from any thread.
-/// - [`Middleware`] stands around every call.
+/// - [`Tool`] is for a type of your own; [`PendingCall`](tool::PendingCall) can be answered later, from any thread.
+/// - [`Middleware`](tool::Middleware) stands around every call.
 pub mod tool {
     pub(crate) use crate::tool_parts::*;
 
@@ -196,8 +196,9 @@ pub mod hook {
 
 /// Models: known ones, other servers, and custom providers.
 ///
-/// A [`ModelSpec`] describes a model that speaks one of the wire formats. For anything else there are two ways. A [`ProviderFn`]
-/// is a function that answers a [`ModelCall`] with chunks in JSON, from any thread:
+/// A [`ModelSpec`] describes a model that speaks one of the wire formats. For anything else there are two ways. A
+/// [`ProviderFn`](model::ProviderFn) is a function that answers a [`ModelCall`](model::ModelCall) with chunks in JSON, from any
+/// thread:
 ///
 /// ```
 /// use agent_loop::{Agent, ModelSpec};
@@ -206,7 +207,7 @@ pub mod hook {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
 /// let agent = Agent::with_spec(ModelSpec::parse("mine/parrot")?).provider(|call| {
 ///     let asked = call.request().request.messages.last().map(|message| message.text()).unwrap_or_default();
-///     let pushed = call.push(&json!({ "delta": asked })).and_then(|()| call.push(&json!({ "end": { "stop_reason": "stop" } })));
+///     let pushed = call.push(&json!({ "text": asked })).and_then(|()| call.push(&json!({ "end": { "stop_reason": "stop" } })));
 ///     match pushed {
 ///         Ok(()) => call.finish(),
 ///         Err(error) => call.fail(error),
@@ -216,7 +217,7 @@ pub mod hook {
 /// # Ok(()) }
 /// ```
 ///
-/// The trait [`Model`] is for a type of your own, which pushes [`Delta`]s:
+/// The trait [`Model`] is for a type of your own, which pushes [`Delta`](model::Delta)s:
 ///
 /// ```
 /// use std::sync::Arc;

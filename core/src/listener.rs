@@ -7,6 +7,23 @@ use crate::event::Event;
 use crate::future::BoxFuture;
 
 /// A function that is called with each event while the run waits. An error, like a panic, is counted and never breaks the run.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agent_loop::event::Listener;
+///
+/// # fn example(agent: agent_loop::Agent) {
+/// // Awaited: the run goes on when the event is stored.
+/// let listener = Listener::Future(Arc::new(|event| {
+///     Box::pin(async move {
+///         println!("{}", event.to_json());
+///         Ok(())
+///     })
+/// }));
+/// agent.add_listener(listener).detach();
+/// # }
+/// ```
 #[derive(Clone)]
 #[allow(clippy::type_complexity)] // two function types, each used once
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
@@ -23,6 +40,18 @@ pub enum Listener {
 }
 
 /// A listener's place; dropping it unsubscribes. A removed listener is not called again.
+///
+/// ```
+/// use agent_loop::Agent;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let agent = Agent::new(model)?;
+/// let subscription = agent.subscribe(|event| println!("{}", event.kind()));
+/// agent.prompt("Say hello.").await?;
+/// drop(subscription);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping a subscription unsubscribes"]
 pub struct Subscription {

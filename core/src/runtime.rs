@@ -17,6 +17,18 @@ use crate::model::http::Connections;
 use agent_loop_proto::table::options::{self, Type};
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
+///
+/// ```
+/// use agent_loop::{Agent, Runtime};
+///
+/// let runtime = Runtime::new()?;
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let agent = Agent::new(model)?.runtime(&runtime);
+/// // From a program without async code.
+/// assert_eq!(runtime.block_on(agent.prompt("Say hello."))?.text, "Hello.");
+/// runtime.shutdown(std::time::Duration::from_secs(1));
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Runtime(Arc<Inner>);
 

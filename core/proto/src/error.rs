@@ -43,6 +43,19 @@ impl fmt::Display for ErrorKind {
 /// What went wrong. Canonical JSON: `{kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}`.
 ///
 /// Cheap to clone. API keys are never part of it. `Debug` is one line, too: what `main` prints of an error that it returns.
+///
+/// ```
+/// use agent_loop_proto::error::{Error, ErrorKind};
+///
+/// fn advice(error: &Error) -> &'static str {
+///     match error.kind() {
+///         ErrorKind::Authentication => "check the key",
+///         ErrorKind::ContextOverflow => "shorten the conversation",
+///         _ => "see the message",
+///     }
+/// }
+/// assert_eq!(advice(&Error::invalid_argument("no model")), "see the message");
+/// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Error(Box<Fields>);

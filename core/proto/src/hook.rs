@@ -174,6 +174,18 @@ into_hook_output! {
 }
 
 /// Whether a call runs.
+///
+/// ```
+/// use agent_loop_proto::hook::ToolDecision;
+///
+/// fn decide(path: &str) -> ToolDecision {
+///     match path.starts_with("/tmp/") {
+///         true => ToolDecision::Allow,
+///         false => ToolDecision::Block { reason: "only files in /tmp may be written".into() },
+///     }
+/// }
+/// assert_eq!(decide("/tmp/a"), ToolDecision::Allow);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ToolDecision {
@@ -193,6 +205,14 @@ pub enum ToolDecision {
 }
 
 /// Changes to a tool's answer; `None` leaves a part unchanged.
+///
+/// ```
+/// use agent_loop_proto::hook::ToolOverride;
+/// use agent_loop_proto::message::ContentBlock;
+///
+/// let shorter = ToolOverride::default().content(vec![ContentBlock::text("200 lines, all passed")]);
+/// # let _ = shorter;
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOverride {
@@ -236,6 +256,14 @@ impl ToolOverride {
     }
 }
 /// Changes for the rest of the run; `None` leaves a part unchanged. The agent's transcript and state stay.
+///
+/// ```
+/// use agent_loop_proto::hook::TurnChange;
+///
+/// // No tools any more: the model has to answer.
+/// let last = TurnChange::default().tools(Vec::<String>::new()).system_prompt("Answer now.");
+/// # let _ = last;
+/// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct TurnChange {

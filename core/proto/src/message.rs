@@ -372,6 +372,15 @@ impl<'de> Deserialize<'de> for Message {
 }
 
 /// What a run is started with: text, text with images, a message, or several.
+///
+/// ```
+/// use agent_loop_proto::message::{ContentBlock, Prompt};
+///
+/// let text: Prompt = "What is this?".into();
+/// let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+/// let with_image: Prompt = vec![ContentBlock::text("What is this?"), image].into();
+/// # let _ = (text, with_image);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt(#[doc(hidden)] pub Vec<Message>);
 

@@ -14,6 +14,18 @@ use crate::usage::Prices;
 /// thinking, cost, quirks}`, all but the first two optional; of the provider `scripted` also `script`. What it leaves open is
 /// taken from the catalogue ([`models`](crate::provider::models)), if the model stands there, or if `base_model` says which it
 /// is.
+///
+/// ```
+/// use agent_loop_proto::model_spec::ModelSpec;
+/// use serde_json::json;
+///
+/// let known = ModelSpec::parse("anthropic/claude-sonnet-4-5")?;
+/// let own = ModelSpec::from_json(json!({
+///     "provider": "company", "id": "large", "base_url": "https://models.example/v1", "context_window": 32_000,
+/// }))?;
+/// # let _ = (known, own);
+/// # Ok::<(), agent_loop_proto::error::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelSpec {

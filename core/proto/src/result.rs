@@ -11,6 +11,18 @@ use crate::usage::{Outcome, Usage};
 
 /// The result of a run. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
 /// undelivered?}`.
+///
+/// ```
+/// use agent_loop_proto::result::RunResult;
+/// use agent_loop_proto::usage::Outcome;
+///
+/// fn show(result: &RunResult) -> String {
+///     match result.outcome {
+///         Outcome::Completed => format!("{} ({} tokens)", result.text, result.usage.total),
+///         other => format!("the run ended early: {}", other.as_str()),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct RunResult {

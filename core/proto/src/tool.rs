@@ -23,6 +23,17 @@ pub enum ExecutionMode {
 }
 
 /// The description of a tool for the model, checked when it is created.
+///
+/// ```
+/// use agent_loop_proto::tool::{ExecutionMode, ToolSpec};
+/// use serde_json::json;
+///
+/// let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
+/// let mut spec = ToolSpec::new("write", "Writes a file.", parameters)?;
+/// spec.execution_mode = Some(ExecutionMode::Sequential);
+/// spec.timeout_ms = 5_000;
+/// # Ok::<(), agent_loop_proto::error::Error>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct ToolSpec {
@@ -129,6 +140,19 @@ fn no_parameters() -> Value {
 }
 
 /// A tool's output as events have it: `{content, details, terminate}`.
+///
+/// ```
+/// use agent_loop_proto::message::ContentBlock;
+/// use agent_loop_proto::tool::ToolOutput;
+/// use serde_json::json;
+///
+/// let mut output = ToolOutput::new(vec![ContentBlock::text("2 files")]);
+/// output.details = json!(["a.txt", "b.txt"]);
+/// // A tool returns it as JSON, or a plain value, which is its content.
+/// let returned = serde_json::to_value(&output)?;
+/// # let _ = returned;
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOutput {

@@ -7,6 +7,14 @@ use serde_json::value::RawValue;
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
 /// `input` never includes cached tokens, whatever the vendor's convention.
+///
+/// ```
+/// use agent_loop_proto::usage::{Prices, Usage};
+///
+/// let mut usage = Usage::new(1_000, 500);
+/// usage.cost = Some(Prices::new(3.0, 15.0).cost(&usage));
+/// assert_eq!(usage.total, 1_500);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]

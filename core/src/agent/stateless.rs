@@ -20,6 +20,18 @@ use crate::run::Run;
 use crate::tool::ToolSet;
 
 /// What a run without an agent begins with.
+///
+/// ```
+/// use agent_loop::{Agent, Context, Message};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let stored = vec![Message::user("Say hello.", 0)];
+/// let context = Context::new(stored).system_prompt("Be brief.");
+/// let result = agent_loop::resume(&context, &Agent::new(model)?)?.result().await?;
+/// println!("{} messages to store", result.messages.len());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Context {

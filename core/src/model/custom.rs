@@ -35,6 +35,26 @@ struct Shared {
 }
 
 /// A request that waits for its answer. Dropping it before [`ModelCall::finish`] fails it.
+///
+/// ```
+/// use agent_loop::model::ModelCall;
+/// use serde_json::json;
+///
+/// /// Answers from a thread of its own.
+/// fn parrot(call: ModelCall) {
+///     std::thread::spawn(move || {
+///         let pushed = call.push(&json!({ "text": "Hello." }));
+///         match pushed.and_then(|()| call.push(&json!({ "end": { "stop_reason": "stop" } }))) {
+///             Ok(()) => call.finish(),
+///             Err(error) => call.fail(error),
+///         }
+///     });
+/// }
+///
+/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
+/// agent.provider(parrot)
+/// # }
+/// ```
 pub struct ModelCall {
     shared: Arc<Shared>,
     answer: Arc<Answer>,

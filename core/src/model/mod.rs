@@ -60,6 +60,13 @@ pub trait Model: Send + Sync + 'static {
 }
 
 /// What stands in a message's `provider`, `protocol` and `model`, and the model's prices where they are known.
+///
+/// ```
+/// use agent_loop::model::{ModelInfo, Prices};
+///
+/// let mut info = ModelInfo::new("mine", "mine", "parrot");
+/// info.prices = Some(Prices::new(0.0, 0.1));
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelInfo<'a> {
@@ -153,6 +160,20 @@ impl std::fmt::Debug for ModelRequest {
 }
 
 /// Where a model's deltas go.
+///
+/// ```
+/// use agent_loop::model::{BlockStart, Delta, DeltaSink};
+/// use agent_loop::StopReason;
+///
+/// async fn say(text: &str, sink: &DeltaSink) {
+///     sink.push(Delta::Start { key: 0, block: BlockStart::Text });
+///     for word in text.split_inclusive(' ') {
+///         sink.push(Delta::Append { key: 0, text: word.to_owned() });
+///         sink.ready().await;
+///     }
+///     sink.push(Delta::Stop { reason: StopReason::Stop, raw: None });
+/// }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct DeltaSink(Arc<Sink>);
 

@@ -12,6 +12,19 @@ use crate::queues::Queue;
 use crate::result::RunResult;
 
 /// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
+///
+/// ```
+/// use agent_loop::{Agent, Outcome};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let mut run = Agent::new(model)?.stream("Say hello.")?;
+/// while let Some(event) = run.next().await {
+///     println!("{}", event.kind());
+/// }
+/// assert_eq!(run.result().await?.outcome, Outcome::Completed);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Run {
     shared: Arc<RunShared>,

@@ -15,12 +15,8 @@ pub(super) const BATCH: usize = 256;
 /// How many events may wait before the run does.
 const BOUND: usize = 1024;
 
-<<<<<<< Updated upstream
 /// Called, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
-=======
-/// Told, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))]
->>>>>>> Stashed changes
 pub type Observer = Box<dyn Fn(bool) + Send>;
 
 /// A bounded queue with one writer (the run) and one reader.

@@ -110,7 +110,19 @@ impl RunShared {
     }
 }
 
-/// Aborts a run; see [`Run::abort_handle`].
+/// Aborts a run; see [`Run::abort_handle`](crate::Run::abort_handle).
+///
+/// ```
+/// use agent_loop::Agent;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let run = Agent::new(model)?.stream("Say hello.")?;
+/// let handle = run.abort_handle();
+/// std::thread::spawn(move || handle.abort());
+/// println!("{:?}", run.outcome().await?.outcome);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct AbortHandle(Arc<RunShared>);
 

@@ -27,6 +27,21 @@ struct Inner {
 }
 
 /// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
+///
+/// ```
+/// use agent_loop::ToolContext;
+/// use serde_json::{Value, json};
+///
+/// async fn wait_for_rain(_arguments: Value, context: ToolContext) -> Result<Value, &'static str> {
+///     for hour in 1..=24 {
+///         context.update(json!(format!("hour {hour}")));
+///         if !context.sleep(1000).await {
+///             return Err("it was cancelled");
+///         }
+///     }
+///     Ok(json!("it rains"))
+/// }
+/// ```
 #[derive(Clone)]
 pub struct ToolContext(Arc<Inner>);
 
@@ -130,6 +145,17 @@ impl std::fmt::Debug for ToolContext {
 }
 
 /// A call that waits for its answer. Dropping it unanswered fails the call.
+///
+/// ```
+/// use agent_loop::tool::PendingCall;
+///
+/// fn answer(call: PendingCall) {
+///     match call.arguments()["n"].as_f64() {
+///         Some(n) => call.respond((n * 2.0).into()),
+///         None => call.fail("n is not a number"),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct PendingCall {
     context: ToolContext,

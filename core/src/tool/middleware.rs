@@ -12,6 +12,15 @@ use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;
 
 /// One link: a call in, a result (as a tool answers) or an error text out.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agent_loop::tool::Middleware;
+///
+/// let dry: Middleware = Arc::new(|call| Box::pin(async move { Ok(format!("{} was not called", call.name()).into()) }));
+/// # let _ = dry;
+/// ```
 pub type Middleware = Arc<dyn Fn(MiddlewareCall) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
 
 struct Chain {
@@ -22,6 +31,16 @@ struct Chain {
 }
 
 /// A call on its way through the chain.
+///
+/// ```
+/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
+/// agent.middleware(|call| async move {
+///     let result = call.next(call.arguments().clone()).await;
+///     println!("{} gave {result:?}", call.name());
+///     result
+/// })
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct MiddlewareCall {
     chain: Arc<Chain>,

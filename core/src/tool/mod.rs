@@ -35,6 +35,26 @@ use crate::hook::HookContext;
 pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, String>>;
 
 /// Something a model can call.
+///
+/// ```
+/// use agent_loop::tool::{PendingCall, Tool, ToolSpec};
+///
+/// struct Lookup {
+///     spec: ToolSpec,
+///     jobs: std::sync::mpsc::Sender<PendingCall>,
+/// }
+///
+/// impl Tool for Lookup {
+///     fn spec(&self) -> &ToolSpec {
+///         &self.spec
+///     }
+///
+///     fn start(&self, call: PendingCall) {
+///         // Another thread answers. Without one, the call is dropped, and so it fails.
+///         let _ = self.jobs.send(call);
+///     }
+/// }
+/// ```
 pub trait Tool: Send + Sync + 'static {
     /// The description for the model.
     fn spec(&self) -> &ToolSpec;
@@ -56,6 +76,22 @@ pub trait Tool: Send + Sync + 'static {
 }
 
 /// A tool that is an async function: arguments and context in, a JSON value or an error text out.
+///
+/// ```
+/// use agent_loop::{FnTool, ToolContext};
+/// use serde_json::{Value, json};
+///
+/// /// Any error that can be displayed is the call's result.
+/// async fn read(arguments: Value, context: ToolContext) -> Result<Value, std::io::Error> {
+///     context.update(json!("reading"));
+///     let text = std::fs::read_to_string(arguments["path"].as_str().unwrap_or_default())?;
+///     Ok(text.into())
+/// }
+///
+/// let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
+/// let tool = FnTool::new("read", "Reads a file.", parameters, read)?;
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
 pub struct FnTool<F> {
     spec: ToolSpec,
     function: Arc<F>,
@@ -137,6 +173,19 @@ where
 }
 
 /// The tools of an agent, in the order they were added.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agent_loop::{FnTool, ToolSet};
+/// use serde_json::json;
+///
+/// let now = FnTool::new("now", "The time.", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("noon")) })?;
+/// let mut tools = ToolSet::default();
+/// tools.add(Arc::new(now))?;
+/// assert!(tools.get("now").is_some());
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ToolSet(Vec<Arc<dyn Tool>>);
 

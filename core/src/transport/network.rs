@@ -21,6 +21,15 @@ pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 ///
 /// Holds for all requests of an agent, those for access tokens included. Files and variables are read when the first request
 /// that needs them is made, and kept: a file that changed is read again by a new [`Runtime`](crate::Runtime).
+///
+/// ```
+/// use agent_loop::Network;
+/// use serde_json::json;
+///
+/// let network = Network::from_json(json!({ "proxy": false, "ca_file": "/etc/ssl/company.pem", "no_proxy": "localhost" }))?;
+/// assert_eq!(network.no_proxy, Some(vec!["localhost".to_owned()]));
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
@@ -48,6 +57,13 @@ pub struct Network {
 }
 
 /// The proxy that requests go through. JSON: null, `false` or an address.
+///
+/// ```
+/// use agent_loop::network::Proxy;
+///
+/// let company = Proxy::Address("http://user:password@proxy.example:3128".into());
+/// assert!(!format!("{company:?}").contains("password"));
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Proxy {

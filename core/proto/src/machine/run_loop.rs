@@ -48,7 +48,8 @@ pub struct Start {
     pub queues: Queues,
     /// The messages of `prompt`; none for `resume`.
     pub prompts: Vec<Message>,
-    /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see [`resumable`].
+    /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
+    /// [`resumable`](super::resumable).
     pub queued: Vec<(u64, Arc<Message>)>,
 }
 
