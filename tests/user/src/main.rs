@@ -1,5 +1,7 @@
 //! An agent with a tool: what features cost is measured on this program.
 
+mod values;
+
 use agent_loop::{Agent, EventData, FnTool, MessageUpdate};
 use serde_json::json;
 
