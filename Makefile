@@ -96,7 +96,8 @@ TEST = $(CARGO) test --locked --no-fail-fast --profile $(PROFILE)
 test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(TEST) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
-	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && $(TEST) -p agent-loop-proto -p agent-loop --doc" \
+	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && \
+	    $(TEST) -p agent-loop-proto -p agent-loop --doc" \
 	  "scenarios-rust=$(TEST) $(CORE) --test scenarios" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \

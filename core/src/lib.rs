@@ -15,8 +15,8 @@
 //! | drive a run by hand, save and load it | [`machine`] |
 //! | test without a model server | [`ModelSpec::script`], [`testing`] |
 //!
-//! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate. What fails
-//! is an [`Error`] with a [kind](ErrorKind); a run that fails emits the same error in its last event.
+//! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate.
+//! What fails is an [`Error`] with a [kind](ErrorKind); a run that fails emits the same error in its last event.
 //!
 //! # An endpoint
 //!
