@@ -55,7 +55,7 @@ impl Request {
 impl ToolDescription {
     /// A tool as a model sees it; `parameters` is a JSON Schema.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> ToolDescription {
-        ToolDescription { name: name.into(), description: description.into(), parameters }
+        ToolDescription { name: name.into(), description: description.into(), parameters: Arc::new(parameters) }
     }
 }
 
