@@ -11,8 +11,8 @@ VENV = target/python-venv
 # Cargo builds the profile `dev` into the folder debug; our profiles have folders of their names.
 export PROFILE
 
-# What the bindings see of the crates, and the tests with them.
-BINDINGS = --features agent-loop/__bindings
+# What the bindings and the tests see of the crates.
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)

@@ -1899,7 +1899,8 @@ AGENT_API agent_status_t agent_models_json(agent_text_t **models, agent_error_t 
  *         agent_model_call_free(call);
  *     }
  *
- * Errors: AGENT_INVALID_ARGUMENT.
+ * Errors: AGENT_INVALID_ARGUMENT, also for NULL when the agent cannot use its model or a fallback without the
+ * function; nothing changes then.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_set_model_callback(agent_t *agent, agent_model_fn_t function,

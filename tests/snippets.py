@@ -169,7 +169,7 @@ publish = false
 [workspace]
 
 [dependencies]
-agent-loop = {{ path = "{core}" }}
+agent-loop = {{ path = "{core}", features = ["schema"] }}
 # Built once for this and for the tests.
 agent-loop-unify = {{ path = "{unify}" }}
 {dependencies}
@@ -183,7 +183,7 @@ opt-level = 0
         crate = options.work / "rust"
         (crate / "src").mkdir(parents=True)
         workspace = (ROOT / "Cargo.toml").read_text()
-        named = [re.search(rf"^{name} = .*$", workspace, re.M)[0] for name in ("serde_json", "tokio")]
+        named = [re.search(rf"^{name} = .*$", workspace, re.M)[0] for name in ("schemars", "serde", "serde_json", "tokio")]
         profiles = re.search(r"^\[profile\.ci\].*", workspace, re.M | re.S)[0]
         manifest = self.MANIFEST.format(
             core=ROOT / "core", unify=ROOT / "tests/unify", dependencies="\n".join(named), profiles=profiles

@@ -82,7 +82,7 @@ async fn run(runtime: &Runtime, url: &str, format: Format, model: &str) -> (u64,
         Format::Gemini => ("google", "gemini"),
     };
     let spec = ModelSpec::from_json(json!({ "provider": provider, "id": model, "protocol": protocol })).unwrap();
-    let agent = Agent::with_spec(spec).runtime(runtime).base_url(url);
+    let agent = Agent::builder(spec).runtime(runtime).base_url(url).build().unwrap();
     let parameters = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
     let echo = FnTool::new("echo", "Says nothing.", parameters, |_: Value, _call| async move { Ok::<_, &str>(json!("heard")) });
     agent.add_tool(Arc::new(echo.unwrap())).unwrap();

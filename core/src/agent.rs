@@ -2,11 +2,14 @@
 //!
 //! [`handle`] has what runs and the rest of the agent share; on it are built its setters, its getters and the start of its runs.
 
-mod builder;
+pub(crate) mod builder;
+mod conversation;
 mod getters;
 pub(crate) mod handle;
 mod hooks;
 pub(crate) mod host_side;
+mod options;
+pub(crate) mod pending_run;
 mod setters;
 mod start;
 mod state;
@@ -14,7 +17,8 @@ mod stateless;
 #[cfg(test)]
 mod tests;
 
+pub use builder::AgentBuilder;
+pub use conversation::Context;
 pub use handle::Agent;
-#[cfg(feature = "__bindings")]
-pub use stateless::start_aborted;
-pub use stateless::{Context, resume, run};
+pub use pending_run::PendingRun;
+pub use stateless::{resume, run};

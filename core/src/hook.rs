@@ -4,27 +4,31 @@
 //! ```
 //! use agent_loop::Agent;
 //! use agent_loop::hook::ToolDecision;
-//! # fn example(agent: Agent) -> Agent {
-//! agent.before_tool_call(|call, _| async move {
+//! # fn example() -> Result<Agent, agent_loop::Error> {
+//! Agent::builder("anthropic/claude-sonnet-4-5").before_tool_call(|call, _| async move {
 //!     if call.tool_name == "delete" {
 //!         return Ok::<_, String>(ToolDecision::Block { reason: "not here".into() });
 //!     }
 //!     Ok(ToolDecision::Allow)
-//! })
+//! }).build()
 //! # }
 //! ```
 
+use std::future::Future;
 use std::sync::Arc;
 
-use agent_loop_proto::hook::HookOutput;
 pub use agent_loop_proto::hook::{HookKind, Question, ToolDecision, ToolOverride, TurnChange};
+use agent_loop_proto::hook::{HookOutput, IntoHookOutput};
 pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+use serde_json::{Map, Value};
 
+use self::inputs::*;
+use crate::cancel::CancelToken;
 use crate::future::BoxFuture;
 use crate::host::work::HostWork;
+use crate::message::Message;
+use crate::result::RunResult;
 
 /// The inputs that the table declares.
 pub(crate) mod inputs {
@@ -58,7 +62,7 @@ pub struct HookContext(pub(crate) HostWork);
 
 impl HookContext {
     /// Cancelled when the answer is no longer wanted: the run was aborted or its time limit passed.
-    pub fn cancel_token(&self) -> &CancellationToken {
+    pub fn cancel_token(&self) -> &CancelToken {
         self.0.cancel_token()
     }
 
@@ -78,39 +82,111 @@ impl HookContext {
     }
 }
 
-/// A hook: its input in, its answer or an error text out.
-pub(crate) type Hook = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookOutput, String>> + Send + Sync>;
+/// What a hook does: its input in, its answer or an error text out.
+pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookOutput, String>> + Send + Sync>;
 
 /// A hook of a host of another language: its input to be serialized, its answer in JSON, as [`HookKind`] documents both.
 pub type JsonHook = Arc<dyn Fn(HookInput, HookContext) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
 
+/// A hook: a kind and a function. Cheap to clone.
+///
+/// ```
+/// use agent_loop::{Agent, Hook, HookKind, ToolDecision};
+///
+/// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
+/// agent.set_hook(Hook::before_tool_call(|call, _context| async move {
+///     if call.tool_name == "delete" {
+///         return Ok::<_, String>(ToolDecision::Block { reason: "not here".into() });
+///     }
+///     Ok(ToolDecision::Allow)
+/// }));
+/// assert!(agent.remove_hook(HookKind::BeforeToolCall));
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Hook {
+    kind: HookKind,
+    function: HookFunction,
+}
+
+impl Hook {
+    pub(crate) fn new(kind: HookKind, function: HookFunction) -> Hook {
+        Hook { kind, function }
+    }
+
+    /// Which hook it is.
+    pub fn kind(&self) -> HookKind {
+        self.kind
+    }
+
+    /// A hook that answers in JSON.
+    pub(crate) fn json(kind: HookKind, hook: JsonHook) -> Hook {
+        let function: HookFunction = Arc::new(move |question, context| {
+            let answer = hook(HookInput(question), context);
+            Box::pin(async move {
+                HookOutput::from_json(kind, answer.await?).map_err(|why| format!("its answer cannot be used: {why}"))
+            })
+        });
+        Hook::new(kind, function)
+    }
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Hook").field(&self.kind).finish()
+    }
+}
+
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
+        /// A function for each kind, which is asynchronous and gets the hook's input.
+        impl Hook {
+            $(
+                $(#[$doc])*
+                pub fn $name<F, Fut, E>(hook: F) -> Hook
+                where
+                    F: Fn($input, HookContext) -> Fut + Send + Sync + 'static,
+                    Fut: Future<Output = Result<$output, E>> + Send + 'static,
+                    E: std::fmt::Display + Send + 'static,
+                {
+                    let function: HookFunction = Arc::new(move |question, context| match question {
+                        Question::$kind(input) => {
+                            let answer = hook(input, context);
+                            Box::pin(async move {
+                                answer.await.map(IntoHookOutput::into_output).map_err(|error| error.to_string())
+                            })
+                        }
+                        // The loop asks each hook its own question.
+                        _ => Box::pin(std::future::ready(Ok(HookOutput::Nothing))),
+                    });
+                    Hook::new(HookKind::$kind, function)
+                }
+            )+
+        }
+    };
+}
+
+agent_loop_proto::for_each_hook!(hooks);
+
 /// The hooks of an agent.
 #[derive(Clone, Default)]
-pub(crate) struct Hooks([Option<Hook>; HookKind::ALL.len()]);
+pub(crate) struct Hooks([Option<HookFunction>; HookKind::ALL.len()]);
 
 impl Hooks {
-    pub(crate) fn get(&self, kind: HookKind) -> Option<&Hook> {
+    pub(crate) fn get(&self, kind: HookKind) -> Option<&HookFunction> {
         self.0.get(kind as usize)?.as_ref()
     }
 
-    /// Sets a hook, or removes it with `None`.
-    pub(crate) fn set(&mut self, kind: HookKind, hook: Option<Hook>) {
-        if let Some(place) = self.0.get_mut(kind as usize) {
-            *place = hook;
+    /// Sets a hook, in place of one of the same kind.
+    pub(crate) fn set(&mut self, hook: Hook) {
+        if let Some(place) = self.0.get_mut(hook.kind as usize) {
+            *place = Some(hook.function);
         }
     }
 
-    /// Sets a hook of a host of another language, or removes it with `None`.
-    pub(crate) fn set_json(&mut self, kind: HookKind, hook: Option<JsonHook>) {
-        let hook = hook.map(|hook| -> Hook {
-            Arc::new(move |question, context| {
-                let answer = hook(HookInput(question), context);
-                Box::pin(async move {
-                    HookOutput::from_json(kind, answer.await?).map_err(|why| format!("its answer cannot be used: {why}"))
-                })
-            })
-        });
-        self.set(kind, hook);
+    /// Removes a hook; says whether there was one.
+    pub(crate) fn remove(&mut self, kind: HookKind) -> bool {
+        self.0.get_mut(kind as usize).and_then(Option::take).is_some()
     }
 
     /// Which hooks are set.

@@ -52,6 +52,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agent;
+mod cancel;
 mod clock;
 mod future;
 // The modules below have the names: they show users what is theirs, under the paths that this crate uses, too.
@@ -77,7 +78,8 @@ pub(crate) use agent_loop_proto::{did_you_mean, error, partial, queues, result, 
 #[doc(inline)]
 pub use agent_loop_proto::{machine, testing};
 
-pub use agent::{Agent, Context, resume, run};
+pub use agent::{Agent, AgentBuilder, Context, PendingRun, resume, run};
+pub use cancel::{CancelToken, Cancelled};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
@@ -87,7 +89,6 @@ pub use queues::{QueueMode, SteeringPolicy};
 pub use result::{RunResult, Undelivered};
 pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;
-pub use tokio_util::sync::CancellationToken;
 pub use tool::{FnTool, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 pub use usage::{Outcome, StopReason, Usage};
 
@@ -148,7 +149,7 @@ pub mod message {
 /// # let model = r#"{"provider": "scripted", "id": "s", "script": [
 /// #     [{"delta": {"tool_call": {"id": "1", "name": "double", "arguments": {"n": 21}}}}, {"end": {"stop_reason": "tool_use"}}],
 /// #     [{"delta": "42"}, {"end": {"stop_reason": "stop"}}]]}"#;
-/// let result = Agent::new(model)?.tool(double)?.prompt("What is 21 doubled?").await?;
+/// let result = Agent::builder(model).tool(double).build()?.prompt("What is 21 doubled?").await?;
 /// assert_eq!(result.messages[2].text(), "42.0", "the tool's result");
 /// # Ok(()) }
 /// ```
@@ -160,9 +161,10 @@ pub mod message {
 pub mod tool {
     pub(crate) use crate::tool_parts::*;
 
+    pub use crate::tool_parts::function::FnTool;
     pub use crate::tool_parts::middleware::{Middleware, MiddlewareCall};
     pub use crate::tool_parts::{
-        ExecutionMode, FnTool, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation,
+        ExecutionMode, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation,
     };
 }
 
@@ -173,8 +175,8 @@ pub mod tool {
 ///
 /// ```
 /// use agent_loop::hook::{ToolDecision, TurnChange};
-/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
-/// agent
+/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
+/// builder
 ///     .before_tool_call(|call, _context| async move {
 ///         Ok::<_, String>(match call.tool_name.as_str() {
 ///             "delete" => ToolDecision::Block { reason: "ask first".into() },
@@ -191,7 +193,7 @@ pub mod hook {
     pub(crate) use crate::hook_parts::*;
 
     pub use crate::hook_parts::inputs::*;
-    pub use crate::hook_parts::{HookContext, HookKind, ToolDecision, ToolOverride, TurnChange};
+    pub use crate::hook_parts::{Hook, HookContext, HookKind, ToolDecision, ToolOverride, TurnChange};
 }
 
 /// Models: known ones, other servers, and custom providers.
@@ -205,14 +207,14 @@ pub mod hook {
 /// use serde_json::json;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// let agent = Agent::with_spec(ModelSpec::parse("mine/parrot")?).provider(|call| {
+/// let agent = Agent::builder(ModelSpec::parse("mine/parrot")?).provider(|call| {
 ///     let asked = call.request().request.messages.last().map(|message| message.text()).unwrap_or_default();
 ///     let pushed = call.push(&json!({ "text": asked })).and_then(|()| call.push(&json!({ "end": { "stop_reason": "stop" } })));
 ///     match pushed {
 ///         Ok(()) => call.finish(),
 ///         Err(error) => call.fail(error),
 ///     }
-/// });
+/// }).build()?;
 /// assert_eq!(agent.prompt("Hello.").await?.text, "Hello.");
 /// # Ok(()) }
 /// ```
@@ -244,7 +246,7 @@ pub mod hook {
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
-/// assert_eq!(Agent::with_model(Arc::new(Parrot)).prompt("Hello.").await?.text, "Hello.");
+/// assert_eq!(Agent::builder(Arc::new(Parrot)).build()?.prompt("Hello.").await?.text, "Hello.");
 /// # Ok(()) }
 /// ```
 pub mod model {
@@ -253,6 +255,7 @@ pub mod model {
     pub use crate::clock::{Clock, Sleep};
     pub use crate::future::BoxFuture;
     pub use crate::model_parts::custom::{ModelCall, ProviderFn};
+    pub use crate::model_parts::source::ModelSource;
     pub use crate::model_parts::{
         BlockStart, CacheRetention, Delta, DeltaSink, Encoder, IgnoredOption, Model, ModelInfo, ModelOptions, ModelRequest,
         Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
@@ -271,8 +274,8 @@ pub mod model {
 /// network.proxy = Proxy::Address("http://proxy.example:3128".into());
 /// network.ca_file = Some("/etc/ssl/company.pem".into());
 /// network.roots = Roots::System;
-/// # fn example(agent: agent_loop::Agent, network: Network) -> agent_loop::Agent {
-/// agent.network(network)
+/// # fn example(builder: agent_loop::AgentBuilder, network: Network) -> agent_loop::AgentBuilder {
+/// builder.network(network)
 /// # }
 /// ```
 pub mod network {
@@ -285,13 +288,13 @@ pub mod network {
 pub mod host {
     pub(crate) use crate::host_parts::*;
 
-    pub use crate::agent::start_aborted;
     pub use crate::clock::Busy;
     pub use crate::did_you_mean::{Spelling, nearest};
     pub use crate::hook_parts::{HookInput, JsonHook, Question};
     pub use crate::host_parts::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, JobQueue, Wakeup};
     pub use crate::partial::Partial;
     pub use crate::run::queue::Observer;
+    pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
     pub use agent_loop_proto::surrogate::read_json;
     pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};

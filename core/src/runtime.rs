@@ -4,10 +4,10 @@ use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::cancel::CancelToken;
 #[cfg(feature = "__bindings")]
 use serde_json::{Map, Value};
-use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::{EnterGuard, Handle};
 
 #[cfg(feature = "__bindings")]
 use crate::did_you_mean::{Spelling, unknown_name};
@@ -39,7 +39,7 @@ struct Inner {
     connections: Arc<Connections>,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
-    closing: CancellationToken,
+    closing: CancelToken,
     active: Mutex<usize>,
     idle: Condvar,
 }
@@ -71,7 +71,7 @@ impl Runtime {
             .thread_name("agent-loop")
             .enable_all()
             .build()
-            .map_err(|e| Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {e}")))?;
+            .map_err(|e| Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {e}")).with_source(e))?;
         Ok(Runtime::on(runtime.handle().clone(), Some(runtime)))
     }
 
@@ -111,7 +111,7 @@ impl Runtime {
             owned: Mutex::new(owned),
             connections: Arc::default(),
             pid: std::process::id(),
-            closing: CancellationToken::new(),
+            closing: CancelToken::new(),
             active: Mutex::new(0),
             idle: Condvar::new(),
         }))
@@ -165,8 +165,8 @@ impl Runtime {
     }
 
     /// A token that shutdown cancels.
-    pub(crate) fn token(&self) -> CancellationToken {
-        self.0.closing.child_token()
+    pub(crate) fn token(&self) -> CancelToken {
+        self.0.closing.child()
     }
 
     /// Runs a run; shutdown waits for it.
@@ -196,8 +196,8 @@ impl Runtime {
     /// Makes this the current runtime of the thread while the value lives: for hosts that poll this library's futures on an
     /// event loop of their own.
     #[cfg(feature = "__bindings")]
-    pub fn enter(&self) -> tokio::runtime::EnterGuard<'_> {
-        self.0.handle.enter()
+    pub fn enter(&self) -> RuntimeGuard<'_> {
+        RuntimeGuard(self.0.handle.enter())
     }
 
     /// Runs a future on the runtime's threads.
@@ -205,6 +205,11 @@ impl Runtime {
         drop(self.0.handle.spawn(future));
     }
 }
+
+/// A runtime that is the thread's current one while this lives; see [`Runtime::enter`].
+#[derive(Debug)]
+#[must_use = "the runtime is the current one only while this lives"]
+pub struct RuntimeGuard<'a>(#[allow(dead_code)] EnterGuard<'a>); // kept for its drop
 
 impl Inner {
     fn active(&self) -> MutexGuard<'_, usize> {

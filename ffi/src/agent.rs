@@ -7,7 +7,7 @@ pub mod transcript;
 
 use std::ffi::c_char;
 
-use agent_loop::{Agent, Error, ErrorKind, ModelSpec, Spelling};
+use agent_loop::{Agent, Error, ErrorKind, Spelling};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
@@ -34,9 +34,10 @@ pub unsafe extern "C" fn agent_new(
     unsafe {
         guard(error, || {
             let runtime = borrow(runtime, "runtime")?;
-            let spec = ModelSpec::parse(text::required(model, length, "model")?)?;
-            let out = output(agent, "agent")?;
-            hand_out(out, agent_t { agent: Agent::with_spec(spec).runtime(&runtime.runtime) });
+            let model = text::required(model, length, "model")?;
+            // Its address may be set later.
+            let new = Agent::builder(model).runtime(&runtime.runtime).build_unchecked()?;
+            hand_out(output(agent, "agent")?, agent_t { agent: new });
             Ok(AGENT_OK)
         })
     }
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn agent_set_model(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_model(ModelSpec::parse(text::required(model, length, "model")?)?)?;
+            borrow(agent, "agent")?.agent.set_model(text::required(model, length, "model")?)?;
             Ok(AGENT_OK)
         })
     }

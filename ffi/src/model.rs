@@ -72,7 +72,7 @@ pub unsafe extern "C" fn agent_set_model_callback(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            agent.set_host_model(callback.optional().map(|callback| host_function(callback, agent_model_call_t::new)));
+            agent.set_host_model(callback.optional().map(|callback| host_function(callback, agent_model_call_t::new)))?;
             Ok(AGENT_OK)
         })
     }

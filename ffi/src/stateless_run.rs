@@ -19,7 +19,7 @@ use crate::text;
 /// As [`text::required`].
 unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) -> Result<Context, Error> {
     const FIELDS: [&str; 3] = ["system_prompt", "messages", "tools"];
-    let mut context = Context { system_prompt: settings.current_system_prompt(), tools: settings.tools(), ..Context::default() };
+    let mut context = Context { system_prompt: settings.system_prompt(), tools: settings.tools(), ..Context::default() };
     if pointer.is_null() {
         return Ok(context);
     }
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn agent_loop_run(
             let prompts = borrow(prompts, "prompts")?.prompt();
             let out = output(run, "run")?;
             let context = read_context(context, length, settings)?;
-            hand_out(out, agent_run_t::new(agent_loop::run(&context, prompts, settings)?));
+            hand_out(out, agent_run_t::new(agent_loop::run(&context, prompts, settings).stream()?));
             Ok(AGENT_OK)
         })
     }
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn agent_loop_resume(
             let settings = &borrow(settings, "settings")?.agent;
             let out = output(run, "run")?;
             let context = read_context(context, length, settings)?;
-            hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings)?));
+            hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings).stream()?));
             Ok(AGENT_OK)
         })
     }

@@ -56,8 +56,9 @@ async fn of_a_hundred_threads_one_wins() {
 #[tokio::test]
 async fn state_is_updated_before_listeners_hear_of_it() {
     let agent =
-        scripted(json!([[{ "delta": "Hel" }, { "delta": "lo" }, call("c", "t", json!({})), end("tool_use")], says("done")]))
+        builder(json!([[{ "delta": "Hel" }, { "delta": "lo" }, call("c", "t", json!({})), end("tool_use")], says("done")]))
             .tool(tool("t", |_, _| async { Ok(json!(1)) }))
+            .build()
             .unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (state, notes) = (agent.clone(), Arc::clone(&seen));
@@ -192,12 +193,13 @@ fn without_tokio_the_error_says_what_to_do() {
 #[test]
 fn a_runtime_of_its_own_serves_plain_threads_and_shuts_down() {
     let runtime = Runtime::with_threads(1).unwrap();
-    let agent = scripted(json!([says("a"), [call("c", "t", json!({})), end("tool_use")]]))
+    let agent = builder(json!([says("a"), [call("c", "t", json!({})), end("tool_use")]]))
         .runtime(&runtime)
         .tool(tool("t", |_, call| async move {
             call.cancel_token().cancelled().await;
             Ok(json!(1))
         }))
+        .build()
         .unwrap();
     assert_eq!(runtime.block_on(agent.prompt("go")).unwrap().text, "a");
     let run = agent.stream("again").unwrap();
@@ -209,12 +211,13 @@ fn a_runtime_of_its_own_serves_plain_threads_and_shuts_down() {
 
 #[tokio::test]
 async fn changes_during_a_run_take_effect_at_its_next_turn() {
-    let agent = scripted(json!([
+    let agent = builder(json!([
         [call("c", "t", json!({})), end("tool_use")],
         [call("d", "t", json!({})), end("tool_use")],
         says("done")
     ]))
     .tool(tool("t", |_, _| async { Ok(json!("old")) }))
+    .build()
     .unwrap();
     let target = agent.clone();
     let _subscription = agent.subscribe(move |event| {
@@ -231,7 +234,7 @@ async fn changes_during_a_run_take_effect_at_its_next_turn() {
 
 #[tokio::test]
 async fn a_conversation_can_be_given_and_goes_on() {
-    let agent = scripted(json!([says("b")])).messages_so_far(vec![Message::user("before", 1)]);
+    let agent = builder(json!([says("b")])).messages(vec![Message::user("before", 1)]).build().unwrap();
     let result = agent.prompt("now").await.unwrap();
     assert_eq!(result.messages.len(), 2, "a result has only what its run added");
     assert_eq!(agent.messages().len(), 3);

@@ -1,7 +1,9 @@
 //! The engine through its public API, with a scripted model.
 
 mod agent;
+mod builder;
 mod calls;
+mod cancel;
 mod fallbacks;
 mod held_up;
 mod model;
@@ -10,5 +12,7 @@ mod rules;
 mod run;
 mod support;
 mod tools;
+#[cfg(feature = "schema")]
+mod typed_tools;
 
 use support::*;

@@ -17,7 +17,7 @@ fn chat(text: &str) -> Answer {
 }
 
 fn agent(mock: &Mock, options: Value) -> Agent {
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("sk-secret");
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("sk-secret").build().unwrap();
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     agent
 }
@@ -26,7 +26,8 @@ fn agent(mock: &Mock, options: Value) -> Agent {
 async fn each_try_of_a_call_has_the_key_that_the_hook_gave() {
     let busy = Answer::json(json!({ "error": { "message": "busy" } })).status(503).header("retry-after-ms", "1");
     let mock = Mock::start(Script::new().answer(busy.times(2)).answer(chat("done")));
-    let agent = agent(&mock, json!({})).get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-hook".to_owned())) });
+    let agent = agent(&mock, json!({}));
+    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-hook".to_owned())) }));
     assert_eq!(agent.prompt("go").await.unwrap().text, "done");
     let keys: Vec<String> = mock.requests().iter().map(|request| request.headers["authorization"].clone()).collect();
     assert_eq!(keys, ["Bearer sk-hook"; 3]);
@@ -39,17 +40,17 @@ async fn the_same_bytes_are_sent_again_and_the_servers_pause_is_kept() {
     let heads: Arc<Mutex<Vec<ResponseHead>>> = Arc::default();
     let (seen, payloads) = (Arc::clone(&heads), Arc::new(Mutex::new(0)));
     let counted = Arc::clone(&payloads);
-    let agent = agent(&mock, json!({}))
-        .on_response(move |head, _| {
-            seen.lock().unwrap().push(head);
-            async { Ok::<_, String>(()) }
-        })
-        .on_payload(move |payload, _| {
-            *counted.lock().unwrap() += 1;
-            let mut body = payload.payload;
-            body.insert("user".into(), "me".into());
-            async { Ok::<_, String>(Some(body)) }
-        });
+    let agent = agent(&mock, json!({}));
+    agent.set_hook(Hook::on_response(move |head, _| {
+        seen.lock().unwrap().push(head);
+        async { Ok::<_, String>(()) }
+    }));
+    agent.set_hook(Hook::on_payload(move |payload, _| {
+        *counted.lock().unwrap() += 1;
+        let mut body = payload.payload;
+        body.insert("user".into(), "me".into());
+        async { Ok::<_, String>(Some(body)) }
+    }));
     let (events, result) = play(&agent).await;
     check(&agent, &events);
     assert_eq!(result.text, "done");
@@ -90,7 +91,7 @@ async fn a_refusal_that_asks_to_try_again_is_not_and_a_conflict_is() {
         let answer = Answer::json(json!({ "error": { "message": "Something is odd. Please try again." } })).status(status);
         let mock = Mock::start(Script::new().answer(answer.times(2)));
         let error = agent(&mock, json!({ "retry_base_ms": 1, "max_retries": 1 })).prompt("go").await.unwrap_err();
-        assert_eq!((error.http_status(), error.retryable()), (Some(status), tries > 1));
+        assert_eq!((error.http_status(), error.is_retryable()), (Some(status), tries > 1));
         assert_eq!(mock.requests().len(), tries, "{status}");
     }
 }
@@ -106,7 +107,7 @@ async fn a_conversation_that_leaves_no_room_for_an_answer_is_an_overflow() {
     let agent = agent(&mock, json!({}));
     let error = agent.prompt("go").await.unwrap_err();
     let text = "openai had no room left to answer: the conversation (32768 tokens) fills the model's context window";
-    assert_eq!((error.kind(), error.message(), error.retryable()), (ErrorKind::ContextOverflow, text, false));
+    assert_eq!((error.kind(), error.message(), error.is_retryable()), (ErrorKind::ContextOverflow, text, false));
     assert_eq!(mock.requests().len(), 1);
     agent.reset().unwrap();
     assert_eq!(agent.prompt("go").await.unwrap().outcome, Outcome::Completed, "thinking that is not emitted may take all");
@@ -131,7 +132,8 @@ async fn calls_in_an_answer_of_exactly_the_allowed_tokens_are_not_executed() {
             *count.lock().unwrap() += 1;
             async { Ok(json!("ran")) }
         });
-        let agent = agent(&mock, json!({ "max_tokens": 64 })).tool(tool).unwrap();
+        let agent = agent(&mock, json!({ "max_tokens": 64 }));
+        agent.add_tool(tool).unwrap();
         let (events, result) = play(&agent).await;
         check(&agent, &events);
         assert_eq!((result.text.as_str(), *ran.lock().unwrap()), ("done", executed), "{written} of 64");
@@ -177,7 +179,7 @@ async fn keep_alive_comments_are_signs_of_life() {
 #[tokio::test]
 async fn a_host_that_cannot_be_reached_in_time() {
     // An address set aside for documentation: nothing answers there, not even with a refusal.
-    let agent = Agent::new("openai/tiny").unwrap().base_url("http://192.0.2.1:81").api_key("k");
+    let agent = Agent::builder("openai/tiny").base_url("http://192.0.2.1:81").api_key("k").build().unwrap();
     let options = json!({ "connect_timeout_ms": 50, "max_retries": 0 });
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     let error = agent.prompt("go").await.unwrap_err();
@@ -189,7 +191,7 @@ async fn a_host_that_cannot_be_reached_in_time() {
 }
 
 fn answering(function: impl Fn(ModelCall) + Send + Sync + 'static) -> Agent {
-    Agent::new("acme/large").unwrap().provider(function)
+    Agent::builder("acme/large").provider(function).build().unwrap()
 }
 
 #[tokio::test]
@@ -206,7 +208,7 @@ async fn a_provider_of_ones_own_answers_piece_by_piece() {
             call.push(&json!({ "end": { "stop_reason": "stop", "usage": { "input": 1, "output": 2 } } })).unwrap();
         }
     });
-    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
+    agent.add_tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
     let (events, result) = play(&agent).await;
     check(&agent, &events);
     assert_eq!((result.text.as_str(), result.turns, result.usage.output), ("one two", 2, 2));
@@ -217,7 +219,8 @@ async fn a_provider_of_ones_own_answers_piece_by_piece() {
 
 #[tokio::test]
 async fn it_wins_over_the_known_providers() {
-    let agent = Agent::new("anthropic/claude").unwrap().provider(|call| call.push(&json!({ "text": "mine" })).unwrap());
+    let agent =
+        Agent::builder("anthropic/claude").provider(|call| call.push(&json!({ "text": "mine" })).unwrap()).build().unwrap();
     let error = agent.prompt("go").await.unwrap_err();
     assert_eq!(error.to_string(), "provider: the provider anthropic dropped the request without ending its answer");
     assert_eq!(error.result().unwrap().text, "mine");
@@ -320,7 +323,8 @@ async fn a_piece_that_does_not_fit_is_refused_and_the_answer_goes_on() {
         call.push(&json!({ "type": "text_delta", "content_index": 4_294_967_295_u32, "delta": "last" })).unwrap();
         call.finish();
     });
-    let (events, result) = play(&agent.max_turns(1)).await;
+    agent.set_max_turns(1);
+    let (events, result) = play(&agent).await;
     let calls: Vec<String> = only(&events, &["tool_call_delta", "text_delta"]);
     assert_eq!(calls, ["tool_call_delta {\"n\":1}", "text_delta last"]);
     assert_eq!(result.outcome, Outcome::MaxTurns);
@@ -336,12 +340,13 @@ async fn another_provider_gets_neither_the_key_nor_the_address_of_the_first() {
     ]);
     let (first, second) = (Mock::start(Script::new().answer(called)), Mock::start(Script::new().answer(chat("from the second"))));
     let url = second.url();
-    let agent =
-        agent(&first, json!({})).tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap().prepare_next_turn(move |_, _| {
-            let model = json!({ "provider": "company", "id": "tiny", "base_url": url });
-            let model = agent_loop::ModelSpec::from_json(model).ok();
-            async { Ok::<_, String>(agent_loop::TurnChange { model, ..Default::default() }) }
-        });
+    let agent = agent(&first, json!({}));
+    agent.add_tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
+    agent.set_hook(Hook::prepare_next_turn(move |_, _| {
+        let model = json!({ "provider": "company", "id": "tiny", "base_url": url });
+        let model = agent_loop::ModelSpec::from_json(model).ok();
+        async { Ok::<_, String>(agent_loop::TurnChange { model, ..Default::default() }) }
+    }));
     assert_eq!(agent.prompt("go").await.unwrap().text, "from the second");
     assert!(first.requests()[0].headers.contains_key("authorization"));
     assert!(!second.requests()[0].headers.contains_key("authorization"), "the key is the first provider's");
@@ -350,20 +355,19 @@ async fn another_provider_gets_neither_the_key_nor_the_address_of_the_first() {
 #[tokio::test]
 async fn a_tool_added_in_the_middle_of_a_turn_is_offered_in_the_next() {
     let agent = scripted(json!([[call("c", "t", json!({})), end("tool_use")], [{ "delta": "done" }, end("stop")]]));
-    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
+    agent.add_tool(tool("t", |_, _| async { Ok(json!("ran")) })).unwrap();
     let offered: Arc<Mutex<Vec<usize>>> = Arc::default();
     let seen = Arc::clone(&offered);
     let adding = agent.clone();
-    let agent = agent
-        .transform_context(move |_, _| {
-            // After the turn has begun, before its request is made. The second time there is one of that name.
-            let _ = adding.add_tool(Arc::new(tool("late", |_, _| async { Ok(json!("late")) })));
-            async { Ok::<_, String>(None) }
-        })
-        .on_payload(move |payload, _| {
-            seen.lock().unwrap().push(payload.payload["tools"].as_array().unwrap().len());
-            async { Ok::<_, String>(None) }
-        });
+    agent.set_hook(Hook::transform_context(move |_, _| {
+        // After the turn has begun, before its request is made. The second time there is one of that name.
+        let _ = adding.add_tool(tool("late", |_, _| async { Ok(json!("late")) }));
+        async { Ok::<_, String>(None) }
+    }));
+    agent.set_hook(Hook::on_payload(move |payload, _| {
+        seen.lock().unwrap().push(payload.payload["tools"].as_array().unwrap().len());
+        async { Ok::<_, String>(None) }
+    }));
     agent.prompt("go").await.unwrap();
     assert_eq!(*offered.lock().unwrap(), [1, 2]);
 }

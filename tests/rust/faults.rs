@@ -43,7 +43,8 @@ impl Course {
             ran.lock().unwrap().push(arguments["city"].as_str().unwrap_or_default().to_owned());
             async { Ok(json!("snow")) }
         });
-        let agent = agent(format, &mock, options).tool(weather).unwrap();
+        let agent = agent(format, &mock, options);
+        agent.add_tool(weather).unwrap();
         Course { mock, agent, cities }
     }
 

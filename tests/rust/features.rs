@@ -7,7 +7,7 @@ use agent_mock::{Answer, Mock, Script};
 const BODY: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"here\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 fn agent(url: &str) -> Agent {
-    Agent::new("company/tiny").unwrap().base_url(url).max_retries(0)
+    Agent::builder("company/tiny").base_url(url).max_retries(0).build().unwrap()
 }
 
 fn stream(body: &str) -> Answer {
@@ -39,7 +39,9 @@ async fn https_without_authorities_names_their_features() {
 async fn bundled_authorities_name_their_feature() {
     for word in ["bundled", "both"] {
         let network = agent_loop::Network::from_json(serde_json::json!({ "roots": word })).unwrap();
-        let error = agent("https://127.0.0.1:1").network(network).prompt("go").await.unwrap_err();
+        let agent = agent("https://127.0.0.1:1");
+        agent.set_network(network);
+        let error = agent.prompt("go").await.unwrap_err();
         let text = format!("network: roots: {word:?} needs the feature tls-bundled-roots of agent-loop, which is off");
         assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Tls, text.as_str()));
     }
@@ -51,7 +53,7 @@ async fn vertex_without_a_key_names_the_feature() {
     let mut spec = agent_loop::ModelSpec::parse("google-vertex/gemini-3.5-flash").unwrap();
     spec.project = Some("p".to_owned());
     spec.location = Some("global".to_owned());
-    let error = Agent::with_spec(spec).prompt("go").await.unwrap_err();
+    let error = Agent::new(spec).unwrap().prompt("go").await.unwrap_err();
     let text = "Google's credentials cannot be read: the feature google of agent-loop is off; enable it, or give api_key (an API \
                 key or an access token)";
     assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Authentication, text));

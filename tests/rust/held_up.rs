@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use agent_loop::{BoxFuture, CancellationToken, ErrorKind, Listener, Outcome, Spelling};
+use agent_loop::{BoxFuture, CancelToken, ErrorKind, Listener, Outcome, Spelling};
 use agent_mock::{Answer, Mock, Script};
 
 use super::*;
@@ -26,8 +26,8 @@ fn is_run_timeout(result: &RunResult) -> bool {
 }
 
 /// A tool that works until it is cancelled, and what then is cancelled in its turn.
-fn until_cancelled() -> (impl Tool, CancellationToken) {
-    let noticed = CancellationToken::new();
+fn until_cancelled() -> (impl Tool, CancelToken) {
+    let noticed = CancelToken::new();
     let notice = noticed.clone();
     let tool = tool("t", move |_, context| {
         let notice = notice.clone();
@@ -57,8 +57,8 @@ async fn a_model_is_not_silent_while_a_slow_reader_holds_the_run_up() {
 #[tokio::test]
 async fn the_run_s_limit_holds_while_a_listener_holds_it_up() {
     let (tool, noticed) = until_cancelled();
-    let agent = limited(scripted(json!([[call("a", "t", json!({})), end("tool_use")]])), json!({ "run_timeout_ms": 500 }));
-    let agent = agent.tool(tool).unwrap();
+    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(tool).build().unwrap();
+    let agent = limited(agent, json!({ "run_timeout_ms": 500 }));
     // It returns only when the tool was cancelled, and nothing but the limit cancels it.
     let listener = Listener::Future(Arc::new(move |event: Event| -> BoxFuture<'static, Result<(), String>> {
         let noticed = noticed.clone();
@@ -76,16 +76,16 @@ async fn the_run_s_limit_holds_while_a_listener_holds_it_up() {
 
 #[tokio::test]
 async fn the_run_s_limit_holds_while_a_reader_holds_it_up() {
-    let cancelled = CancellationToken::new();
+    let cancelled = CancelToken::new();
     let seen = cancelled.clone();
-    let agent = Agent::new("mine/model").unwrap().provider(move |call| {
+    let agent = Agent::builder("mine/model").provider(move |call| {
         let seen = seen.clone();
         tokio::spawn(async move {
             while call.push(&json!("word ")).is_ok() && call.ready().await {}
             seen.cancel();
         });
     });
-    let agent = limited(agent, json!({ "run_timeout_ms": 100 }));
+    let agent = limited(agent.build().unwrap(), json!({ "run_timeout_ms": 100 }));
     let run = agent.stream("go").unwrap();
     // Read only when the model was cancelled, and nothing but the limit cancels it.
     in_time(cancelled.cancelled()).await;
@@ -97,12 +97,13 @@ async fn the_run_s_limit_holds_while_a_reader_holds_it_up() {
 async fn a_hook_that_hangs_does_not_keep_a_run_from_its_end() {
     let answer = || Answer::text("hello");
     let mock = Mock::start(Script::new().answer(answer().times(2)));
-    let asked = CancellationToken::new();
+    let asked = CancelToken::new();
     let ask = asked.clone();
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).on_response(move |_, _| {
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).on_response(move |_, _| {
         ask.cancel();
         std::future::pending::<Result<(), String>>()
     });
+    let agent = agent.build().unwrap();
     let run = agent.stream("go").unwrap();
     in_time(asked.cancelled()).await;
     run.abort();
@@ -116,7 +117,7 @@ async fn a_hook_that_hangs_does_not_keep_a_run_from_its_end() {
 async fn time_goes_on_in_after_run_also_of_an_aborted_run() {
     let slept = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&slept);
-    let agent = scripted(json!([says("hello"), says("never")])).after_run(move |_, context| {
+    let agent = builder(json!([says("hello"), says("never")])).after_run(move |_, context| {
         let seen = Arc::clone(&seen);
         async move {
             // An hour that takes no time.
@@ -124,8 +125,9 @@ async fn time_goes_on_in_after_run_also_of_an_aborted_run() {
             Ok::<_, String>(())
         }
     });
+    let agent = agent.build().unwrap();
     assert_eq!(in_time(agent.stream("go").unwrap().outcome()).await.unwrap().outcome, Outcome::Completed);
-    let aborted = agent.start_aborted(Some("go".into()), false).unwrap();
+    let aborted = agent.prompt("go").abort_on(std::future::ready(())).start().unwrap();
     assert_eq!(in_time(aborted.outcome()).await.unwrap().outcome, Outcome::Aborted);
     assert_eq!(slept.load(Ordering::SeqCst), 2, "an abort does not end the sleep of this hook");
 }
@@ -147,7 +149,7 @@ async fn a_tool_that_updates_without_end_can_be_aborted() {
             std::future::pending().await
         }
     });
-    let agent = scripted(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(flood).unwrap();
+    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(flood).build().unwrap();
     let agent = limited(agent, json!({ "abort_grace_ms": 0 }));
     let (aborting, after) = (agent.clone(), Arc::new(AtomicU64::new(0)));
     let counted = Arc::clone(&after);

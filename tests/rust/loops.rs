@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use agent_loop::{
-    Agent, AssistantMessage, ContentBlock, FnTool, Message, ModelSpec, Outcome, Prompt, Spelling, ToolSet, ToolSpec, Usage,
+    Agent, AssistantMessage, ContentBlock, FnTool, Hook, Message, ModelSpec, Outcome, Prompt, Spelling, ToolSet, ToolSpec, Usage,
 };
 use agent_mock::{Mock, Script};
 use serde_json::{Map, Value, json};
@@ -160,12 +160,13 @@ async fn play(recording: &Recording) -> (usize, Vec<String>) {
             Offer::Ours { .. } => None,
         })
         .collect();
-    let mut agent = Agent::with_spec(ModelSpec::from_json(spec(recording, &mock.url())).unwrap()).api_key("k").max_retries(0);
+    let agent =
+        Agent::builder(ModelSpec::from_json(spec(recording, &mock.url())).unwrap()).api_key("k").max_retries(0).build().unwrap();
     if !theirs.is_empty() {
-        agent = agent.on_payload(move |payload, _| {
+        agent.set_hook(Hook::on_payload(move |payload, _| {
             let body = with_tools_of_the_server(payload.payload, &theirs);
             async move { Ok::<_, String>(Some(body)) }
-        });
+        }));
     }
     agent.set_options(&options(first), Spelling::Snake, &[]).unwrap();
 

@@ -24,7 +24,7 @@ fn a_model_s_text_is_its_name_or_an_object_in_json() {
     let spec = ModelSpec::from_json(object.clone()).unwrap();
     for text in [object.to_string(), format!(" \n{object:#}\n")] {
         assert_eq!(text.parse::<ModelSpec>().unwrap(), spec);
-        assert_eq!(Agent::new(&text).unwrap().model_name(), "company/org/tiny");
+        assert_eq!(Agent::new(&text).unwrap().model(), "company/org/tiny");
     }
     let error = |text: &str| text.parse::<ModelSpec>().unwrap_err().message().to_owned();
     assert_eq!(error("{\"provider\": \"p\""), "model is not JSON: EOF while parsing an object at line 1 column 16");
@@ -50,7 +50,7 @@ fn an_error_in_a_model_is_reported() {
     ] {
         assert_eq!(ModelSpec::from_json(value).unwrap_err().message(), text);
     }
-    let check = |value: Value| Agent::with_spec(ModelSpec::from_json(value).unwrap()).check().unwrap_err().message().to_owned();
+    let check = |value: Value| Agent::builder(ModelSpec::from_json(value).unwrap()).build().unwrap_err().message().to_owned();
     assert_eq!(
         check(json!("antropic/x")),
         "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url"
@@ -70,7 +70,7 @@ fn an_error_in_a_model_is_reported() {
 
 #[test]
 fn an_error_in_a_script_is_reported_with_its_place() {
-    let check = |script: Value| scripted(script).check().unwrap_err().message().to_owned();
+    let check = |script: Value| builder(script).build().unwrap_err().message().to_owned();
     assert_eq!(check(json!("x")), "model \"scripted/s\": script: expected a list of answers, got \"x\"");
     assert_eq!(check(json!([[], "x"])), "model \"scripted/s\": script[1]: expected a list of steps, got \"x\"");
     assert_eq!(
@@ -103,7 +103,7 @@ fn options_are_set_by_name_all_or_none() {
         Spelling::Snake,
     )
     .unwrap();
-    assert_eq!(agent.current_system_prompt(), "x");
+    assert_eq!(agent.system_prompt(), "x");
     for (options, spelling, text) in [
         (json!({ "temprature": 1 }), Spelling::Snake, "unknown option \"temprature\"; did you mean \"temperature\"?"),
         (json!({ "baseURL": "x" }), Spelling::Camel, "unknown option \"baseURL\"; did you mean \"baseUrl\"?"),
@@ -134,7 +134,7 @@ fn options_are_set_by_name_all_or_none() {
         let error = set(options, spelling).unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
     }
-    assert_eq!(agent.current_system_prompt(), "x", "nothing of a set with an error is taken");
+    assert_eq!(agent.system_prompt(), "x", "nothing of a set with an error is taken");
 }
 
 /// A custom model that streams a long text, a piece per poll or in one.
@@ -161,7 +161,7 @@ impl Model for Counts {
 
 #[tokio::test]
 async fn a_model_of_ones_own_and_a_reader_slower_than_it() {
-    let agent = Agent::with_model(Arc::new(Counts(5000)));
+    let agent = Agent::builder(Counts(5000)).build().unwrap();
     let mut run = agent.stream("go").unwrap();
     let mut seen = 0;
     while let Some(event) = run.next().await {
@@ -179,7 +179,7 @@ async fn a_model_of_ones_own_and_a_reader_slower_than_it() {
 
 #[tokio::test]
 async fn asking_for_the_result_throws_away_what_is_unread() {
-    let agent = Agent::with_model(Arc::new(Counts(20_000)));
+    let agent = Agent::builder(Counts(20_000)).build().unwrap();
     let mut run = agent.stream("go").unwrap();
     assert_eq!(run.next().await.unwrap().kind(), "agent_start");
     assert!(run.result().await.unwrap().text.ends_with("19999 "), "the full queue did not keep it waiting");
@@ -212,7 +212,7 @@ async fn what_models_do_wrong_ends_the_run_with_its_reason() {
         ("strays", "protocol: the model's stream goes on with block 3, which was not started or has ended"),
         ("leaves", "stream_truncated: own's answer ended without its closing event"),
     ] {
-        let agent = Agent::with_model(Arc::new(Broken(how)));
+        let agent = Agent::builder(Broken(how)).build().unwrap();
         let (events, result) = play(&agent).await;
         check(&agent, &events);
         assert_eq!(result.error.unwrap().to_string(), text);

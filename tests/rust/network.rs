@@ -17,8 +17,8 @@ use super::*;
 const BODY: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"here\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 fn agent(url: &str, network: Value) -> Agent {
-    let agent = Agent::new("company/tiny").unwrap().base_url(url).max_retries(0);
-    agent.network(Network::from_json(network).unwrap())
+    let agent = Agent::builder("company/tiny").base_url(url).max_retries(0);
+    agent.network(Network::from_json(network).unwrap()).build().unwrap()
 }
 
 async fn failure(url: &str, network: Value) -> (ErrorKind, String) {
@@ -61,14 +61,17 @@ async fn wrong_credentials_for_the_proxy_are_reported_without_them() {
     let runtime = Runtime::current().unwrap();
     for (url, asked) in [("http://model.test", "POST"), ("https://model.test", "CONNECT")] {
         let given = json!({ "proxy": format!("http://u:secret@{}", proxy.address), "no_proxy": [] });
-        let error = agent(url, given).runtime(&runtime).max_retries(3).prompt("go").await.unwrap_err();
+        let agent = agent(url, given);
+        agent.set_runtime(&runtime);
+        agent.set_max_retries(3);
+        let error = agent.prompt("go").await.unwrap_err();
         let text = format!(
             "cannot connect to {url}/v1/chat/completions: proxy authorization required; its proxy is http://{} (from \
              network.proxy), unless no_proxy has the host; give user:password@ in the proxy's address",
             proxy.address
         );
         assert_eq!((error.kind(), error.message()), (ErrorKind::Connection, text.as_str()));
-        assert!(!error.retryable());
+        assert!(!error.is_retryable());
         assert!(proxy.asked().last().unwrap().starts_with(asked));
     }
     assert_eq!(proxy.asked().len(), 2, "it is not tried again");
@@ -265,7 +268,7 @@ async fn files_that_cannot_be_used_are_named() {
 #[tokio::test]
 async fn the_option_is_set_by_name_in_the_host_s_spelling() {
     let server = Server::start(None, Body::Plain(BODY)).await;
-    let agent = Agent::new("company/tiny").unwrap().base_url("http://model.test").max_retries(0);
+    let agent = Agent::builder("company/tiny").base_url("http://model.test").max_retries(0).build().unwrap();
     let set = |network: Value| {
         let options = json!({ "network": network });
         agent.set_options(options.as_object().unwrap(), Spelling::Camel, &[])

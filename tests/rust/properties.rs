@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::scripted;
+use super::builder;
 
 /// What one model call does.
 #[derive(Debug, Clone)]
@@ -200,7 +200,7 @@ async fn work(agent: Agent, sent: Arc<AtomicUsize>, arguments: Value, context: T
 }
 
 async fn play(course: Course) -> Result<(), TestCaseError> {
-    let agent = scripted(script(&course.answers))
+    let agent = builder(script(&course.answers))
         .max_turns(course.max_turns)
         .max_retries(course.max_retries)
         .max_parallel_tools(course.at_once)
@@ -210,7 +210,9 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
         .tool_execution(if course.sequential { ExecutionMode::Sequential } else { ExecutionMode::Parallel })
         .steering_policy(if course.after_batch { SteeringPolicy::AfterBatch } else { SteeringPolicy::SkipRemaining })
         .steering_mode(if course.all_at_once { QueueMode::All } else { QueueMode::OneAtATime })
-        .follow_up_mode(if course.all_at_once { QueueMode::All } else { QueueMode::OneAtATime });
+        .follow_up_mode(if course.all_at_once { QueueMode::All } else { QueueMode::OneAtATime })
+        .build()
+        .unwrap();
     let sent = Arc::new(AtomicUsize::new(0));
     let worker = {
         let (agent, sent) = (agent.clone(), Arc::clone(&sent));

@@ -17,14 +17,16 @@ async fn prompt_raises_the_error_with_the_result_inside() {
 
 #[tokio::test]
 async fn partial_messages_are_there_on_demand() {
-    let agent = scripted(json!([
+    let agent = builder(json!([
         [{ "delta": { "thinking": "hm" } }, { "delta": "on" }, { "delta": "e" },
          { "delta": { "type": "tool_call_start", "id": "c", "name": "t" } },
          { "delta": { "type": "tool_call_delta", "delta": "{\"a\":" } },
          { "delta": { "type": "tool_call_delta", "delta": "1}" } },
          end("length")],
     ]))
-    .max_turns(1);
+    .max_turns(1)
+    .build()
+    .unwrap();
     let (events, _) = play(&agent).await;
     let stream: Vec<&Event> = events.iter().filter(|event| event.partial().is_some()).collect();
     let partial: Vec<(usize, String)> =
@@ -47,7 +49,7 @@ async fn partial_messages_are_there_on_demand() {
 #[tokio::test]
 async fn abort_from_another_thread_before_the_first_byte() {
     let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(agent_mock::Answer::text("").stall()));
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url());
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).build().unwrap();
     let other = agent.clone();
     let mut run = agent.stream("go").unwrap();
     while let Some(event) = run.next().await {
@@ -72,7 +74,7 @@ async fn dropping_a_run_aborts_it_and_the_agent_is_free_again() {
 fn a_shutdown_does_not_block_on_a_full_queue() {
     let runtime = agent_loop::Runtime::new().unwrap();
     let many: Vec<Value> = (0..3000).map(|i| json!({ "delta": format!("{i} ") })).collect();
-    let agent = scripted(json!([many])).runtime(&runtime);
+    let agent = builder(json!([many])).runtime(&runtime).build().unwrap();
     let run = agent.stream("go").unwrap();
     assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the full queue did not keep the run");
     assert_eq!(run.finished().unwrap().outcome, Outcome::Aborted);

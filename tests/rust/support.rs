@@ -7,14 +7,19 @@ use std::net::SocketAddr;
 pub(crate) use std::sync::Arc;
 
 pub(crate) use agent_loop::{
-    Agent, Event, EventData, FnTool, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext,
+    Agent, AgentBuilder, Event, EventData, FnTool, Hook, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext,
 };
 pub(crate) use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
 /// An agent with a scripted model.
 pub(crate) fn scripted(script: Value) -> Agent {
-    Agent::with_spec(ModelSpec::from_json(json!({ "provider": "scripted", "id": "s", "script": script })).unwrap())
+    builder(script).build().unwrap()
+}
+
+/// The description of an agent with a scripted model.
+pub(crate) fn builder(script: Value) -> AgentBuilder {
+    Agent::builder(ModelSpec::from_json(json!({ "provider": "scripted", "id": "s", "script": script })).unwrap())
 }
 
 /// The step of a tool call.

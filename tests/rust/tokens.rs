@@ -29,8 +29,10 @@ async fn what_a_child_with_credentials_asks() {
         "provider": "google-vertex", "id": "tiny", "project": "p", "location": "l",
         "base_url": std::env::var("AGENT_LOOP_ASK").unwrap(),
     });
-    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap());
-    let agent = agent.network(Network::from_json(json!({ "proxy": false })).unwrap());
+    let agent = Agent::builder(ModelSpec::from_json(spec).unwrap())
+        .network(Network::from_json(json!({ "proxy": false })).unwrap())
+        .build()
+        .unwrap();
     assert_eq!(agent.prompt("go").await.unwrap().text, "one");
 
     let (events, result) = all(agent.stream("go").unwrap()).await;
@@ -61,7 +63,7 @@ async fn any_text_as_a_key_is_a_token_for_a_mock_of_vertex() {
     let mock = Mock::start(Script::new().strict().answer(answer()).answer(answer()));
     for id in ["gemini-3.5-flash", "claude-opus-4-6"] {
         let spec = json!({ "provider": "google-vertex", "id": id, "project": "any", "location": "any", "base_url": mock.url() });
-        let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap()).api_key("any");
+        let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key("any").build().unwrap();
         assert_eq!(agent.prompt("go").await.unwrap().text, "Hello.", "{id}");
         let request = mock.requests().pop().unwrap();
         assert_eq!(request.headers["authorization"], "Bearer any");

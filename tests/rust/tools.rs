@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_loop::{ErrorKind, ToolSpec};
+use agent_loop::{AgentBuilder, ErrorKind, ToolSpec};
 use serde_json::json;
 
 use super::*;
@@ -19,16 +19,19 @@ async fn answer_to(agent: Agent) -> (String, bool) {
     results(&result).remove(0)
 }
 
-fn one_call(name: &str, arguments: Value) -> Agent {
-    scripted(json!([[call("c", name, arguments), end("tool_use")], says("done")]))
+fn call_of(name: &str, arguments: Value) -> AgentBuilder {
+    builder(json!([[call("c", name, arguments), end("tool_use")], says("done")]))
 }
 
 #[tokio::test]
 async fn a_tool_that_fails_panics_or_forgets() {
     let fails = tool("t", |_, _| async { Err("no such city".to_owned()) });
-    assert_eq!(answer_to(one_call("t", json!({})).tool(fails).unwrap()).await, ("no such city".into(), true));
+    assert_eq!(answer_to(call_of("t", json!({})).tool(fails).build().unwrap()).await, ("no such city".into(), true));
     let panics = tool("t", |_, _| async { panic!("kaput {}", 7) });
-    assert_eq!(answer_to(one_call("t", json!({})).tool(panics).unwrap()).await, ("the tool panicked: kaput 7".into(), true));
+    assert_eq!(
+        answer_to(call_of("t", json!({})).tool(panics).build().unwrap()).await,
+        ("the tool panicked: kaput 7".into(), true)
+    );
 
     struct Forgets(ToolSpec, bool);
     impl Tool for Forgets {
@@ -41,9 +44,9 @@ async fn a_tool_that_fails_panics_or_forgets() {
         }
     }
     let spec = || ToolSpec::new("t", "", json!({ "type": "object" })).unwrap();
-    let forgot = answer_to(one_call("t", json!({})).tool(Forgets(spec(), true)).unwrap()).await;
+    let forgot = answer_to(call_of("t", json!({})).tool(Forgets(spec(), true)).build().unwrap()).await;
     assert_eq!(forgot, ("the tool t dropped the call without an answer".into(), true));
-    let panicked = answer_to(one_call("t", json!({})).tool(Forgets(spec(), false)).unwrap()).await;
+    let panicked = answer_to(call_of("t", json!({})).tool(Forgets(spec(), false)).build().unwrap()).await;
     assert_eq!(panicked, ("the tool panicked: a panic before the answer".into(), true));
 }
 
@@ -63,8 +66,9 @@ async fn a_blocking_tool_has_a_separate_thread() {
         }
     }
     // On a runtime of one thread, two of them would otherwise stand in each other's way and in the run's.
-    let agent = scripted(json!([[call("a", "b", json!({})), call("b", "b", json!({})), end("tool_use")], says("done")]))
+    let agent = builder(json!([[call("a", "b", json!({})), call("b", "b", json!({})), end("tool_use")], says("done")]))
         .tool(Blocks(ToolSpec::new("b", "", json!({ "type": "object" })).unwrap()))
+        .build()
         .unwrap();
     let (_, result) = play(&agent).await;
     assert_eq!(results(&result), [("slept".into(), false), ("slept".into(), false)]);
@@ -98,29 +102,31 @@ fn an_error_in_a_tool_is_reported_when_it_is_made() {
     );
     let unknown = ToolSpec::from_json(json!({ "name": "t", "paramters": {} })).unwrap_err();
     assert!(unknown.message().contains("paramters"), "{unknown}");
-    let twice = scripted(json!([])).tool(picky()).unwrap().tool(picky()).unwrap_err();
+    let twice = builder(json!([])).tool(picky()).tool(picky()).build().unwrap_err();
     assert_eq!(twice.message(), "there are two tools named \"picky\"; give each its own name");
 }
 
 #[tokio::test]
 async fn one_tool_may_sleep_twice_at_once() {
-    let agent = one_call("t", json!({}))
+    let agent = call_of("t", json!({}))
         .tool(tool("t", |_, call| async move {
             let (first, second) = tokio::join!(call.sleep(10), call.sleep(20));
             Ok(json!([first, second]))
         }))
+        .build()
         .unwrap();
     assert_eq!(answer_to(agent).await, ("[true,true]".into(), false));
 }
 
 #[tokio::test]
 async fn what_the_model_was_offered_is_what_it_can_call() {
-    let agent = scripted(json!([
+    let agent = builder(json!([
         [call("a", "t", json!({})), call("b", "t", json!({})), end("tool_use")],
         [call("c", "t", json!({})), end("tool_use")],
         says("done"),
     ]))
     .tool(tool("t", |_, _| async { Ok(json!("ran")) }))
+    .build()
     .unwrap();
     let target = agent.clone();
     let _subscription = agent.subscribe(move |event| {

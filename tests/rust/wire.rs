@@ -37,7 +37,7 @@ fn host(mock: &Mock) -> String {
 }
 
 async fn failure(mock: &Mock, model: &str) -> Error {
-    let agent = Agent::new(model).unwrap().base_url(&mock.url()).api_key("sk-secret").max_retries(0);
+    let agent = Agent::builder(model).base_url(&mock.url()).api_key("sk-secret").max_retries(0).build().unwrap();
     agent.prompt("go").await.unwrap_err()
 }
 
@@ -52,8 +52,8 @@ async fn both_formats_and_base_urls_with_and_without_the_version() {
         ("anthropic/tiny", "/v1", "/v1/messages"),
         ("anthropic/tiny", "/", "/v1/messages"),
     ] {
-        let agent = Agent::new(model).unwrap().base_url(&format!("{}{base}", mock.url())).temperature(0.0).max_tokens(64);
-        let agent = agent.header("x-team", "blue").api_key("sk-1").system_prompt("Be brief.");
+        let agent = Agent::builder(model).base_url(&format!("{}{base}", mock.url())).temperature(0.0).max_tokens(64);
+        let agent = agent.header("x-team", "blue").api_key("sk-1").system_prompt("Be brief.").build().unwrap();
         let result = agent.prompt("Hi").await.unwrap();
         assert_eq!(result.outcome, Outcome::Completed);
         let request = mock.requests().pop().unwrap();
@@ -79,7 +79,7 @@ async fn both_formats_and_base_urls_with_and_without_the_version() {
 #[tokio::test]
 async fn what_is_not_set_is_not_sent() {
     let mock = Mock::start(Script::new().answer(chat_answer("x")));
-    Agent::new("company/tiny").unwrap().base_url(&mock.url()).prompt("Hi").await.unwrap();
+    Agent::builder("company/tiny").base_url(&mock.url()).build().unwrap().prompt("Hi").await.unwrap();
     let request = mock.requests().pop().unwrap();
     assert!(!request.headers.contains_key("authorization"), "no key is needed at a custom address");
     let names: Vec<&String> = request.body.as_object().unwrap().keys().collect();
@@ -92,10 +92,10 @@ async fn options_that_a_model_does_not_take_are_not_sent_and_reported_once_in_a_
         Script::new().answer(Answer::message(Speech::call("t", json!({})))).answer(Answer::message(Speech::text("Done.")));
     let mock = Mock::start(script);
     let spec = json!({ "provider": "openai", "id": "gpt-5", "protocol": "openai_responses", "base_url": mock.url() });
-    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap());
+    let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).build().unwrap();
     let options = json!({ "stop_sequences": ["END"], "temperature": 0.5 });
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
-    let agent = agent.tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
+    agent.add_tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
     let (events, result) = all(agent.stream("go").unwrap()).await;
     assert_eq!((result.outcome, result.turns), (Outcome::Completed, 2));
     let codes: Vec<_> = events
@@ -132,7 +132,7 @@ async fn a_refused_key_keeps_the_providers_own_message_and_not_the_key() {
     assert_eq!(error.to_string(), text);
     assert_eq!(format!("{error:?}"), format!("{text} (request_id req_7)"), "and not the whole run");
     assert_eq!((error.http_status(), error.provider(), error.request_id()), (Some(401), Some("anthropic"), Some("req_7")));
-    assert!(!error.retryable());
+    assert!(!error.is_retryable());
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn error_bodies_of_every_shape() {
         let mock = Mock::start(Script::new().answer(Answer::json(body).status(status)));
         let error = failure(&mock, "openai/tiny").await;
         let said = error.to_string().replace(&format!("openai at {} answered ", host(&mock)), "");
-        assert_eq!((said.as_str(), error.retryable()), (text, retryable));
+        assert_eq!((said.as_str(), error.is_retryable()), (text, retryable));
     }
     let mock = Mock::start(Script::new().answer(Answer::text("<html>Bad gateway</html>").status(502)));
     let text = format!("openai at {} answered 502: <html>Bad gateway</html>", host(&mock));
@@ -173,11 +173,11 @@ async fn error_bodies_of_every_shape() {
 async fn a_server_that_is_not_there() {
     let (_taken, address) = closed_port();
     let url = format!("http://{address}");
-    let error = Agent::new("openai/tiny").unwrap().base_url(&url).prompt("go").await.unwrap_err();
+    let error = Agent::builder("openai/tiny").base_url(&url).build().unwrap().prompt("go").await.unwrap_err();
     let text =
         format!("cannot connect to {url}/v1/chat/completions: Connection refused (os error 111); is the server running there?");
     assert_eq!((error.kind(), error.message()), (ErrorKind::Connection, text.as_str()));
-    assert!(error.retryable());
+    assert!(error.is_retryable());
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
         let error = failure(&mock, model).await;
         assert_eq!(error.kind(), ErrorKind::StreamTruncated, "{error}");
         assert!(error.message().starts_with("the connection to 127.0.0.1 broke in the middle of the answer: "), "{error}");
-        assert!(error.retryable());
+        assert!(error.is_retryable());
     }
     let closed = [Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": "half" } }] }))];
     let mock = Mock::start(Script::new().answer(Answer::frames(closed)));
@@ -203,7 +203,7 @@ async fn a_stream_cut_in_the_middle_is_an_error_and_keeps_what_came() {
 async fn a_connection_that_breaks_after_the_end_does_no_harm_and_is_reported() {
     // Behind the finish_reason, before the usage.
     let mock = Mock::start(Script::new().answer(chat_answer("some text").cut_after(250)));
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("k").build().unwrap();
     let (events, result) = play(&agent).await;
     check(&agent, &events);
     assert_eq!((result.outcome, result.text.as_str()), (Outcome::Completed, "some text"));
@@ -259,7 +259,7 @@ async fn text_between_the_frames_of_a_broken_stream_is_reported() {
     let error = failure(&mock, "openai/tiny").await;
     assert_eq!(error.kind(), ErrorKind::StreamTruncated);
     assert!(error.message().ends_with("; between the frames stood \"<html>\\n<h1>504 Gateway Time-out</h1>\""), "{error}");
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("k").build().unwrap();
     assert_eq!(agent.prompt("go").await.unwrap().text, "half", "and does no harm to a whole one");
 }
 
@@ -268,7 +268,7 @@ async fn half_a_character_in_a_frame_does_not_fail_the_answer() {
     let half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cut \\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: \
                 [DONE]\n\n";
     let mock = Mock::start(Script::new().answer(Answer::text(half).header("content-type", "text/event-stream")));
-    let agent = Agent::new("openai/tiny").unwrap().base_url(&mock.url()).api_key("k");
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("k").build().unwrap();
     assert_eq!(agent.prompt("go").await.unwrap().text, "cut \u{fffd}");
 }
 
@@ -298,7 +298,8 @@ async fn a_key_in_the_address_is_in_no_error() {
             .answer(Answer::json(echo).status(401)),
     );
     let base_url = format!("{}/v1?key=sk-query", mock.url().replace("http://", "http://u:p4ss@"));
-    let agent = Agent::new("company/tiny").unwrap().base_url(&base_url).header("x-auth", "Basic sesame").max_retries(0);
+    let agent =
+        Agent::builder("company/tiny").base_url(&base_url).header("x-auth", "Basic sesame").max_retries(0).build().unwrap();
     let error = agent.prompt("go").await.unwrap_err();
     assert!(error.message().contains("/v1/chat/completions answered 308, a redirect to https://elsewhere/v2; "), "{error}");
     assert_eq!(mock.requests()[0].path, "/v1/chat/completions?key=sk-query");
@@ -322,7 +323,7 @@ async fn a_key_in_the_address_is_taken_out_of_what_is_echoed_as_written_and_as_r
     ] {
         let mock = Mock::start(Script::new().answer(Answer::json(json!({ "error": { "message": echo } })).status(401)));
         let base_url = format!("{}/v1{query}", mock.url().replace("http://", &format!("http://{user}")));
-        let error = Agent::new("company/tiny").unwrap().base_url(&base_url).prompt("go").await.unwrap_err();
+        let error = Agent::builder("company/tiny").base_url(&base_url).build().unwrap().prompt("go").await.unwrap_err();
         let text = format!("company at {} answered 401: as written [key], as read [key]", host(&mock));
         assert_eq!(error.message(), text, "{base_url}");
     }
@@ -363,15 +364,15 @@ async fn a_refusal_of_a_request_without_a_key_says_so() {
     let mock = Mock::start(Script::new().answer(refused(403)));
     let said = async |agent: Agent| agent.prompt("go").await.unwrap_err().message().to_owned();
     let text = |provider: &str| format!("{provider} at {} answered 403: Who are you? ", host(&mock));
-    let at = |model: &str| Agent::new(model).unwrap().base_url(&mock.url());
+    let at = |model: &str| Agent::builder(model).base_url(&mock.url());
 
-    assert_eq!(said(at("company/m")).await, text("company") + "No key was sent: give api_key");
-    let keyless = said(at("zai/m")).await;
+    assert_eq!(said(at("company/m").build().unwrap()).await, text("company") + "No key was sent: give api_key");
+    let keyless = said(at("zai/m").build().unwrap()).await;
     assert_eq!(keyless, text("zai") + "No key was sent: set the environment variable ZAI_API_KEY, or give api_key");
     for keyed in
         [at("zai/m").api_key("k"), at("zai/m").header("x-auth", "k"), at("zai/m").base_url(&format!("{}?key=k", mock.url()))]
     {
-        assert_eq!(said(keyed).await, text("zai").trim_end());
+        assert_eq!(said(keyed.build().unwrap()).await, text("zai").trim_end());
     }
 
     // The key of the agent's first model stays with that one's provider, and that of an address with the address.
@@ -380,13 +381,14 @@ async fn a_refusal_of_a_request_without_a_key_says_so() {
         spec.base_url = Some(url);
         spec
     };
-    let agent = Agent::new("anthropic/m").unwrap().api_key("sk-kept");
+    let agent = Agent::builder("anthropic/m").api_key("sk-kept").build().unwrap();
     agent.set_model(spec("zai/m", mock.url())).unwrap();
     let kept = "No key was sent: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let \
                 get_api_key give one";
     assert_eq!(said(agent).await, text("zai") + kept);
     let other = Mock::start(Script::new().answer(Answer::text("").status(404)));
-    let agent = Agent::with_spec(spec("zai/m", other.url())).api_key("sk-kept").fallbacks(vec![spec("zai/n", mock.url())]);
+    let agent =
+        Agent::builder(spec("zai/m", other.url())).api_key("sk-kept").fallbacks(vec![spec("zai/n", mock.url())]).build().unwrap();
     let error = said(agent).await;
     assert!(error.contains("No key was sent: the agent's api_key is for zai at another address; set "), "{error}");
     assert!(mock.requests().iter().all(|request| !format!("{request:?}").contains("sk-kept")));
@@ -398,7 +400,7 @@ async fn a_missing_key_says_that_another_one_was_kept_back() {
         println!("skipped: ZAI_API_KEY is set");
         return;
     }
-    let agent = Agent::new("anthropic/m").unwrap().api_key("sk-kept");
+    let agent = Agent::builder("anthropic/m").api_key("sk-kept").build().unwrap();
     agent.set_model(ModelSpec::parse("zai/m").unwrap()).unwrap();
     let error = agent.prompt("go").await.unwrap_err();
     let text = "no API key for zai: the agent's api_key is for anthropic; set the environment variable ZAI_API_KEY, or let \
@@ -409,9 +411,9 @@ async fn a_missing_key_says_that_another_one_was_kept_back() {
 #[tokio::test]
 async fn white_space_around_a_key_is_not_sent() {
     let mock = Mock::start(Script::new().answer(messages_answer("x").times(9)));
-    let agent = Agent::new("anthropic/tiny").unwrap().base_url(&mock.url()).api_key(" sk-1\n");
+    let agent = Agent::builder("anthropic/tiny").base_url(&mock.url()).api_key(" sk-1\n").build().unwrap();
     agent.prompt("go").await.unwrap();
-    let agent = agent.get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-2\r\n".to_owned())) });
+    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-2\r\n".to_owned())) }));
     agent.prompt("go").await.unwrap();
     let keys: Vec<String> = mock.requests().iter().map(|request| request.headers["x-api-key"].clone()).collect();
     assert_eq!(keys, ["sk-1", "sk-2"]);
@@ -421,7 +423,8 @@ async fn white_space_around_a_key_is_not_sent() {
 async fn a_key_that_cannot_be_sent_is_named_and_not_printed() {
     let mock = Mock::start(Script::new());
     for key in ["sk-one\nsk-two", "sk-one\u{7f}"] {
-        let error = Agent::new("anthropic/m").unwrap().base_url(&mock.url()).api_key(key).prompt("go").await.unwrap_err();
+        let error =
+            Agent::builder("anthropic/m").base_url(&mock.url()).api_key(key).build().unwrap().prompt("go").await.unwrap_err();
         let text = "the API key for anthropic, from api_key or get_api_key, has a line break or another character that HTTP does \
                     not allow";
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
@@ -432,7 +435,7 @@ async fn a_key_that_cannot_be_sent_is_named_and_not_printed() {
 #[ignore = "part of a_key_of_the_environment_is_taken_without_white_space_and_named_where_it_is_none"]
 async fn what_a_child_with_a_key_asks() {
     let base_url = std::env::var("AGENT_LOOP_ASK").unwrap();
-    let asked = Agent::new("anthropic/tiny").unwrap().base_url(&base_url).prompt("go").await;
+    let asked = Agent::builder("anthropic/tiny").base_url(&base_url).build().unwrap().prompt("go").await;
     if std::env::var("ANTHROPIC_API_KEY").unwrap().trim() == "sk-1" {
         assert_eq!(asked.unwrap().text, "x");
     } else {
@@ -459,25 +462,29 @@ async fn a_request_s_headers_win_over_the_model_s_and_those_over_the_format_s() 
         "provider": "anthropic", "id": "tiny", "base_url": mock.url(),
         "headers": { "Anthropic-Version": "model", "x-team": "model", "x-model": "model", "x-api-key": "sk-model" },
     });
-    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap()).api_key("sk-1").header("X-Team", "request");
+    let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key("sk-1").header("X-Team", "request").build().unwrap();
     agent.prompt("go").await.unwrap();
     let headers = mock.requests().pop().unwrap().headers;
     assert_eq!((&*headers["anthropic-version"], &*headers["x-team"], &*headers["x-model"]), ("model", "request", "model"));
     assert_eq!(headers["x-api-key"], "sk-model");
 }
 
-#[tokio::test]
-async fn headers_that_http_does_not_allow() {
-    let mock = Mock::start(Script::new());
-    let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).header("x-a", "line\nbreak");
-    let error = agent.prompt("go").await.unwrap_err();
-    assert_eq!(error.to_string(), "invalid_argument: header \"x-a\": the value has characters that HTTP does not allow");
+#[test]
+fn headers_that_http_does_not_allow() {
+    let text = "invalid_argument: header \"x-a\": the value has characters that HTTP does not allow";
+    let error = Agent::builder("company/tiny").base_url("http://h").header("x-a", "line\nbreak").build().unwrap_err();
+    assert_eq!(error.to_string(), text);
+    let agent = Agent::builder("company/tiny").base_url("http://h").header("x-b", "kept").build().unwrap();
+    assert_eq!(agent.set_headers([("x-a", "line\nbreak")]).unwrap_err().to_string(), text);
+    let options = json!({ "headers": { "x-a": "line\nbreak" } });
+    assert_eq!(agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap_err().to_string(), text);
+    assert_eq!(json!(agent.headers()), json!({ "x-b": "kept" }));
 }
 
 #[tokio::test]
 async fn raw_frames_are_emitted_on_request() {
     let mock = Mock::start(Script::new().answer(chat_answer("x")));
-    let agent = Agent::new("company/tiny").unwrap().base_url(&mock.url()).raw_events(true);
+    let agent = Agent::builder("company/tiny").base_url(&mock.url()).raw_events(true).build().unwrap();
     let (events, _) = play(&agent).await;
     check(&agent, &events);
     let kinds: Vec<&str> = events[4..].iter().map(Event::kind).collect();
@@ -487,7 +494,10 @@ async fn raw_frames_are_emitted_on_request() {
 
 #[test]
 fn keys_are_not_in_debug_output() {
-    let agent = Agent::new("company/tiny").unwrap().api_key("sk-secret").header("authorization", "Bearer sk-secret");
+    let agent =
+        Agent::builder("company/tiny").base_url("http://h").api_key("sk-secret").header("authorization", "Bearer sk-secret");
+    assert!(!format!("{agent:?}").contains("sk-secret"));
+    let agent = agent.build().unwrap();
     assert!(!format!("{agent:?}").contains("sk-secret"));
     assert!(!agent.state_json().to_string().contains("sk-secret"));
 }

@@ -54,7 +54,7 @@ fn measured() -> Result<Value, String> {
 }
 
 fn scripted(script: Value) -> Result<Agent, Error> {
-    Ok(Agent::with_spec(ModelSpec::from_json(json!({ "provider": "scripted", "id": "bench", "script": script }))?))
+    Agent::builder(ModelSpec::from_json(json!({ "provider": "scripted", "id": "bench", "script": script }))?).build()
 }
 
 /// A run with this many listeners; returns how many events one of them received.
@@ -88,8 +88,7 @@ async fn abort() -> Result<u128, String> {
         std::future::pending::<Result<Value, String>>().await
     });
     // A custom provider uses real time.
-    let agent = Agent::new("bench/own")
-        .map_err(text)?
+    let agent = Agent::builder("bench/own")
         .abort_grace_ms(GRACE_MS)
         .provider(|call| {
             // An invalid chunk would be a bug of this program: the run then fails with an error.
@@ -97,6 +96,7 @@ async fn abort() -> Result<u128, String> {
             call.finish();
         })
         .tool(never.map_err(text)?)
+        .build()
         .map_err(text)?;
     let begun: Arc<std::sync::Mutex<Option<Instant>>> = Arc::default();
     let _subscription = {

@@ -53,13 +53,13 @@ impl harness::Client for Engine {
             }
         }
         .map_err(text)?;
-        let agent = Agent::with_spec(spec).runtime(&self.runtime).base_url(&self.url).max_turns(0);
+        let agent = Agent::builder(spec).runtime(&self.runtime).base_url(&self.url).max_turns(0).build().map_err(text)?;
         for tool in &self.tools {
             agent.add_tool(Arc::clone(tool)).map_err(text)?;
         }
         let run = match &self.history {
             None => agent.stream("What is 15 multiplied by 23?"),
-            Some(messages) => agent.messages_so_far(messages.clone()).stream_resume(),
+            Some(messages) => agent.replace_messages(messages.clone()).and_then(|()| agent.stream_resume()),
         };
         let mut run = run.map_err(text)?;
         let (mut deltas, mut bytes) = (0, 0);

@@ -1,9 +1,10 @@
 //! The agent: options in, runs out, state by name.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::Arc;
 
-use agent_loop::{Context, HookKind, Message, ModelSpec, Prompt, Spelling};
+use agent_loop::{Context, HookKind, Message, ModelSpec, PendingRun, Prompt, Spelling};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -35,9 +36,10 @@ impl Agent {
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
         let placeholder = ModelSpec::from_json(placeholder).map_err(|e| thrown(&e))?;
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
-        let agent = agent_loop::Agent::with_spec(placeholder).runtime(&runtime);
+        let agent = agent_loop::Agent::builder(placeholder).runtime(&runtime).build().map_err(|e| thrown(&e))?;
         let agent = Agent { agent, link: Arc::clone(&bridge.link), number, subscriptions: HashMap::new() };
-        agent.agent.set_host_model(provider.map(|provider| agent.callback(provider).function()));
+        let provider = provider.map(|provider| agent.callback(provider).function());
+        agent.agent.set_host_model(provider).map_err(|e| thrown(&e))?;
         agent.set(&options)?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
@@ -59,6 +61,14 @@ impl Agent {
         let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
         check_outside(&self.agent, inside, "starting a run")?;
         Ok(prompt)
+    }
+
+    fn pending(&self, prompt: Option<Prompt>, aborted: bool) -> PendingRun {
+        let pending = match prompt {
+            Some(prompt) => self.agent.prompt(prompt),
+            None => self.agent.resume(),
+        };
+        if aborted { pending.abort_on(ready(())) } else { pending }
     }
 
     fn callback(&self, number: u32) -> Callback {
@@ -100,11 +110,7 @@ impl Agent {
     #[napi(catch_unwind)]
     pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = match prompt {
-            prompt if aborted => self.agent.start_aborted(prompt, false),
-            Some(prompt) => self.agent.start_quiet(prompt),
-            None => self.agent.resume_quiet(),
-        };
+        let run = self.pending(prompt, aborted).start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
@@ -112,11 +118,7 @@ impl Agent {
     #[napi(catch_unwind)]
     pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = match prompt {
-            prompt if aborted => self.agent.start_aborted(prompt, true),
-            Some(prompt) => self.agent.stream(prompt),
-            None => self.agent.stream_resume(),
-        };
+        let run = self.pending(prompt, aborted).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -134,11 +136,11 @@ impl Agent {
         let prompt = self.start_with(prompt, false)?;
         let messages: Vec<Message> = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
         let context = Context { system_prompt, messages, tools: self.agent.tools() };
-        let run = match prompt {
-            prompt if aborted => agent_loop::start_aborted(&context, prompt, &self.agent),
+        let pending = match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
             None => agent_loop::resume(&context, &self.agent),
         };
+        let run = if aborted { pending.abort_on(ready(())) } else { pending }.stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -246,19 +248,19 @@ impl Agent {
     /// The system prompt.
     #[napi(getter, catch_unwind)]
     pub fn system_prompt(&self) -> String {
-        self.agent.current_system_prompt()
+        self.agent.system_prompt()
     }
 
     /// `provider/id` of the model.
     #[napi(getter, catch_unwind)]
     pub fn model(&self) -> String {
-        self.agent.model_name()
+        self.agent.model()
     }
 
     /// How much thinking is requested.
     #[napi(getter, catch_unwind)]
     pub fn thinking_level(&self) -> &'static str {
-        self.agent.current_thinking_level().as_str()
+        self.agent.thinking_level().as_str()
     }
 
     /// The number of messages in the conversation.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_loop::{CancellationToken, HostAnswer, HostCall, HostFunction, JobQueue};
+use agent_loop::{CancelToken, HostAnswer, HostCall, HostFunction, JobQueue};
 use napi::Env;
 use napi::bindgen_prelude::{Function, sys};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -130,7 +130,7 @@ impl Link {
     }
 
     /// Cancelled when the environment goes.
-    pub(crate) fn closing(&self) -> &CancellationToken {
+    pub(crate) fn closing(&self) -> &CancelToken {
         self.queue.closing()
     }
 

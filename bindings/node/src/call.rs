@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agent_loop::{CancellationToken, ContentBlock, Error, ErrorKind, HostAnswer, HostCall, ModelCall, ToolContext, read_json};
+use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, HostAnswer, HostCall, ModelCall, ToolContext, read_json};
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,7 +55,7 @@ pub struct Call {
     call: HostCall,
     input: String,
     /// Cancelled with the answer.
-    over: CancellationToken,
+    over: CancelToken,
 }
 
 impl Call {
@@ -66,7 +66,7 @@ impl Call {
             (None, Some(call)) => camel_case::to_json(call.request()),
             (None, None) => call.take_input().map(|input| camel_case::to_json(&input)).unwrap_or_default(),
         };
-        Call { link: Arc::clone(link), call, input, over: CancellationToken::new() }
+        Call { link: Arc::clone(link), call, input, over: CancelToken::new() }
     }
 
     fn answer(&self, answer: std::result::Result<HostAnswer, String>) {

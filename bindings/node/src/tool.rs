@@ -28,25 +28,25 @@ impl Tool {
     /// The tool's name.
     #[napi(getter, catch_unwind)]
     pub fn name(&self) -> String {
-        self.spec.name.clone()
+        self.spec.name().to_owned()
     }
 
     /// The tool's name for display.
     #[napi(getter, catch_unwind)]
     pub fn label(&self) -> String {
-        self.spec.label.clone()
+        self.spec.label().to_owned()
     }
 
     /// What the tool does, for the model.
     #[napi(getter, catch_unwind)]
     pub fn description(&self) -> String {
-        self.spec.description.clone()
+        self.spec.description().to_owned()
     }
 
     /// `parallel`, `sequential`, or nothing if the agent decides.
     #[napi(getter, catch_unwind, ts_return_type = "'parallel' | 'sequential' | null")]
     pub fn execution_mode(&self) -> Option<&'static str> {
-        self.spec.execution_mode.map(|mode| match mode {
+        self.spec.execution_mode().map(|mode| match mode {
             ExecutionMode::Parallel => "parallel",
             ExecutionMode::Sequential => "sequential",
         })
@@ -56,7 +56,7 @@ impl Tool {
     #[napi(getter, catch_unwind)]
     pub fn timeout_ms(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)] // far below 2^53, or no limit
-        let ms = self.spec.timeout_ms as f64;
+        let ms = self.spec.timeout_ms() as f64;
         ms
     }
 }

@@ -62,7 +62,7 @@ impl Agent {
         let mut current = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_none_or(Runtime::is_forked) {
             // Only then: a new runtime makes the agent connect to its model again.
-            let _ = self.core.clone().runtime(current.insert(runtime));
+            self.core.set_runtime(current.insert(runtime));
         }
         Ok(())
     }
@@ -80,9 +80,11 @@ impl Agent {
         provider: Option<(Py<PyAny>, bool)>,
     ) -> PyResult<Agent> {
         let spec = model::spec(model)?;
-        let agent = Agent { core: CoreAgent::with_spec(spec), host: Arc::default(), runtime: Mutex::default() };
+        // Checked below, with its options.
+        let core = CoreAgent::builder(spec).build_unchecked().map_err(|error| raised(py, error))?;
+        let agent = Agent { core, host: Arc::default(), runtime: Mutex::default() };
         if let Some((function, blocking)) = provider {
-            model::set(&agent.core, &agent.host, function, blocking);
+            model::set(&agent.core, &agent.host, function, blocking).map_err(|error| raised(py, error))?;
         }
         agent.set_options(py, options)?;
         agent.core.check().map_err(|error| raised(py, error))?;
@@ -152,12 +154,12 @@ impl Agent {
     /// Starts a run; a quiet one has no queue of events.
     fn start(&self, py: Python<'_>, prompt: &Bound<'_, PyAny>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
         let prompt = crate::run::prompt(prompt, "prompt")?;
-        self.begin(py, caller.get(), || if quiet { self.core.start_quiet(prompt) } else { self.core.stream(prompt) })
+        self.begin(py, caller.get(), || if quiet { self.core.prompt(prompt).start() } else { self.core.stream(prompt) })
     }
 
     /// Resumes from the current transcript.
     fn resume(&self, py: Python<'_>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
-        self.begin(py, caller.get(), || if quiet { self.core.resume_quiet() } else { self.core.stream_resume() })
+        self.begin(py, caller.get(), || if quiet { self.core.resume().start() } else { self.core.stream_resume() })
     }
 
     /// Starts a stateless run with this agent's tools and options; with None as the prompt, it resumes from the messages.
@@ -173,8 +175,8 @@ impl Agent {
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
         let context = Context { system_prompt: system_prompt.0, messages, tools: self.core.tools() };
         self.begin(py, caller.get(), || match prompt {
-            Some(prompt) => agent_loop::run(&context, prompt, &self.core),
-            None => agent_loop::resume(&context, &self.core),
+            Some(prompt) => agent_loop::run(&context, prompt, &self.core).stream(),
+            None => agent_loop::resume(&context, &self.core).stream(),
         })
     }
 
@@ -246,22 +248,22 @@ impl Agent {
 
     #[getter]
     fn system_prompt(&self) -> String {
-        self.core.current_system_prompt()
+        self.core.system_prompt()
     }
 
     #[getter]
     fn model(&self) -> String {
-        self.core.model_name()
+        self.core.model()
     }
 
     #[getter]
     fn thinking_level(&self) -> &'static str {
-        self.core.current_thinking_level().as_str()
+        self.core.thinking_level().as_str()
     }
 
     #[getter]
     fn abort_grace_ms(&self) -> u64 {
-        self.core.current_abort_grace_ms()
+        self.core.abort_grace_ms()
     }
 
     #[getter]
@@ -305,9 +307,7 @@ impl Agent {
     }
 
     fn __clear__(&self) {
-        self.core.set_tools(ToolSet::default());
-        HookKind::ALL.iter().for_each(|kind| self.core.set_host_hook(*kind, None));
-        self.core.set_provider(None);
+        self.core.release_host();
         self.host.clear();
     }
 }

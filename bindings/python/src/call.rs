@@ -178,7 +178,7 @@ impl HostCall {
     /// Whether the run no longer waits for the answer.
     #[getter]
     fn is_over(&self) -> bool {
-        self.core.over_token().is_some_and(agent_loop::CancellationToken::is_cancelled)
+        self.core.over_token().is_some_and(agent_loop::CancelToken::is_cancelled)
     }
 
     fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
@@ -269,7 +269,7 @@ impl HostCall {
         let Some(over) = self.core.over_token() else {
             return false;
         };
-        let mut over = Box::pin(over.clone().cancelled_owned());
+        let mut over = Box::pin(over.cancelled());
         let waker = queue.get().waker(number);
         let is_over = over.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
         if !is_over {

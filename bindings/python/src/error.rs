@@ -45,7 +45,7 @@ pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResul
     fields.set_item("provider", error.provider())?;
     fields.set_item("http_status", error.http_status())?;
     fields.set_item("request_id", error.request_id())?;
-    fields.set_item("retryable", error.retryable())?;
+    fields.set_item("retryable", error.is_retryable())?;
     fields.set_item("retry_after_ms", error.retry_after_ms())?;
     class.call((error.message(),), Some(&fields))
 }
@@ -75,5 +75,5 @@ pub(crate) fn from_fields(fields: &Value) -> Error {
 /// Whether errors of this kind are retryable by default; false for an unknown kind.
 #[pyfunction]
 pub(crate) fn is_retryable(kind: &str) -> bool {
-    Error::deserialize(json!({ "kind": kind, "message": "" })).is_ok_and(|error| error.retryable())
+    Error::deserialize(json!({ "kind": kind, "message": "" })).is_ok_and(|error| error.is_retryable())
 }

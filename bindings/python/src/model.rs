@@ -29,7 +29,7 @@ pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
 }
 
 /// Has a Python function answer the calls of every model of the agent. `blocking`: it is plain, and gets a thread.
-pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, blocking: bool) {
+pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, blocking: bool) -> Result<(), agent_loop::Error> {
     let function: Shared = Arc::new(function);
     let before = host.lock().provider.replace(Arc::clone(&function));
     drop(before);
@@ -41,7 +41,7 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
             let function = Arc::clone(&function);
             drop(tokio::task::spawn_blocking(move || function(call)));
         })
-    }));
+    }))
 }
 
 /// The request to a custom provider.

@@ -29,27 +29,27 @@ impl ToolSpec {
 
     #[getter]
     fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     #[getter]
     fn label(&self) -> &str {
-        &self.0.label
+        self.0.label()
     }
 
     #[getter]
     fn description(&self) -> &str {
-        &self.0.description
+        self.0.description()
     }
 
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_py(py, &self.0.parameters)
+        json::to_py(py, self.0.parameters())
     }
 
     #[getter]
     fn execution_mode(&self) -> Option<&'static str> {
-        self.0.execution_mode.map(|mode| match mode {
+        self.0.execution_mode().map(|mode| match mode {
             agent_loop::ExecutionMode::Parallel => "parallel",
             agent_loop::ExecutionMode::Sequential => "sequential",
         })
@@ -57,7 +57,7 @@ impl ToolSpec {
 
     #[getter]
     fn timeout_ms(&self) -> u64 {
-        self.0.timeout_ms
+        self.0.timeout_ms()
     }
 }
 
@@ -100,7 +100,7 @@ impl CallContext {
     }
 
     fn wait_cancelled(&self) -> NativeFuture {
-        let cancelled = self.0.cancel_token().clone().cancelled_owned();
+        let cancelled = self.0.cancel_token().cancelled();
         NativeFuture::new(None, async move {
             cancelled.await;
             Ok(Output::Nothing)

@@ -78,6 +78,9 @@ struct Fields {
     /// What a layer above attached. Not part of the error's value.
     #[serde(skip)]
     attachment: Option<Arc<dyn Any + Send + Sync>>,
+    /// What it comes from. Not part of the error's value, and lost where the error is saved.
+    #[serde(skip)]
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// An error as JSON gives it.
@@ -105,7 +108,7 @@ impl From<Given> for Fields {
     fn from(given: Given) -> Fields {
         let Given { kind, message, provider, http_status, request_id, retryable, retry_after_ms } = given;
         let retryable = retryable.unwrap_or_else(|| kind.may_be_retried());
-        Fields { kind, message, provider, http_status, request_id, retryable, retry_after_ms, attachment: None }
+        Fields { kind, message, provider, http_status, request_id, retryable, retry_after_ms, attachment: None, source: None }
     }
 }
 
@@ -121,6 +124,7 @@ impl Error {
             retryable: kind.may_be_retried(),
             retry_after_ms: None,
             attachment: None,
+            source: None,
         }))
     }
 
@@ -155,7 +159,7 @@ impl Error {
     }
 
     /// Whether the same request may work when it is sent again.
-    pub fn retryable(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
@@ -197,6 +201,14 @@ impl Error {
         self
     }
 
+    /// Adds the error that it comes from, which [`source`](std::error::Error::source) gives. The message is to say what matters
+    /// of it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
     /// Says whether the same request may work when it is sent again.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Error {
@@ -204,11 +216,23 @@ impl Error {
         self
     }
 
-    /// The error with another wording.
+    /// The error with another message. If that differs, the source goes: it may say what the message is not to say any more, a
+    /// key for example.
     #[doc(hidden)]
     #[must_use]
     pub fn with_message(mut self, message: &str) -> Error {
-        self.0.message = message.into();
+        if *self.0.message != *message {
+            self.0.message = message.into();
+            self.0.source = None;
+        }
+        self
+    }
+
+    /// The error with a message made from its own, which the new one contains.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reworded(mut self, message: impl FnOnce(&str) -> String) -> Error {
+        self.0.message = message(&self.0.message).into();
         self
     }
 
@@ -216,13 +240,16 @@ impl Error {
     #[doc(hidden)]
     #[must_use]
     pub fn and(self, more: &str) -> Error {
-        let message = self.message().trim_end();
-        let mut rest = more.chars();
-        let message = match rest.next() {
-            Some(first) if message.ends_with(['.', '?', '!']) => format!("{message} {}{}", first.to_uppercase(), rest.as_str()),
-            _ => format!("{message}; {more}"),
-        };
-        self.with_message(&message)
+        self.reworded(|message| {
+            let message = message.trim_end();
+            let mut rest = more.chars();
+            match rest.next() {
+                Some(first) if message.ends_with(['.', '?', '!']) => {
+                    format!("{message} {}{}", first.to_uppercase(), rest.as_str())
+                }
+                _ => format!("{message}; {more}"),
+            }
+        })
     }
 
     /// Attaches a value that the error carries along.
@@ -235,7 +262,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.kind, self.0.message)
+        write!(f, "{}: ", self.0.kind)?;
+        // One line, for logs: bodies of servers and the violations of a schema have several.
+        let mut lines = self.0.message.lines().map(str::trim).filter(|line| !line.is_empty());
+        f.write_str(lines.next().unwrap_or_default())?;
+        lines.try_for_each(|line| write!(f, " {line}"))
     }
 }
 
@@ -254,7 +285,13 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// The error of the network, the system, a parser or the host that this one comes from, where there is one. Clones share
+    /// it; an error that was saved and loaded has none.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
 
 /// The text of a caught panic.
 pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
@@ -281,6 +318,18 @@ mod tests {
         assert_eq!(format!("{:?}", Error::invalid_argument("n: wrong")), "invalid_argument: n: wrong");
         let error = Error::new(ErrorKind::Quota, "pay first").with_provider("scripted").with_http_status(402);
         assert_eq!(format!("{error:#?}"), "quota: pay first (provider scripted, http_status 402)");
+    }
+
+    #[test]
+    fn display_is_one_line_and_the_source_is_kept_by_clones() {
+        use std::error::Error as _;
+        let why = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
+        let error = Error::new(ErrorKind::Io, "roots.pem: cannot be read:\n  no such file\n").with_source(why);
+        assert_eq!(error.to_string(), "io: roots.pem: cannot be read: no such file");
+        let source = error.clone();
+        let source = source.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+        assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+        assert_eq!(error, Error::new(ErrorKind::Io, error.message()), "not part of its value");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Message {
     /// # Errors
     /// `invalid_argument`: says which field is wrong.
     pub fn from_json(value: Value) -> Result<Message, Error> {
-        serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("message: {e}")))
+        serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("message: {e}")).with_source(e))
     }
 }
 
@@ -396,13 +396,16 @@ impl Prompt {
             Value::Object(map) if map.contains_key("role") => Ok(Message::from_json(Value::Object(map))?.into()),
             Value::Array(items) if items.is_empty() => Err(wrong("the list is empty; give at least one message")),
             Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
-                let read =
-                    |(i, item)| serde_json::from_value(item).map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")));
+                let read = |(i, item)| {
+                    let read = serde_json::from_value(item);
+                    read.map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")).with_source(e))
+                };
                 Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
                 let read = |(i, item)| {
-                    serde_json::from_value(item).map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")))
+                    let read = serde_json::from_value(item);
+                    read.map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")).with_source(e))
                 };
                 Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
             }

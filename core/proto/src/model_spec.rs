@@ -126,7 +126,7 @@ impl ModelSpec {
         if !text.trim_start().starts_with('{') {
             return ModelSpec::named(text);
         }
-        let object = read_json(text).map_err(|error| Error::invalid_argument(format!("model is {}", error.message())))?;
+        let object = read_json(text).map_err(|error| error.reworded(|why| format!("model is {why}")))?;
         ModelSpec::from_json_spelled(object, spelling)
     }
 

@@ -101,7 +101,7 @@ fn demanding(error: Error, value: Option<&Value>, said: &str) -> Error {
     // Google: https://cloud.google.com/apis/design/errors#error_details
     let info = value.and_then(|value| details(value).find_map(|detail| detail.get("retryDelay")?.as_str()));
     match info.and_then(retry_after::duration_ms).or_else(|| retry_after::of_sentence(said)) {
-        Some(ms) if error.retryable() => error.with_retry_after_ms(ms),
+        Some(ms) if error.is_retryable() => error.with_retry_after_ms(ms),
         _ => error,
     }
 }

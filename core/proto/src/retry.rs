@@ -20,7 +20,7 @@ impl Policy {
     /// The given error: not one that a retry may help, no tries left, or a demand for a longer backoff than allowed (which its
     /// message then says).
     pub fn pause(&self, error: Error, retry: u32, jitter: Jitter) -> Result<u64, Error> {
-        if !error.retryable() || retry > self.max_retries {
+        if !error.is_retryable() || retry > self.max_retries {
             return Err(error);
         }
         if let Some(demanded) = error.retry_after_ms() {
@@ -82,7 +82,7 @@ mod tests {
     fn a_retry_never_helps_what_is_not_retryable() {
         for kind in ErrorKind::ALL {
             let error = Error::new(*kind, "x");
-            assert_eq!(POLICY.pause(error.clone(), 1, Jitter::None).is_ok(), error.retryable(), "{kind}");
+            assert_eq!(POLICY.pause(error.clone(), 1, Jitter::None).is_ok(), error.is_retryable(), "{kind}");
         }
     }
 

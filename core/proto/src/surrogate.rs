@@ -15,7 +15,8 @@ use crate::error::Error;
 /// # Errors
 /// `invalid_argument`: the text is not JSON, and where.
 pub fn read_json(text: &str) -> Result<Value, Error> {
-    read(text, |text| serde_json::from_str(text)).map_err(|error| Error::invalid_argument(format!("not JSON: {error}")))
+    let read = read(text, |text| serde_json::from_str(text));
+    read.map_err(|error| Error::invalid_argument(format!("not JSON: {error}")).with_source(error))
 }
 
 /// Reads with `take`; if that fails and the text has unpaired surrogates, once more with these replaced.

@@ -29,26 +29,26 @@ pub enum ExecutionMode {
 /// use serde_json::json;
 ///
 /// let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-/// let mut spec = ToolSpec::new("write", "Writes a file.", parameters)?;
-/// spec.execution_mode = Some(ExecutionMode::Sequential);
-/// spec.timeout_ms = 5_000;
+/// let spec = ToolSpec::new("write", "Writes a file.", parameters)?
+///     .with_execution_mode(ExecutionMode::Sequential)
+///     .with_timeout_ms(5_000);
 /// # Ok::<(), agent_loop_proto::error::Error>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct ToolSpec {
     /// Letters, digits, `_`, `-`; at most 64 characters; unique in an agent.
-    pub name: String,
+    name: String,
     /// For display; the name where none is given.
-    pub label: String,
+    label: String,
     /// For the model.
-    pub description: String,
+    description: String,
     /// A JSON Schema of an object.
-    pub parameters: Arc<Value>,
+    parameters: Arc<Value>,
     /// `None`: as the agent says.
-    pub execution_mode: Option<ExecutionMode>,
+    execution_mode: Option<ExecutionMode>,
     /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
-    pub timeout_ms: u64,
+    timeout_ms: u64,
     #[serde(skip)]
     schema: Arc<Schema>,
 }
@@ -127,6 +127,61 @@ impl ToolSpec {
             spec.timeout_ms = ms.as_u64().ok_or_else(|| wrong("timeout_ms", "milliseconds (0 for no limit)", ms))?;
         }
         Ok(spec)
+    }
+
+    /// Its name: letters, digits, `_`, `-`; at most 64 characters; unique in an agent.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its name for display; the name where none was given.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// What the model reads about it.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The JSON Schema of its arguments.
+    pub fn parameters(&self) -> &Value {
+        &self.parameters
+    }
+
+    pub(crate) fn shared_parameters(&self) -> &Arc<Value> {
+        &self.parameters
+    }
+
+    /// Whether its calls run concurrently with others; `None` where the agent decides.
+    pub fn execution_mode(&self) -> Option<ExecutionMode> {
+        self.execution_mode
+    }
+
+    /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
+    pub fn timeout_ms(&self) -> u64 {
+        self.timeout_ms
+    }
+
+    /// Sets [`label`](ToolSpec::label).
+    #[must_use]
+    pub fn with_label(mut self, label: &str) -> ToolSpec {
+        label.clone_into(&mut self.label);
+        self
+    }
+
+    /// Sets [`execution_mode`](ToolSpec::execution_mode).
+    #[must_use]
+    pub fn with_execution_mode(mut self, mode: ExecutionMode) -> ToolSpec {
+        self.execution_mode = Some(mode);
+        self
+    }
+
+    /// Sets [`timeout_ms`](ToolSpec::timeout_ms).
+    #[must_use]
+    pub fn with_timeout_ms(mut self, ms: u64) -> ToolSpec {
+        self.timeout_ms = ms;
+        self
     }
 
     /// The arguments as the tool will get them, or every violation with its JSON pointer.

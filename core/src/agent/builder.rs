@@ -1,172 +1,209 @@
-//! Making an agent: chained setters. They may be called later, too, and then take effect at a run's next turn. Those of plain
-//! options are made from the table, `agent_loop_proto::table::options`.
+//! Describing an agent before there is one: [`AgentBuilder`].
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-
-use agent_loop_proto::options_of;
-use serde_json::Value;
 
 use super::handle::Agent;
 use super::state::{Fallback, State};
 use crate::error::Error;
+use crate::hook::{Hook, Hooks};
 use crate::message::Message;
-use crate::model::custom::ModelCall;
-use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
-use crate::provider::ModelSpec;
-use crate::queues::{QueueMode, SteeringPolicy};
+use crate::model::custom::{ModelCall, ProviderFn};
+use crate::model::source::ModelSource;
 use crate::runtime::Runtime;
-use crate::tool::middleware::MiddlewareCall;
-use crate::tool::{ExecutionMode, Tool, Validation};
+use crate::settings::Settings;
+use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
+use crate::tool::{Tool, ToolSet};
+use crate::transport::header::check_header;
 use crate::transport::network::Network;
 
+/// Describes an agent; [`build`](AgentBuilder::build) makes it. Setters replace what was given before, but for tools, headers and
+/// middleware, which they add. A clone is another description: changing one does not change the other, nor an agent that was
+/// built.
+///
+/// ```
+/// use agent_loop::Agent;
+///
+/// let brief = Agent::builder("anthropic/claude-sonnet-4-5").system_prompt("Be brief.").max_turns(3);
+/// let agent = brief.clone().temperature(0.0).build()?;
+/// assert_eq!((agent.max_turns(), agent.temperature()), (3, Some(0.0)));
+/// assert_eq!(brief.build()?.temperature(), None);
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "a description makes no agent before `build`"]
+pub struct AgentBuilder {
+    model: ModelSource,
+    pub(super) settings: Settings,
+    base_url: Option<String>,
+    api_key: Option<String>,
+    fallbacks: Vec<ModelSource>,
+    headers: Vec<(String, String)>,
+    provider: Option<ProviderFn>,
+    runtime: Option<Runtime>,
+    tools: Vec<Arc<dyn Tool>>,
+    hooks: Arc<Hooks>,
+    middleware: Arc<Vec<Middleware>>,
+    messages: Vec<Arc<Message>>,
+}
+
 impl Agent {
-    /// Where its runs live. Without one they live in the tokio runtime that `prompt` is called from.
-    #[must_use]
-    pub fn runtime(self, runtime: &Runtime) -> Agent {
-        self.with(|state| {
-            state.runtime = Some(runtime.clone());
-            state.resolved = None;
-            state.forget_fallbacks();
+    /// Describes an agent for a model: its name `provider/id`, a [`ModelSpec`](crate::ModelSpec), or a [`Model`](crate::Model) of
+    /// your own.
+    pub fn builder(model: impl Into<ModelSource>) -> AgentBuilder {
+        AgentBuilder {
+            model: model.into(),
+            settings: Settings::default(),
+            base_url: None,
+            api_key: None,
+            fallbacks: Vec::new(),
+            headers: Vec::new(),
+            provider: None,
+            runtime: None,
+            tools: Vec::new(),
+            hooks: Arc::default(),
+            middleware: Arc::default(),
+            messages: Vec::new(),
+        }
+    }
+
+    /// An agent with a model and nothing else: short for `Agent::builder(model).build()`.
+    ///
+    /// # Errors
+    /// As [`AgentBuilder::build`].
+    pub fn new(model: impl Into<ModelSource>) -> Result<Agent, Error> {
+        Agent::builder(model).build()
+    }
+}
+
+impl AgentBuilder {
+    /// Checks the description and makes the agent. Environment variables that a model needs, a key for example, are looked up
+    /// when a run starts.
+    ///
+    /// # Errors
+    /// `invalid_argument`: a model or fallback that cannot be used (a name that is not `provider/id`, an unknown provider without
+    /// an address, an unusable address), two tools of one name, or a header that HTTP does not allow.
+    pub fn build(self) -> Result<Agent, Error> {
+        let state = self.state()?;
+        state.check_models(true)?;
+        Ok(Agent::from_state(state, false))
+    }
+
+    /// As [`AgentBuilder::build`], but whether the models can be used is found out when a run starts. For bindings, which set
+    /// options by name on the agent.
+    ///
+    /// # Errors
+    /// As [`AgentBuilder::build`], but for those.
+    #[doc(hidden)]
+    pub fn build_unchecked(self) -> Result<Agent, Error> {
+        Ok(Agent::from_state(self.state()?, false))
+    }
+
+    fn state(self) -> Result<State, Error> {
+        let mut tools = ToolSet::default();
+        self.tools.into_iter().try_for_each(|tool| tools.add(tool))?;
+        let mut settings = self.settings;
+        for (name, value) in self.headers {
+            check_header(&name, &value)?;
+            settings.headers.insert(name, value.into());
+        }
+        Ok(State {
+            runtime: self.runtime,
+            provider: self.provider,
+            base_url: self.base_url,
+            api_key: self.api_key,
+            fallbacks: Fallback::all(self.fallbacks)?,
+            settings,
+            tools,
+            hooks: self.hooks,
+            middleware: self.middleware,
+            messages: Arc::new(self.messages),
+            ..State::new(self.model.parse()?)
         })
     }
 
-    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional. Checked when a run
-    /// starts.
-    #[must_use]
-    pub fn base_url(self, url: &str) -> Agent {
-        self.with(|state| state.take_base_url(Some(url.to_owned())))
+    /// Where its runs live. Without one they live in the tokio runtime in which they are started.
+    pub fn runtime(mut self, runtime: &Runtime) -> AgentBuilder {
+        self.runtime = Some(runtime.clone());
+        self
+    }
+
+    /// The server's address, with or without `/v1`, instead of the provider's own. A key is then optional.
+    pub fn base_url(mut self, url: &str) -> AgentBuilder {
+        self.base_url = Some(url.to_owned());
+        self
     }
 
     /// The API key, instead of the provider's environment variable.
-    #[must_use]
-    pub fn api_key(self, key: &str) -> Agent {
-        self.set_api_key(Some(key));
+    pub fn api_key(mut self, key: &str) -> AgentBuilder {
+        self.api_key = Some(key.to_owned());
         self
     }
 
-    /// Models tried in this order when the model fails before it said anything; see [`Agent::set_fallbacks`]. Checked
-    /// when a run starts.
-    #[must_use]
-    pub fn fallbacks(self, specs: Vec<ModelSpec>) -> Agent {
-        self.with(|state| state.fallbacks = Fallback::all(specs))
+    /// Models that are tried in this order when the model fails before its first content; see [`Agent::set_fallbacks`].
+    pub fn fallbacks<M: Into<ModelSource>>(mut self, models: impl IntoIterator<Item = M>) -> AgentBuilder {
+        self.fallbacks = models.into_iter().map(Into::into).collect();
+        self
     }
 
-    /// A header for each request.
-    #[must_use]
-    pub fn header(self, name: &str, value: &str) -> Agent {
-        self.with(|state| {
-            state.settings.headers.insert(name.to_owned(), value.into());
-            state.keys_are_given();
-        })
+    /// Adds a header to each request.
+    pub fn header(mut self, name: &str, value: &str) -> AgentBuilder {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Proxies, certificate authorities and the like.
-    #[must_use]
-    pub fn network(self, network: Network) -> Agent {
-        self.with(|state| state.settings.network = Arc::new(network))
+    pub fn network(mut self, network: Network) -> AgentBuilder {
+        self.settings.network = Arc::new(network);
+        self
     }
 
     /// A custom provider, which answers for any model's name.
-    #[must_use]
-    pub fn provider(self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> Agent {
-        self.set_provider(Some(Arc::new(provider)));
+    pub fn provider(mut self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> AgentBuilder {
+        self.provider = Some(Arc::new(provider));
         self
     }
 
-    /// A link of the chain around tool execution, inside of those added before.
-    #[must_use]
-    pub fn middleware<F, Fut, E>(self, link: F) -> Agent
+    /// Adds a link to the chain around tool execution, inside of those added before.
+    pub fn middleware<F, Fut, E>(mut self, link: F) -> AgentBuilder
     where
         F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Value, E>> + Send + 'static,
-        E: std::fmt::Display + Send + 'static,
+        Fut: Future<Output = Result<serde_json::Value, E>> + Send + 'static,
+        E: fmt::Display + Send + 'static,
     {
-        self.add_middleware(Arc::new(move |call| {
-            let answer = link(call);
-            Box::pin(async move { answer.await.map_err(|error| error.to_string()) })
-        }));
+        Arc::make_mut(&mut self.middleware).push(middleware(link));
         self
     }
 
-    /// A tool.
-    ///
-    /// # Errors
-    /// As [`Agent::add_tool`].
-    pub fn tool(self, tool: impl Tool) -> Result<Agent, Error> {
-        self.add_tool(Arc::new(tool))?;
-        Ok(self)
-    }
-
-    /// The conversation so far, to go on from. Not during a run, which keeps its own; see [`Agent::replace_messages`].
-    #[must_use]
-    pub fn messages_so_far(self, messages: Vec<Message>) -> Agent {
-        let _ = self.replace_messages(messages);
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Tool) -> AgentBuilder {
+        self.tools.push(Arc::new(tool));
         self
     }
-}
 
-/// An argument of a setter as the field of its option has it.
-trait IntoField<F> {
-    fn into_field(self) -> F;
-}
+    /// Sets a hook, in place of one of the same kind.
+    pub fn hook(mut self, hook: Hook) -> AgentBuilder {
+        Arc::make_mut(&mut self.hooks).set(hook);
+        self
+    }
 
-impl<T> IntoField<T> for T {
-    fn into_field(self) -> T {
+    /// The conversation so far, to go on from.
+    pub fn messages(mut self, messages: impl IntoIterator<Item = Message>) -> AgentBuilder {
+        self.messages = messages.into_iter().map(Arc::new).collect();
         self
     }
 }
 
-impl<T> IntoField<Option<T>> for T {
-    fn into_field(self) -> Option<T> {
-        Some(self)
+impl fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the key, and not the headers, which may have one.
+        f.debug_struct("AgentBuilder")
+            .field("model", &self.model)
+            .field("fallbacks", &self.fallbacks)
+            .field("tools", &self.tools.iter().map(|tool| tool.spec().name()).collect::<Vec<_>>())
+            .field("hooks", &self.hooks.kinds())
+            .field("messages", &self.messages.len())
+            .finish_non_exhaustive()
     }
 }
-
-impl IntoField<String> for &str {
-    fn into_field(self) -> String {
-        self.to_owned()
-    }
-}
-
-impl IntoField<Option<String>> for &str {
-    fn into_field(self) -> Option<String> {
-        Some(self.to_owned())
-    }
-}
-
-/// A setter for each option of a block, which is the given part of the state.
-macro_rules! option_setters {
-    (
-        [$title:literal, $block:expr]
-        $(
-            $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
-            $kind:expr, $group:ident, $since:literal;
-        )+
-    ) => {
-        #[doc = $title]
-        impl Agent {
-            $(
-                $(#[doc = $doc])*
-                ///
-                #[doc = concat!("Default: ", option_setters!(@default $($shown)? ; $default), ".")]
-                #[must_use]
-                pub fn $name(self, $name: $argument) -> Agent {
-                    $(let $name = $name.max($least);)?
-                    self.with(|state| {
-                        let block: fn(&mut State) -> &mut _ = $block;
-                        block(state).$name = $name.into_field();
-                    })
-                }
-            )+
-        }
-    };
-    (@default $shown:literal ; $default:expr) => { $shown };
-    (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
-}
-
-options_of!(settings, option_setters ["Options of the loop and its tools.", |state| &mut state.settings.engine]);
-options_of!(model, option_setters ["Options of a model's requests.", |state| &mut state.settings.model]);
-options_of!(limits, option_setters ["Time limits.", |state| &mut state.settings.limits]);
-options_of!(retry, option_setters ["Retries.", |state| &mut state.settings.retry]);

@@ -2,33 +2,38 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::handle::Agent;
 use crate::error::Error;
 use crate::message::Message;
-use crate::model::ThinkingLevel;
 use crate::tool::ToolSet;
+use crate::transport::network::Network;
 
 impl Agent {
-    /// The text that comes before the messages.
-    pub fn current_system_prompt(&self) -> String {
-        self.state().settings.system_prompt.clone()
-    }
-
     /// `provider/id` of the model.
-    pub fn model_name(&self) -> String {
-        self.state().model_name()
+    pub fn model(&self) -> String {
+        self.state().model.name()
     }
 
-    /// How much thinking is asked for.
-    pub fn current_thinking_level(&self) -> ThinkingLevel {
-        self.state().settings.thinking_level
+    /// The server's address that was given for the agent's own model, if one was.
+    pub fn base_url(&self) -> Option<String> {
+        self.state().base_url.clone()
     }
 
-    /// How long an aborted run waits for its tools, in milliseconds.
-    pub fn current_abort_grace_ms(&self) -> u64 {
-        self.state().settings.abort_grace_ms
+    /// `provider/id` of each model to fall back on.
+    pub fn fallbacks(&self) -> Vec<String> {
+        self.state().fallbacks.iter().map(|fallback| fallback.source.name()).collect()
+    }
+
+    /// The headers of each request: an object of texts.
+    pub fn headers(&self) -> Map<String, Value> {
+        self.state().settings.headers.clone()
+    }
+
+    /// Proxies, certificate authorities and the like.
+    pub fn network(&self) -> Network {
+        (*self.state().settings.network).clone()
     }
 
     /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
@@ -74,9 +79,9 @@ impl Agent {
         let state = self.state();
         let mut json = json!({
             "system_prompt": state.settings.system_prompt,
-            "model": state.model_name(),
+            "model": state.model.name(),
             "thinking_level": state.settings.thinking_level,
-            "tools": state.tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(),
+            "tools": state.tools.iter().map(|tool| tool.spec().name()).collect::<Vec<_>>(),
             "messages": null,
             "is_streaming": state.active.is_some(),
             "streaming_message": null,

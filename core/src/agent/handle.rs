@@ -8,13 +8,13 @@ use agent_loop_proto::machine::{Config, Input};
 use tokio::sync::Notify;
 
 use super::host_side::HostSide;
-use super::state::{Source, State};
+use super::state::State;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::listener::{Listener, Listeners, Subscription};
 use crate::message::Prompt;
-use crate::model::Model;
+use crate::model::source::Source;
 use crate::model::table::ResolvedModel;
 use crate::provider::ModelSpec;
 use crate::queues::Queue;
@@ -27,7 +27,7 @@ use crate::scope::Scope;
 /// ```no_run
 /// # async fn example() -> Result<(), agent_loop::Error> {
 /// use agent_loop::Agent;
-/// let agent = Agent::new("anthropic/claude-sonnet-4-5")?.system_prompt("Be brief.");
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").system_prompt("Be brief.").build()?;
 /// let result = agent.prompt("Rain in Oslo?").await?;
 /// println!("{}", result.text);
 /// # Ok(()) }
@@ -49,28 +49,6 @@ struct Inner {
 static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
 
 impl Agent {
-    /// An agent for a model named `provider/id`, or given as an object in JSON.
-    ///
-    /// # Errors
-    /// As [`ModelSpec::parse`].
-    pub fn new(model: &str) -> Result<Agent, Error> {
-        Ok(Agent::with_source(Source::Spec(Box::new(ModelSpec::parse(model)?))))
-    }
-
-    /// An agent for a model given as a spec.
-    pub fn with_spec(spec: ModelSpec) -> Agent {
-        Agent::with_source(Source::Spec(Box::new(spec)))
-    }
-
-    /// An agent for a custom model.
-    pub fn with_model(model: Arc<dyn Model>) -> Agent {
-        Agent::with_source(Source::Custom(model))
-    }
-
-    fn with_source(model: Source) -> Agent {
-        Agent::from_state(State::new(model), false)
-    }
-
     pub(super) fn from_state(state: State, is_loop: bool) -> Agent {
         let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
         let (listeners, idle) = (Arc::default(), Notify::new());
@@ -86,11 +64,6 @@ impl Agent {
     /// The state, to change what turns are configured with: an active run notices it.
     pub(super) fn change(&self) -> Change<'_> {
         Change { state: self.state(), revision: &self.0.revision }
-    }
-
-    pub(super) fn with(self, change: impl FnOnce(&mut State)) -> Agent {
-        change(&mut self.change());
-        self
     }
 
     /// Counts changes of what turns are configured with.
@@ -248,8 +221,8 @@ impl Agent {
     /// Another model, for a while.
     pub(crate) fn resolve_other(&self, spec: &ModelSpec) -> Result<ResolvedModel, Error> {
         let state = self.state();
-        let base_url = state.address_for(spec);
-        Ok(ResolvedModel { model: state.resolve_spec(spec, base_url)?, takes_keys: state.is_at_same_address(spec) })
+        let source = Source::Spec(Box::new(spec.clone()));
+        state.resolve_other(&source)
     }
 
     /// Takes an event into the state, before anybody else hears of it.
@@ -311,7 +284,7 @@ impl std::fmt::Debug for Agent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = self.state();
         f.debug_struct("Agent")
-            .field("model", &state.model_name())
+            .field("model", &state.model.name())
             .field("tools", &state.tools)
             .field("messages", &state.messages.len())
             .field("is_streaming", &state.active.is_some())

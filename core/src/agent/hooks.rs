@@ -3,40 +3,29 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use agent_loop_proto::hook::{HookKind, HookOutput, IntoHookOutput, Question, ToolDecision, ToolOverride, TurnChange};
+use agent_loop_proto::hook::{HookKind, ToolDecision, ToolOverride, TurnChange};
 use serde_json::{Map, Value};
 
+use super::builder::AgentBuilder;
 use super::handle::Agent;
 use crate::hook::inputs::*;
-use crate::hook::{Hook, HookContext};
+use crate::hook::{Hook, HookContext, Hooks, JsonHook};
 use crate::message::Message;
 use crate::result::RunResult;
 
 macro_rules! hook_setters {
     ($($(#[$doc:meta])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
-        /// Hooks. Each replaces the one before; [`Agent::set_json_hook`] removes one.
-        impl Agent {
+        /// Hooks. Each replaces one of the same kind.
+        impl AgentBuilder {
             $(
                 $(#[$doc])*
-                #[must_use]
-                pub fn $name<F, Fut, E>(self, hook: F) -> Agent
+                pub fn $name<F, Fut, E>(self, hook: F) -> AgentBuilder
                 where
                     F: Fn($input, HookContext) -> Fut + Send + Sync + 'static,
                     Fut: Future<Output = Result<$output, E>> + Send + 'static,
                     E: std::fmt::Display + Send + 'static,
                 {
-                    let hook: Hook = Arc::new(move |question, context| match question {
-                        Question::$kind(input) => {
-                            let answer = hook(input, context);
-                            Box::pin(async move {
-                                answer.await.map(IntoHookOutput::into_output).map_err(|error| error.to_string())
-                            })
-                        }
-                        // The loop asks each hook its own question.
-                        _ => Box::pin(std::future::ready(Ok(HookOutput::Nothing))),
-                    });
-                    self.change_hooks(|hooks| hooks.set(HookKind::$kind, Some(hook)));
-                    self
+                    self.hook(Hook::$name(hook))
                 }
             )+
         }
@@ -44,3 +33,39 @@ macro_rules! hook_setters {
 }
 
 agent_loop_proto::for_each_hook!(hook_setters);
+
+impl Agent {
+    /// Sets a hook, in place of one of the same kind.
+    pub fn set_hook(&self, hook: Hook) {
+        self.change_hooks(|hooks| hooks.set(hook));
+    }
+
+    /// Removes the hook of this kind; says whether there was one.
+    pub fn remove_hook(&self, kind: HookKind) -> bool {
+        let mut was_there = false;
+        self.change_hooks(|hooks| was_there = hooks.remove(kind));
+        was_there
+    }
+
+    /// Sets or, with `None`, removes a hook of a host of another language.
+    #[doc(hidden)]
+    pub fn set_json_hook(&self, kind: HookKind, hook: Option<JsonHook>) {
+        match hook {
+            Some(hook) => self.set_hook(Hook::json(kind, hook)),
+            None => {
+                self.remove_hook(kind);
+            }
+        }
+    }
+
+    fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
+        let before = {
+            let mut state = self.change();
+            let before = Arc::clone(&state.hooks);
+            change(Arc::make_mut(&mut state.hooks));
+            before
+        };
+        // Not under the lock: what a hook owns may call this agent when it goes.
+        drop(before);
+    }
+}

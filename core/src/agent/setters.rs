@@ -1,6 +1,7 @@
 //! What an agent is set to: plain setters for changes later on, which take effect at a run's next turn; the transcript, which can
 //! be changed between runs; and options by name for hosts of other languages.
 
+use std::future::Future;
 use std::sync::{Arc, MutexGuard};
 
 use agent_loop_proto::model_spec::check_headers;
@@ -8,17 +9,18 @@ use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
 use super::handle::{Agent, busy};
-use super::state::{Fallback, Source, State};
+use super::state::{Fallback, State};
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
-use crate::hook::{HookKind, Hooks, JsonHook};
 use crate::message::Message;
-use crate::model::ThinkingLevel;
 use crate::model::custom::ProviderFn;
+use crate::model::source::{ModelSource, Source};
 use crate::provider::ModelSpec;
+use crate::runtime::Runtime;
 use crate::settings;
-use crate::tool::middleware::Middleware;
+use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
+use crate::transport::header::check_header;
 use crate::transport::network::Network;
 
 impl Agent {
@@ -26,10 +28,11 @@ impl Agent {
     ///
     /// # Errors
     /// `invalid_argument` when there is one of that name.
-    pub fn add_tool(&self, tool: Arc<dyn Tool>) -> Result<(), Error> {
+    pub fn add_tool(&self, tool: impl Tool) -> Result<(), Error> {
         let mut state = self.change();
+        state.tools.add(Arc::new(tool))?;
         state.specs = None;
-        state.tools.add(tool)
+        Ok(())
     }
 
     /// Takes a tool out; says whether there was one.
@@ -55,42 +58,81 @@ impl Agent {
     }
 
     /// Adds a link to the chain around tool execution, inside of those added before.
-    pub fn add_middleware(&self, link: Middleware) {
+    pub fn add_middleware<F, Fut, E>(&self, link: F)
+    where
+        F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Value, E>> + Send + 'static,
+        E: std::fmt::Display + Send + 'static,
+    {
+        self.add_link(middleware(link));
+    }
+
+    pub(crate) fn add_link(&self, link: Middleware) {
         Arc::make_mut(&mut self.change().middleware).push(link);
     }
 
-    /// Sets or, with `None`, takes out a hook of a host of another language.
-    pub fn set_json_hook(&self, kind: HookKind, hook: Option<JsonHook>) {
-        self.change_hooks(|hooks| hooks.set_json(kind, hook));
+    /// Replaces the runtime in which the next runs live.
+    pub fn set_runtime(&self, runtime: &Runtime) {
+        let mut state = self.change();
+        state.runtime = Some(runtime.clone());
+        state.resolved = None;
+        state.forget_fallbacks();
     }
 
-    pub(crate) fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
-        let before = {
-            let mut state = self.change();
-            let before = Arc::clone(&state.hooks);
-            change(Arc::make_mut(&mut state.hooks));
-            before
-        };
-        // Not under the lock: what a hook owns may call this agent when it goes.
+    /// Sets a custom provider, which answers for any model's name, or removes it with `None`.
+    ///
+    /// # Errors
+    /// `invalid_argument` when the model or a fallback cannot be used without it; nothing changes then.
+    pub fn set_provider(&self, provider: Option<ProviderFn>) -> Result<(), Error> {
+        let mut before = None;
+        let mut state = self.change();
+        if provider.is_none() && state.provider.is_none() {
+            return Ok(());
+        }
+        let changed = state.change_models(true, |state| {
+            before = state.provider.clone();
+            state.take_provider(provider);
+        });
+        // Not under the lock: what a provider owns may call this agent when it goes.
+        drop(state);
         drop(before);
+        changed
     }
 
-    /// Sets a custom provider, or removes it with `None`. It answers for any model's name.
-    pub fn set_provider(&self, provider: Option<ProviderFn>) {
+    /// Removes tools, hooks and provider, whatever of the agent can then still be used: breaks the circles that a host's garbage
+    /// collector has found.
+    #[doc(hidden)]
+    pub fn release_host(&self) {
         let before = {
             let mut state = self.change();
-            if matches!(state.model, Source::Spec(_)) {
-                state.resolved = None;
-            }
+            state.specs = None;
+            state.resolved = None;
             state.forget_fallbacks();
-            std::mem::replace(&mut state.provider, provider)
+            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), state.provider.take())
         };
         drop(before);
     }
 
-    /// Replaces how much thinking is asked for.
-    pub fn set_thinking_level(&self, level: ThinkingLevel) {
-        self.change().settings.thinking_level = level;
+    /// Replaces the headers of each request.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name or value that HTTP does not allow; nothing changes then.
+    pub fn set_headers<N: Into<String>, V: Into<String>>(&self, headers: impl IntoIterator<Item = (N, V)>) -> Result<(), Error> {
+        let mut checked = Map::new();
+        for (name, value) in headers {
+            let (name, value) = (name.into(), value.into());
+            check_header(&name, &value)?;
+            checked.insert(name, value.into());
+        }
+        let mut state = self.change();
+        state.settings.headers = checked;
+        state.keys_are_given();
+        Ok(())
+    }
+
+    /// Replaces proxies, certificate authorities and the like.
+    pub fn set_network(&self, network: Network) {
+        self.change().settings.network = Arc::new(network);
     }
 
     /// Appends a message to the transcript.
@@ -148,18 +190,14 @@ impl Agent {
         if state.active.is_some() { Err(busy(what)) } else { Ok(state) }
     }
 
-    /// Replaces the system prompt.
-    pub fn set_system_prompt(&self, text: &str) {
-        text.clone_into(&mut self.change().settings.system_prompt);
-    }
-
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an
     /// address.
     ///
     /// # Errors
     /// `invalid_argument` for a model that cannot be used, or with which a fallback cannot; nothing changes then.
-    pub fn set_model(&self, spec: ModelSpec) -> Result<(), Error> {
-        self.change().change_models(true, |state| state.take_model(spec))
+    pub fn set_model(&self, model: impl Into<ModelSource>) -> Result<(), Error> {
+        let model = model.into().parse()?;
+        self.change().change_models(true, |state| state.take_model(model))
     }
 
     /// Replaces the address; `None` for the provider's own.
@@ -176,8 +214,9 @@ impl Agent {
     ///
     /// # Errors
     /// `invalid_argument` when one of them cannot be used; nothing changes then.
-    pub fn set_fallbacks(&self, specs: Vec<ModelSpec>) -> Result<(), Error> {
-        self.change().change_models(false, |state| state.fallbacks = Fallback::all(specs))
+    pub fn set_fallbacks<M: Into<ModelSource>>(&self, models: impl IntoIterator<Item = M>) -> Result<(), Error> {
+        let fallbacks = Fallback::all(models.into_iter().map(Into::into).collect())?;
+        self.change().change_models(false, |state| state.fallbacks = fallbacks)
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
@@ -201,8 +240,8 @@ impl Agent {
         for (name, spelled, value) in named {
             let text = || options::read(value, spelled, Type::Text, || None::<String>);
             match name {
-                "model" => model = Some(ModelSpec::from_json_spelled(value.clone(), spelling)?),
-                "fallbacks" => fallbacks = Some(read_models(value, spelled, spelling)?),
+                "model" => model = Some(Source::Spec(Box::new(ModelSpec::from_json_spelled(value.clone(), spelling)?))),
+                "fallbacks" => fallbacks = Some(Fallback::all(read_models(value, spelled, spelling)?)?),
                 "base_url" => base_url = Some(text()?),
                 // Not through the error of `read`: that would show the key.
                 "api_key" if !value.is_string() && !value.is_null() => {
@@ -214,6 +253,7 @@ impl Agent {
                 "headers" => {
                     check_headers(&format!("option {spelled:?}"), Some(value))?;
                     new.headers = options::read(value, spelled, options::HEADERS, Map::new)?;
+                    new.headers.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
                 }
                 _ => {
                     new.set_option(name, value, spelled)?;
@@ -226,9 +266,9 @@ impl Agent {
         let (check_model, keys) =
             (model.is_some() || base_url.is_some(), api_key.is_some() || new.headers != state.settings.headers);
         state.change_models(check_model, |state| {
-            model.into_iter().for_each(|spec| state.take_model(spec));
+            model.into_iter().for_each(|model| state.take_model(model));
             base_url.into_iter().for_each(|url| state.take_base_url(url));
-            fallbacks.into_iter().for_each(|specs| state.fallbacks = Fallback::all(specs));
+            fallbacks.into_iter().for_each(|fallbacks| state.fallbacks = fallbacks);
             if keys {
                 state.keys_are_given();
             }
@@ -251,14 +291,15 @@ impl Agent {
     }
 }
 
-fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<ModelSpec>, Error> {
+fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<ModelSource>, Error> {
     if value.is_null() {
         return Ok(Vec::new());
     }
     let list = value.as_array().ok_or_else(|| options::wrong(value, spelled, options::MODELS))?;
     let read = |(i, model): (usize, &Value)| {
         ModelSpec::from_json_spelled(model.clone(), spelling)
-            .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {}", e.message())))
+            .map(ModelSource::from)
+            .map_err(|e| e.reworded(|why| format!("option {spelled:?}: [{i}]: {why}")))
     };
     list.iter().enumerate().map(read).collect()
 }
@@ -271,7 +312,7 @@ fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Erro
     let read = |(i, message): (usize, &Value)| {
         serde_json::from_value(message.clone())
             .map(Arc::new)
-            .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {e}")))
+            .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {e}")).with_source(e))
     };
     list.iter().enumerate().map(read).collect()
 }

@@ -5,79 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_loop_proto::machine::{Loop, Start, resumable};
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use super::handle::{Agent, busy};
 use super::state::State;
 use crate::error::Error;
+use crate::future::BoxFuture;
 use crate::message::Prompt;
-use crate::result::RunResult;
 use crate::run::Run;
 use crate::run::driver::Driver;
 use crate::run::shared::RunShared;
 
 impl Agent {
-    /// Runs until the model is done and gives the result. Dropping the future aborts the run.
-    ///
-    /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an unusable model or fallback; `invalid_state` inside a callback of
-    /// this agent, without a runtime or after its shutdown; the run's own error (with the result inside) when its outcome is
-    /// `error`.
-    pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<RunResult, Error> {
-        self.start(Some(prompt.into()), false, false)?.result().await
-    }
-
-    /// Starts a run and gives its events as they come.
-    ///
-    /// # Errors
-    /// As [`Agent::prompt`], but for the run's own.
-    pub fn stream(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(Some(prompt.into()), true, false)
-    }
-
-    /// Starts a run without a queue of events, for listeners alone.
-    ///
-    /// # Errors
-    /// As [`Agent::stream`].
-    pub fn start_quiet(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
-        self.start(Some(prompt.into()), false, false)
-    }
-
-    /// Goes on from the transcript as it stands, adding no message; after an answer, with what waits in the steering queue, else
-    /// in the follow-up queue. Messages that failed and application roles are looked through when the last message is judged.
-    ///
-    /// # Errors
-    /// `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty; else as
-    /// [`Agent::prompt`].
-    pub async fn resume(&self) -> Result<RunResult, Error> {
-        self.start(None, false, false)?.result().await
-    }
-
-    /// As [`Agent::resume`], and gives the events as they come.
-    ///
-    /// # Errors
-    /// As [`Agent::resume`], but for the run's own.
-    pub fn stream_resume(&self) -> Result<Run, Error> {
-        self.start(None, true, false)
-    }
-
-    /// As [`Agent::resume`], without a queue of events.
-    ///
-    /// # Errors
-    /// As [`Agent::stream_resume`].
-    pub fn resume_quiet(&self) -> Result<Run, Error> {
-        self.start(None, false, false)
-    }
-
-    /// Starts a run (`resume` where there is no prompt) that was aborted before it began: it shows what it begins with, and ends.
-    /// For hosts whose callers may cancel before they ask.
-    ///
-    /// # Errors
-    /// As [`Agent::stream`] and [`Agent::stream_resume`].
-    pub fn start_aborted(&self, prompt: Option<Prompt>, with_queue: bool) -> Result<Run, Error> {
-        self.start(prompt, with_queue, true)
-    }
-
-    pub(super) fn start(&self, prompt: Option<Prompt>, with_queue: bool, aborted: bool) -> Result<Run, Error> {
+    /// Starts a run; without a prompt it resumes. One that is `aborted` is so before it begins. It is aborted when one of the
+    /// futures ends.
+    pub(super) fn start(
+        &self,
+        prompt: Option<Prompt>,
+        with_queue: bool,
+        aborted: bool,
+        cancels: Vec<BoxFuture<'static, ()>>,
+    ) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
         if prompt.as_ref().is_some_and(|prompt| prompt.0.is_empty()) {
             return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
@@ -102,6 +51,7 @@ impl Agent {
         start.queued = queued;
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
+        let model = config.model_name.clone();
         let mut course = Loop::new(config, start);
         course.set_caches(std::mem::take(&mut state.caches));
         let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), course));
@@ -111,8 +61,10 @@ impl Agent {
         state.active = Some(Arc::clone(&run));
         state.error = None;
         drop(state);
+        // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's.
+        let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
         let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models);
-        runtime.spawn_run(driver.drive());
+        runtime.spawn_run(driver.drive(cancels).instrument(span));
         Ok(Run::new(run, self.clone()))
     }
 }

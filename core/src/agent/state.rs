@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::hook::Hooks;
 use crate::message::Message;
 use crate::model::custom::{CustomModel, ProviderFn};
+use crate::model::source::{ModelSource, Source};
 use crate::model::table::{ResolvedModel, add_model};
 use crate::model::{self, Model};
 use crate::partial::Partial;
-use crate::provider::ModelSpec;
 use crate::queues::Queues;
 use crate::run::shared::RunShared;
 use crate::runtime::Runtime;
@@ -56,28 +56,19 @@ pub(super) struct State {
 /// A model to fall back on.
 #[derive(Clone)]
 pub(super) struct Fallback {
-    pub(super) spec: ModelSpec,
+    pub(super) source: Source,
     pub(super) resolved: Option<Arc<dyn Model>>,
 }
 
 impl Fallback {
-    pub(super) fn all(specs: Vec<ModelSpec>) -> Vec<Fallback> {
-        specs.into_iter().map(|spec| Fallback { spec, resolved: None }).collect()
-    }
-}
-
-#[derive(Clone)]
-pub(super) enum Source {
-    Spec(Box<ModelSpec>),
-    Custom(Arc<dyn Model>),
-}
-
-impl Source {
-    pub(super) fn provider(&self) -> &str {
-        match self {
-            Source::Spec(spec) => &spec.provider,
-            Source::Custom(model) => model.info().provider,
-        }
+    /// # Errors
+    /// `invalid_argument`: says which of them cannot be read, and why.
+    pub(super) fn all(models: Vec<ModelSource>) -> Result<Vec<Fallback>, Error> {
+        let parse = |(i, model): (usize, ModelSource)| match model.parse() {
+            Ok(source) => Ok(Fallback { source, resolved: None }),
+            Err(error) => Err(of_fallback(i, &error)),
+        };
+        models.into_iter().enumerate().map(parse).collect()
     }
 }
 
@@ -99,7 +90,7 @@ impl State {
         let fallbacks = fallbacks.into_iter().map(|(name, model)| (name, model.map(|model| add_model(models, model))));
         let State { tools, specs, .. } = self;
         let tools = specs.get_or_insert_with(|| tools.specs().into()).clone();
-        let mut config = Config::new(self.model_name(), model);
+        let mut config = Config::new(self.model.name(), model);
         config.settings = self.settings.engine.clone();
         config.fallbacks = fallbacks.collect();
         config.tools = tools;
@@ -122,11 +113,11 @@ impl State {
 
     /// The name of the model to fall back on of this number, from 0, and the model; `None` when there are no more.
     fn fallback(&mut self, number: usize) -> Option<(String, Result<ResolvedModel, Error>)> {
-        let Fallback { spec, resolved } = self.fallbacks.get(number)?;
-        let (name, takes_keys) = (spec.name(), self.is_at_same_address(spec));
+        let Fallback { source, resolved } = self.fallbacks.get(number)?;
+        let (name, takes_keys) = (source.name(), self.is_at_same_address(source));
         let model = match resolved {
             Some(model) => Ok(Arc::clone(model)),
-            None => self.resolve_spec(spec, self.address_for(spec)),
+            None => self.make(source, self.address_for(source)),
         };
         if let (Ok(model), Some(fallback)) = (&model, self.fallbacks.get_mut(number)) {
             fallback.resolved = Some(Arc::clone(model));
@@ -148,13 +139,6 @@ impl State {
         }
     }
 
-    pub(super) fn model_name(&self) -> String {
-        match &self.model {
-            Source::Spec(spec) => spec.name(),
-            Source::Custom(model) => format!("{}/{}", model.info().provider, model.info().id),
-        }
-    }
-
     /// Where runs live: here, when nothing else was said.
     pub(super) fn runtime_here(&mut self) -> Result<Runtime, Error> {
         match &self.runtime {
@@ -164,9 +148,9 @@ impl State {
     }
 
     pub(super) fn resolve(&self) -> Result<Arc<dyn Model>, Error> {
-        match (&self.resolved, &self.model) {
-            (Some(model), _) | (None, Source::Custom(model)) => Ok(Arc::clone(model)),
-            (None, Source::Spec(spec)) => self.resolve_spec(spec, self.base_url.as_deref()),
+        match &self.resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => self.make(&self.model, self.base_url.as_deref()),
         }
     }
 
@@ -176,8 +160,8 @@ impl State {
     /// `invalid_argument`: says which of them cannot be used, and why.
     pub(super) fn resolve_all(&mut self) -> Result<Arc<dyn Model>, Error> {
         let model = self.resolve()?;
-        let made = |(i, Fallback { spec, resolved }): (usize, &Fallback)| {
-            let make = || self.resolve_spec(spec, self.address_for(spec)).map_err(|e| of_fallback(i, &e));
+        let made = |(i, Fallback { source, resolved }): (usize, &Fallback)| {
+            let make = || self.make(source, self.address_for(source)).map_err(|e| of_fallback(i, &e));
             resolved.as_ref().map_or_else(make, |model| Ok(Arc::clone(model)))
         };
         let fallbacks: Vec<_> = self.fallbacks.iter().enumerate().map(made).collect::<Result<_, _>>()?;
@@ -188,23 +172,26 @@ impl State {
         Ok(model)
     }
 
-    /// Makes a change of models, address or keys. If a fallback, or the model where it is checked, cannot be used after it, it is
-    /// refused and nothing changes. An environment variable that is missing is no reason: it may be set until a run starts.
+    /// Makes a change of models, provider, address or keys. If a fallback, or the model where it is checked, cannot be used
+    /// after it, it is refused and nothing changes. An environment variable that is missing is no reason: it may be set until a
+    /// run starts.
     ///
     /// # Errors
     /// `invalid_argument`: says which of them cannot be used, and why.
     pub(super) fn change_models(&mut self, check_model: bool, change: impl FnOnce(&mut State)) -> Result<(), Error> {
-        let State { model, resolved, base_url, fallbacks, api_key, keys_for, .. } = self;
-        let before = (model.clone(), resolved.clone(), base_url.clone(), fallbacks.clone(), api_key.clone(), keys_for.clone());
+        let State { model, resolved, provider, base_url, fallbacks, api_key, keys_for, .. } = self;
+        let models = (model.clone(), resolved.clone(), provider.clone(), fallbacks.clone());
+        let served = (base_url.clone(), api_key.clone(), keys_for.clone());
         change(self);
         let checked = self.check_models(check_model);
         if checked.is_err() {
-            (self.model, self.resolved, self.base_url, self.fallbacks, self.api_key, self.keys_for) = before;
+            (self.model, self.resolved, self.provider, self.fallbacks) = models;
+            (self.base_url, self.api_key, self.keys_for) = served;
         }
         checked
     }
 
-    fn check_models(&self, check_model: bool) -> Result<(), Error> {
+    pub(super) fn check_models(&self, check_model: bool) -> Result<(), Error> {
         if self.provider.is_some() {
             // It answers for any model.
             return Ok(());
@@ -212,15 +199,23 @@ impl State {
         if let (true, Source::Spec(spec)) = (check_model, &self.model) {
             model::resolve::check(spec, self.base_url.as_deref())?;
         }
-        let check = |(i, fallback): (usize, &Fallback)| {
-            model::resolve::check(&fallback.spec, self.address_for(&fallback.spec)).map_err(|e| of_fallback(i, &e))
+        let check = |(i, fallback): (usize, &Fallback)| match &fallback.source {
+            Source::Spec(spec) => model::resolve::check(spec, self.address_for(&fallback.source)).map_err(|e| of_fallback(i, &e)),
+            Source::Custom(_) => Ok(()),
         };
         self.fallbacks.iter().enumerate().try_for_each(check)
     }
 
     /// Replaces the model. What was made for the one before is made anew.
-    pub(super) fn take_model(&mut self, spec: ModelSpec) {
-        self.model = Source::Spec(Box::new(spec));
+    pub(super) fn take_model(&mut self, model: Source) {
+        self.model = model;
+        self.resolved = None;
+        self.forget_fallbacks();
+    }
+
+    /// Replaces the custom provider. Models that answer by themselves keep what they have.
+    pub(super) fn take_provider(&mut self, provider: Option<ProviderFn>) {
+        self.provider = provider;
         self.resolved = None;
         self.forget_fallbacks();
     }
@@ -248,27 +243,33 @@ impl State {
 
     /// The address given for the agent's own model.
     fn model_address(&self) -> Option<&str> {
-        match &self.model {
-            Source::Spec(spec) => self.base_url.as_deref().or(spec.base_url.as_deref()),
-            Source::Custom(_) => self.base_url.as_deref(),
-        }
+        self.base_url.as_deref().or(self.model.base_url())
     }
 
     /// Whether another model is served where the agent's own is: by the same provider, at no other address.
-    pub(super) fn is_at_same_address(&self, spec: &ModelSpec) -> bool {
+    fn is_at_same_address(&self, other: &Source) -> bool {
         self.keys_are_for_model()
-            && self.model.provider() == spec.provider
-            && (spec.base_url.is_none() || spec.base_url.as_deref() == self.model_address())
+            && self.model.provider() == other.provider()
+            && (other.base_url().is_none() || other.base_url() == self.model_address())
     }
 
     /// The agent's address, where it is another model's, too.
-    pub(super) fn address_for(&self, spec: &ModelSpec) -> Option<&str> {
-        self.model_address().filter(|_| self.is_at_same_address(spec))
+    fn address_for(&self, other: &Source) -> Option<&str> {
+        self.model_address().filter(|_| self.is_at_same_address(other))
     }
 
-    pub(super) fn resolve_spec(&self, spec: &ModelSpec, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
+    /// Another model than the agent's own.
+    pub(super) fn resolve_other(&self, other: &Source) -> Result<ResolvedModel, Error> {
+        Ok(ResolvedModel { model: self.make(other, self.address_for(other))?, takes_keys: self.is_at_same_address(other) })
+    }
+
+    fn make(&self, source: &Source, base_url: Option<&str>) -> Result<Arc<dyn Model>, Error> {
+        let spec = match source {
+            Source::Custom(model) => return Ok(Arc::clone(model)),
+            Source::Spec(spec) => spec,
+        };
         if let Some(function) = &self.provider {
-            return Ok(Arc::new(CustomModel { spec: spec.clone(), function: Arc::clone(function) }));
+            return Ok(Arc::new(CustomModel { spec: (**spec).clone(), function: Arc::clone(function) }));
         }
         let connections = self.runtime.as_ref().map(|runtime| Arc::clone(runtime.connections())).unwrap_or_default();
         model::resolve::resolve(spec, base_url, &connections)
@@ -303,5 +304,5 @@ impl State {
 }
 
 fn of_fallback(number: usize, error: &Error) -> Error {
-    Error::invalid_argument(format!("option \"fallbacks\": [{number}]: {}", error.message()))
+    error.clone().reworded(|why| format!("option \"fallbacks\": [{number}]: {why}"))
 }

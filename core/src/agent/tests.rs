@@ -40,7 +40,7 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
         call.push(&json!("hello")).unwrap();
         call.finish();
     };
-    let agent = Agent::new("mine/model").unwrap().provider(provider).api_key("sk-top-secret");
+    let agent = Agent::builder("mine/model").provider(provider).api_key("sk-top-secret");
     let agent = agent.header("authorization", "top-secret").header("x-plain", "yes");
     let agent = agent.fallbacks(vec![ModelSpec::parse("other/model").unwrap()]).on_payload(move |asked, _| {
         save_in_hook();
@@ -49,6 +49,7 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
         payload.insert("seen".into(), true.into());
         async move { Ok::<_, String>(Some(payload)) }
     });
+    let agent = agent.build().unwrap();
     itself.set(agent.clone()).unwrap();
     let result = agent.prompt("go").await.unwrap();
     assert_eq!((result.outcome, &*result.text), (Outcome::Completed, "hello"));
@@ -66,19 +67,20 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
     }
     assert!(holds(&saved[1], "\"seen\":true"), "the rest of the hook's answer is part of the state: {}", saved[1]);
     // The agent holds the provider, which holds the agent.
-    agent.set_provider(None);
-    agent.set_json_hook(crate::hook::HookKind::OnPayload, None);
+    agent.set_provider(None).unwrap();
+    agent.remove_hook(crate::hook::HookKind::OnPayload);
 }
 
 #[tokio::test]
 async fn a_run_goes_on_from_what_was_repaired_for_the_one_before() {
     let asked: Arc<Mutex<Vec<Vec<Arc<Message>>>>> = Arc::default();
     let asks = Arc::clone(&asked);
-    let agent = Agent::new("mine/model").unwrap().provider(move |call| {
+    let agent = Agent::builder("mine/model").provider(move |call| {
         asks.lock().unwrap().push(call.request().request.messages.clone());
         call.push(&json!("yes")).unwrap();
         call.finish();
     });
+    let agent = agent.build().unwrap();
     // Another model's thinking becomes text.
     let thinking = json!({ "role": "assistant", "content": [{ "type": "thinking", "thinking": "hm" }], "model": "another" });
     let history: Vec<Message> = serde_json::from_value(json!([{ "role": "user", "content": "hi" }, thinking])).unwrap();

@@ -3,8 +3,9 @@
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::cancel::CancelToken;
 use serde_json::{Map, Value};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::answer::{Answer, HostAnswer, HostResult};
 use super::work::HostWork;
@@ -45,8 +46,8 @@ pub struct HostCall {
 #[derive(Debug)]
 enum Work {
     Tool(PendingCall),
-    Prepare { arguments: Map<String, Value>, context: HookContext, over: CancellationToken },
-    Hook { kind: HookKind, input: Mutex<Option<HookInput>>, context: HookContext, over: CancellationToken },
+    Prepare { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
+    Hook { kind: HookKind, input: Mutex<Option<HookInput>>, context: HookContext, over: CancelToken },
     Middleware(MiddlewareCall),
     Listener(Mutex<Option<Event>>),
     Model(ModelCall),
@@ -69,7 +70,7 @@ impl HostCall {
         context: HookContext,
         function: &(dyn Fn(HostCall) + Send + Sync),
     ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
-        let over = CancellationToken::new();
+        let over = CancelToken::new();
         ask(Work::Prepare { arguments, context, over: over.clone() }, Some(over.drop_guard()), function)
     }
 
@@ -80,7 +81,7 @@ impl HostCall {
         context: HookContext,
         function: &(dyn Fn(HostCall) + Send + Sync),
     ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
-        let over = CancellationToken::new();
+        let over = CancelToken::new();
         let work = Work::Hook { kind, input: Mutex::new(Some(input)), context, over: over.clone() };
         ask(work, Some(over.drop_guard()), function)
     }
@@ -172,7 +173,7 @@ impl HostCall {
     }
 
     /// Cancelled when the run is aborted or a time limit passes. Listeners are not cancelled.
-    pub fn cancel_token(&self) -> Option<&CancellationToken> {
+    pub fn cancel_token(&self) -> Option<&CancelToken> {
         match &self.work {
             Work::Prepare { context, .. } | Work::Hook { context, .. } => Some(context.cancel_token()),
             Work::Model(call) => Some(call.cancel_token()),
@@ -183,11 +184,11 @@ impl HostCall {
 
     /// Whether the answer is no longer needed.
     pub fn is_cancelled(&self) -> bool {
-        self.cancel_token().is_some_and(CancellationToken::is_cancelled)
+        self.cancel_token().is_some_and(CancelToken::is_cancelled)
     }
 
     /// Cancelled when the run no longer waits for the answer: it has it, or gave the call up.
-    pub fn over_token(&self) -> Option<&CancellationToken> {
+    pub fn over_token(&self) -> Option<&CancelToken> {
         match &self.work {
             Work::Prepare { over, .. } | Work::Hook { over, .. } => Some(over),
             Work::Model(call) => Some(call.cancel_token()),

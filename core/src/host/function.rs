@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::answer::{self, HostAnswer};
 use super::call::HostCall;
 use crate::agent::Agent;
-use crate::hook::{Hook, HookContext, HookInput, HookKind};
+use crate::error::Error;
+use crate::hook::{Hook, HookContext, HookFunction, HookInput, HookKind};
 use crate::listener::{Listener, Subscription};
 use crate::tool::{PendingCall, PreparedArguments, Tool, ToolSpec};
 
@@ -31,7 +32,7 @@ pub struct HostTool {
 
 impl std::fmt::Debug for HostTool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostTool").field("name", &self.spec.name).finish_non_exhaustive()
+        f.debug_struct("HostTool").field("name", &self.spec.name()).finish_non_exhaustive()
     }
 }
 
@@ -65,24 +66,26 @@ impl Tool for HostTool {
 impl Agent {
     /// Sets a hook, or removes it with `None`. It answers with JSON, as [`HookKind`] documents it, or with messages.
     pub fn set_host_hook(&self, kind: HookKind, function: Option<HostFunction>) {
-        let hook = function.map(|function| -> Hook {
-            Arc::new(move |question, context| {
-                let answer = HostCall::hook(kind, HookInput(question), context, &*function);
-                Box::pin(async move {
-                    let value = match answer.await {
-                        Ok(HostAnswer::Messages(messages)) => return Ok(HookOutput::Messages(messages)),
-                        other => answer::json(other)?,
-                    };
-                    HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
-                })
+        let Some(function) = function else {
+            self.remove_hook(kind);
+            return;
+        };
+        let hook: HookFunction = Arc::new(move |question, context| {
+            let answer = HostCall::hook(kind, HookInput(question), context, &*function);
+            Box::pin(async move {
+                let value = match answer.await {
+                    Ok(HostAnswer::Messages(messages)) => return Ok(HookOutput::Messages(messages)),
+                    other => answer::json(other)?,
+                };
+                HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
             })
         });
-        self.change_hooks(|hooks| hooks.set(kind, hook));
+        self.set_hook(Hook::new(kind, hook));
     }
 
     /// Adds a middleware, inside of those added before.
     pub fn add_host_middleware(&self, function: HostFunction) {
-        self.add_middleware(Arc::new(move |call| {
+        self.add_link(Arc::new(move |call| {
             let answer = HostCall::middleware(call, &*function);
             Box::pin(async move { answer::json(answer.await) })
         }));
@@ -97,9 +100,12 @@ impl Agent {
     }
 
     /// Sets or, with `None`, removes a custom model, which answers for any model's name.
-    pub fn set_host_model(&self, function: Option<HostFunction>) {
+    ///
+    /// # Errors
+    /// As [`Agent::set_provider`].
+    pub fn set_host_model(&self, function: Option<HostFunction>) -> Result<(), Error> {
         let function = function
             .map(|function| -> crate::model::custom::ProviderFn { Arc::new(move |call| function(HostCall::model(call))) });
-        self.set_provider(function);
+        self.set_provider(function)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio_util::sync::CancellationToken;
+use crate::cancel::CancelToken;
 
 use super::answer::Answer;
 use super::call::HostCall;
@@ -28,7 +28,7 @@ pub struct JobQueue<J, W> {
     wakeup: W,
     /// The error of a call whose loop no longer runs.
     closed: &'static str,
-    closing: CancellationToken,
+    closing: CancelToken,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl<J, W: Wakeup> JobQueue<J, W> {
     /// A queue. `closed` is the error of a call whose loop no longer runs.
     pub fn new(wakeup: W, closed: &'static str) -> JobQueue<J, W> {
         let state = State { jobs: VecDeque::new(), woken: false, calls: Vec::new() };
-        JobQueue { state: Mutex::new(state), wakeup, closed, closing: CancellationToken::new() }
+        JobQueue { state: Mutex::new(state), wakeup, closed, closing: CancelToken::new() }
     }
 
     /// How the loop is woken.
@@ -53,7 +53,7 @@ impl<J, W: Wakeup> JobQueue<J, W> {
     }
 
     /// Cancelled when the queue is closed.
-    pub fn closing(&self) -> &CancellationToken {
+    pub fn closing(&self) -> &CancelToken {
         &self.closing
     }
 

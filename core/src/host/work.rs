@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use crate::cancel::CancelToken;
 use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Busy, Clock, Sleep};
 
@@ -17,7 +17,7 @@ pub(crate) struct HostWork(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    cancel: CancellationToken,
+    cancel: CancelToken,
     clock: Clock,
     /// Whose timers a blocking sleep uses.
     engine: Option<Handle>,
@@ -38,12 +38,12 @@ enum State {
 
 impl HostWork {
     /// Work that begins now.
-    pub(crate) fn new(cancel: CancellationToken, clock: Clock) -> HostWork {
+    pub(crate) fn new(cancel: CancelToken, clock: Clock) -> HostWork {
         let state = Mutex::new(State::Working { _busy: clock.busy() });
         HostWork(Arc::new(Inner { cancel, clock, engine: Handle::try_current().ok(), state }))
     }
 
-    pub(crate) fn cancel_token(&self) -> &CancellationToken {
+    pub(crate) fn cancel_token(&self) -> &CancelToken {
         &self.0.cancel
     }
 
@@ -57,7 +57,7 @@ impl HostWork {
         let mut sleep = Waiting { sleep, work: self, resting: false };
         tokio::select! {
             biased;
-            () = self.0.cancel.cancelled() => false,
+            () = self.0.cancel.wait() => false,
             () = &mut sleep => true,
         }
     }

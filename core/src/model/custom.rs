@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::cancel::CancelToken;
 use agent_loop_proto::chunk::{Chunk, ChunkReader};
 use agent_loop_proto::transcript::Constraints;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::error::{Error, ErrorKind, panic_message};
@@ -26,7 +27,7 @@ const BOUND: usize = 256;
 struct Shared {
     request: ModelRequest,
     provider: String,
-    cancel: CancellationToken,
+    cancel: CancelToken,
     chunks: Mutex<ChunkReader>,
     sender: mpsc::UnboundedSender<Chunk>,
     waiting: AtomicUsize,
@@ -71,7 +72,7 @@ impl Shared {
             }
             tokio::select! {
                 () = taken => {}
-                () = self.cancel.cancelled() => return false,
+                () = self.cancel.wait() => return false,
             }
         }
     }
@@ -104,7 +105,7 @@ impl ModelCall {
     }
 
     /// Cancelled when the answer is no longer wanted.
-    pub fn cancel_token(&self) -> &CancellationToken {
+    pub fn cancel_token(&self) -> &CancelToken {
         &self.shared.cancel
     }
 
@@ -177,7 +178,7 @@ pub(crate) struct CustomModel {
 impl CustomModel {
     async fn run(&self, request: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
         let (sender, mut chunks) = mpsc::unbounded_channel();
-        let cancel = CancellationToken::new();
+        let cancel = CancelToken::new();
         // However this ends, the provider's request is cancelled.
         let _cancel: DropGuard = cancel.clone().drop_guard();
         let shared = Arc::new(Shared {

@@ -21,6 +21,7 @@ use crate::future::BoxFuture;
 use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::is_credential;
 use crate::transport::client::{Client, Response, place};
+use crate::transport::header::header;
 
 /// The most of an error answer that is read, in bytes.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -168,12 +169,7 @@ impl HttpModel {
         }
         let quota = credential.quota_project.clone().map(|project| ("x-goog-user-project", project));
         for (name, value) in own.into_iter().chain(key).chain(quota).chain(session).chain(given) {
-            let wrong = |what: &str| {
-                Error::invalid_argument(format!("header {name:?}: the {what} has characters that HTTP does not allow"))
-            };
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
-            let mut value = HeaderValue::from_str(&value).map_err(|_| wrong("value"))?;
-            value.set_sensitive(true);
+            let (name, value) = header(name, &value)?;
             headers.insert(name, value);
         }
         Ok(headers)
@@ -325,7 +321,7 @@ impl HttpModel {
             return provider_error::from_stream(provider, value);
         }
         if begun {
-            return truncated.clone().with_message(&format!("{}; between the frames stood {start:?}", truncated.message()));
+            return truncated.clone().reworded(|why| format!("{why}; between the frames stood {start:?}"));
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
         let hint = match value {

@@ -7,6 +7,7 @@ pub(crate) mod custom;
 pub(crate) mod http;
 pub(crate) mod resolve;
 mod scripted;
+pub(crate) mod source;
 pub(crate) mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};

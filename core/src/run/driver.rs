@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
 use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
 use serde_json::{Map, Value};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::hook_call::HookCall;
 use super::model_call::Streaming;
@@ -22,7 +22,7 @@ use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
-use crate::future::{BoxFuture, catch_panic};
+use crate::future::{BoxFuture, catch_panic, has_ended};
 use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
@@ -42,7 +42,7 @@ pub(crate) struct Driver {
     pub(super) scope: Scope,
     /// Whether the engine and the tools were made to notice an abort.
     has_seen_abort: bool,
-    pub(super) aborted: Pin<Box<WaitForCancellationFutureOwned>>,
+    pub(super) aborted: Cancelled,
     /// The host's side of the agent's configuration: of this turn, and of the next.
     turn: Arc<HostSide>,
     next: Arc<HostSide>,
@@ -71,7 +71,7 @@ impl Driver {
         models: Vec<ResolvedModel>,
     ) -> Box<Driver> {
         let (scope, host) = (agent.scope(), Arc::new(host));
-        let aborted = Box::pin(run.abort.clone().cancelled_owned());
+        let aborted = run.abort.cancelled();
         Box::new(Driver {
             agent,
             run,
@@ -94,15 +94,28 @@ impl Driver {
     }
 
     /// The run from `agent_start` to its result. A panic in here is a bug of ours; the run still ends.
-    pub(crate) async fn drive(mut self: Box<Self>) {
-        let clock = self.clock.clone();
+    /// It is aborted when one of the futures ends.
+    pub(crate) async fn drive(mut self: Box<Self>, cancels: Vec<BoxFuture<'static, ()>>) {
+        let (clock, run) = (self.clock.clone(), Arc::clone(&self.run));
         // Boxed, as what wraps it holds it more than once.
         let course: BoxFuture<'_, RunResult> = Box::pin(self.execute());
+        let course = abort_on(cancels, run, course);
         let result = match catch_panic(clock.working(course)).await {
             Ok(result) => result,
             Err(payload) => self.end_after_panic(&panic_message(&*payload)).await,
         };
         self.finish(result);
+    }
+
+    /// For those who watch the run through `tracing`.
+    fn trace_end(result: &RunResult) {
+        let span = tracing::Span::current();
+        span.record("outcome", result.outcome.as_str());
+        span.record("turns", result.turns);
+        match (&result.error, result.outcome) {
+            (Some(error), Outcome::Error) => tracing::error!(kind = error.kind().as_str(), %error, "the run failed"),
+            _ => tracing::debug!("the run ended"),
+        }
     }
 
     async fn end_after_panic(&mut self, why: &str) -> RunResult {
@@ -118,6 +131,7 @@ impl Driver {
     /// Idle before the reader sees the end, so that its next prompt finds the agent free.
     fn finish(&mut self, result: RunResult) {
         self.has_ended = true;
+        Driver::trace_end(&result);
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
@@ -251,10 +265,13 @@ impl Driver {
             let why = format!("the tool {} is gone", names.1);
             return self.run.core().handle(Input::ToolDone { call, result: Err(why) });
         };
-        let cancel = self.run.abort.child_token();
+        let cancel = self.run.abort.child();
         let context = ToolContext::new(call, names, cancel, self.reports(), self.clock.clone());
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
+        // The tasks of the call keep it.
+        let span = tracing::debug_span!("tool_call", tool_call_id = context.id(), tool_name = context.name());
+        let _inside = span.enter();
         if links.is_empty() {
             execute::start(tool, context, arguments, scope);
         } else {
@@ -283,8 +300,8 @@ impl Driver {
         }
         // A hook that is awaited without limit is not cancelled either.
         let cancel = match kind {
-            Some(HookKind::AfterRun) => CancellationToken::new(),
-            _ => self.run.abort.child_token(),
+            Some(HookKind::AfterRun) => CancelToken::new(),
+            _ => self.run.abort.child(),
         };
         self.hook = HookCall::ask(hook, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {
@@ -330,7 +347,7 @@ impl Driver {
     }
 
     fn poll_inputs(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.has_seen_abort && self.aborted.as_mut().poll(cx).is_ready() {
+        if !self.has_seen_abort && Pin::new(&mut self.aborted).poll(cx).is_ready() {
             self.see_abort();
             return Poll::Ready(());
         }
@@ -382,6 +399,23 @@ impl Driver {
         self.key = None;
         self.payload_headers = PayloadHeaders::default();
     }
+}
+
+/// The course of a run, which is aborted when one of the futures ends. Here, and not in a task of their own: a virtual clock
+/// cannot go on between a future's end and the abort.
+async fn abort_on(
+    mut cancels: Vec<BoxFuture<'static, ()>>,
+    run: Arc<RunShared>,
+    mut course: BoxFuture<'_, RunResult>,
+) -> RunResult {
+    std::future::poll_fn(|cx| {
+        if cancels.iter_mut().any(|cancel| has_ended(cancel, cx)) {
+            cancels.clear();
+            run.abort();
+        }
+        course.as_mut().poll(cx)
+    })
+    .await
 }
 
 impl Drop for Driver {

@@ -1,6 +1,7 @@
 //! Emits an event: the agent's state first, then the listeners in order, then the queue.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -17,6 +18,9 @@ impl Driver {
     pub(super) async fn emit(&mut self, event: Event) {
         if matches!(event.data, EventData::TurnStart) {
             self.begin_turn();
+        }
+        if let EventData::Retry { error, .. } = &event.data {
+            tracing::warn!(kind = error.kind().as_str(), %error, "a model call failed and is retried");
         }
         if !matches!(event.data, EventData::MessageUpdate(_)) {
             self.agent.note(&event);
@@ -111,7 +115,7 @@ impl Driver {
             let mut room = queue.poll_push(&mut self.outbox, cx);
             if room.is_pending() {
                 self.poll_limits(cx);
-                if run.abort.is_cancelled() || self.aborted.as_mut().poll(cx).is_ready() {
+                if run.abort.is_cancelled() || Pin::new(&mut self.aborted).poll(cx).is_ready() {
                     queue.unbound();
                     room = queue.poll_push(&mut self.outbox, cx);
                 }

@@ -1,7 +1,10 @@
 //! The handle of a run: its events for one reader, its result, steering and abort.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+
+use futures_core::Stream;
 
 use super::shared::{AbortHandle, RunShared};
 use crate::agent::handle::Agent;
@@ -44,15 +47,7 @@ impl Run {
 
     /// The next event; `None` when the run is over and the agent idle.
     pub async fn next(&mut self) -> Option<Event> {
-        std::future::poll_fn(|cx| self.poll_next(cx)).await
-    }
-
-    /// The next event, for those who write their own futures.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        match &self.shared.queue {
-            Some(queue) => queue.poll_next(cx),
-            None => Poll::Ready(None),
-        }
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// All events that wait now, at most `most`; `None` when the run is over and all is read. When there are none, the waker
@@ -149,6 +144,19 @@ impl Run {
             self.abort();
         }
         self.outcome().await.map(drop)
+    }
+}
+
+/// The events, as [`Run::next`] gives them: for the combinators of `futures` and for what takes a stream, such as an HTTP
+/// response. It is empty where the run has no queue.
+impl Stream for Run {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        match &self.shared.queue {
+            Some(queue) => queue.poll_next(cx),
+            None => Poll::Ready(None),
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::cancel::CancelToken;
 use agent_loop_proto::hook::{HookKind, HookOutput, Question};
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
@@ -34,7 +34,7 @@ impl HookCall {
         hook: u32,
         question: Question,
         host: &HostSide,
-        cancel: CancellationToken,
+        cancel: CancelToken,
         clock: &Clock,
         scope: &Scope,
     ) -> Option<HookCall> {

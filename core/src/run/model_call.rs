@@ -5,6 +5,8 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ModelCall};
 
+use tracing::Instrument;
+
 use super::queue::BATCH;
 use super::shared::RunShared;
 use crate::agent::host_side::HostSide;
@@ -66,11 +68,12 @@ impl Streaming {
             payload: call.body.clone(),
         };
         let sink = DeltaSink::default();
+        let span = tracing::debug_span!("model_call", provider, model = model.info().id, call = call.call);
         let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
         let future = {
             let sink = sink.clone();
             // A custom model is one more callback of the host.
-            scope.enter(catch_panic(async move { model.stream(&request, &sink).await }))
+            scope.enter(catch_panic(async move { model.stream(&request, &sink).await })).instrument(span)
         };
         let (signs, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
         Streaming { call: call.call, sink, signs, held, empty_polls_left, future: Box::pin(future), _busy: busy }

@@ -5,9 +5,9 @@ use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::machine::{Input, Loop};
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 use super::queue::EventQueue;
+use crate::cancel::CancelToken;
 use crate::event::Event;
 use crate::result::RunResult;
 
@@ -16,7 +16,7 @@ use crate::result::RunResult;
 pub(crate) struct RunShared {
     pub(crate) id: Arc<str>,
     pub(crate) queue: Option<EventQueue>,
-    pub(crate) abort: CancellationToken,
+    pub(crate) abort: CancelToken,
     core: Mutex<Loop>,
     reported: Mutex<Reported>,
     pub(super) result: OnceLock<RunResult>,
@@ -31,7 +31,7 @@ struct Reported {
 }
 
 impl RunShared {
-    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancellationToken, core: Loop) -> RunShared {
+    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancelToken, core: Loop) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
         RunShared {
             id,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent_loop_proto::machine::Input;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
+use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
@@ -21,7 +21,7 @@ struct Inner {
     name: Arc<str>,
     work: HostWork,
     /// Cancelled when the run no longer waits for the call.
-    over: CancellationToken,
+    over: CancelToken,
     has_answered: AtomicBool,
     reports: Reports,
 }
@@ -50,11 +50,11 @@ impl ToolContext {
     pub(crate) fn new(
         number: u32,
         (id, name): (Arc<str>, Arc<str>),
-        cancel: CancellationToken,
+        cancel: CancelToken,
         reports: Reports,
         clock: Clock,
     ) -> ToolContext {
-        let (work, over) = (HostWork::new(cancel, clock), CancellationToken::new());
+        let (work, over) = (HostWork::new(cancel, clock), CancelToken::new());
         let has_answered = AtomicBool::new(false);
         ToolContext(Arc::new(Inner { number, id, name, work, over, has_answered, reports }))
     }
@@ -70,14 +70,14 @@ impl ToolContext {
     }
 
     /// Cancelled when the run is aborted or the call's time limit passes.
-    pub fn cancel_token(&self) -> &CancellationToken {
+    pub fn cancel_token(&self) -> &CancelToken {
         self.0.work.cancel_token()
     }
 
     /// Cancelled when the run no longer waits for the call: it has its answer, or it was given up after the grace time of an
     /// abort. For hosts that then stop what the tool still does.
     #[doc(hidden)]
-    pub fn over_token(&self) -> &CancellationToken {
+    pub fn over_token(&self) -> &CancelToken {
         &self.0.over
     }
 

@@ -1,9 +1,11 @@
 //! What stands around a tool's execution: a chain in the order of its setup, of which each link may look at the call, change
 //! its arguments, run the rest of the chain (once, not at all, or again), change the result, and time it.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use tracing::Instrument;
 
 use super::execute::execute;
 use super::{Tool, ToolContext, ToolOutput};
@@ -22,6 +24,19 @@ use crate::scope::Scope;
 /// # let _ = dry;
 /// ```
 pub type Middleware = Arc<dyn Fn(MiddlewareCall) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+
+/// A link from an async function.
+pub(crate) fn middleware<F, Fut, E>(link: F) -> Middleware
+where
+    F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Value, E>> + Send + 'static,
+    E: std::fmt::Display + Send + 'static,
+{
+    Arc::new(move |call| {
+        let answer = link(call);
+        Box::pin(async move { answer.await.map_err(|error| error.to_string()) })
+    })
+}
 
 struct Chain {
     links: Arc<Vec<Middleware>>,
@@ -99,7 +114,7 @@ pub(crate) fn start(
     scope: Scope,
 ) {
     let chain = Arc::new(Chain { links, tool, context: context.clone(), scope });
-    tokio::spawn(async move { context.done(run(chain, 0, arguments).await) });
+    tokio::spawn(async move { context.done(run(chain, 0, arguments).await) }.in_current_span());
 }
 
 fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {

@@ -15,10 +15,11 @@
 
 pub(crate) mod call;
 pub(crate) mod execute;
+pub(crate) mod function;
 pub(crate) mod middleware;
+#[cfg(feature = "schema")]
+mod typed;
 
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -27,8 +28,8 @@ pub use agent_loop_proto::schema::Validation;
 pub use agent_loop_proto::tool::{ExecutionMode, ToolOutput, ToolSpec};
 pub use call::{PendingCall, ToolContext};
 
-use crate::error::{Error, panic_message};
-use crate::future::{BoxFuture, catch_panic};
+use crate::error::Error;
+use crate::future::BoxFuture;
 use crate::hook::HookContext;
 
 /// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error text.
@@ -75,100 +76,21 @@ pub trait Tool: Send + Sync + 'static {
     }
 }
 
-/// A tool that is an async function: arguments and context in, a JSON value or an error text out.
-///
-/// ```
-/// use agent_loop::{FnTool, ToolContext};
-/// use serde_json::{Value, json};
-///
-/// /// Any error that can be displayed is the call's result.
-/// async fn read(arguments: Value, context: ToolContext) -> Result<Value, std::io::Error> {
-///     context.update(json!("reading"));
-///     let text = std::fs::read_to_string(arguments["path"].as_str().unwrap_or_default())?;
-///     Ok(text.into())
-/// }
-///
-/// let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-/// let tool = FnTool::new("read", "Reads a file.", parameters, read)?;
-/// # Ok::<(), agent_loop::Error>(())
-/// ```
-pub struct FnTool<F> {
-    spec: ToolSpec,
-    function: Arc<F>,
-    preparing: Option<Preparing>,
-}
-
-type Preparing = Arc<dyn Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync>;
-
-impl<F, Fut, E> FnTool<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Value, E>> + Send + 'static,
-    E: std::fmt::Display + Send + 'static,
-{
-    /// A tool from a function. `parameters` is the JSON Schema of its arguments.
-    ///
-    /// # Errors
-    /// As [`ToolSpec::new`].
-    pub fn new(name: &str, description: &str, parameters: Value, function: F) -> Result<FnTool<F>, Error> {
-        Ok(FnTool::with_spec(ToolSpec::new(name, description, parameters)?, function))
-    }
-
-    /// A tool from a function and a description made before.
-    pub fn with_spec(spec: ToolSpec, function: F) -> FnTool<F> {
-        FnTool { spec, function: Arc::new(function), preparing: None }
-    }
-
-    /// Puts the model's arguments right before they are checked; see [`Tool::prepare_arguments`].
-    #[must_use]
-    pub fn preparing(
-        mut self,
-        prepare: impl Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync + 'static,
-    ) -> FnTool<F> {
-        self.preparing = Some(Arc::new(prepare));
-        self
-    }
-}
-
-impl<F> std::fmt::Debug for FnTool<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FnTool").field("name", &self.spec.name).finish_non_exhaustive()
-    }
-}
-
-impl<F, Fut, E> Tool for FnTool<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Value, E>> + Send + 'static,
-    E: std::fmt::Display + Send + 'static,
-{
+impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        (**self).spec()
     }
 
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, _: &HookContext) -> Option<PreparedArguments> {
-        let prepared = self.preparing.as_ref()?(arguments.clone());
-        Some(Box::pin(std::future::ready(prepared)))
+    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
+        (**self).prepare_arguments(arguments, context)
     }
 
-    fn start(&self, mut call: PendingCall) {
-        let function = Arc::clone(&self.function);
-        let arguments = Value::Object(call.take_arguments());
-        let context = call.context().clone();
-        let scope = call.scope();
-        // A task of its own: tools of a batch run beside one another, and one that ignores its cancel token can be left behind.
-        tokio::spawn(scope.enter(async move {
-            let answer = std::panic::catch_unwind(AssertUnwindSafe(|| function(arguments, context)));
-            let answer = match answer {
-                Ok(future) => catch_panic(future).await,
-                Err(payload) => Err(payload),
-            };
-            match answer {
-                Ok(Ok(value)) => call.respond(value),
-                Ok(Err(error)) => call.fail(error.to_string()),
-                Err(payload) => call.fail(format!("the tool panicked: {}", panic_message(&*payload))),
-            }
-        }));
+    fn start(&self, call: PendingCall) {
+        (**self).start(call);
+    }
+
+    fn may_block(&self) -> bool {
+        (**self).may_block()
     }
 }
 
@@ -195,7 +117,7 @@ impl ToolSet {
     /// # Errors
     /// `invalid_argument` when there is one of that name.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Error> {
-        let name = &tool.spec().name;
+        let name = tool.spec().name();
         if self.get(name).is_some() {
             return Err(Error::invalid_argument(format!("there are two tools named {name:?}; give each its own name")));
         }
@@ -205,7 +127,7 @@ impl ToolSet {
 
     /// Takes a tool out and gives it, if there was one.
     pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
-        let at = self.0.iter().position(|tool| tool.spec().name == name)?;
+        let at = self.0.iter().position(|tool| tool.spec().name() == name)?;
         Some(self.0.remove(at))
     }
 
@@ -216,7 +138,7 @@ impl ToolSet {
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.0.iter().find(|tool| tool.spec().name == name)
+        self.0.iter().find(|tool| tool.spec().name() == name)
     }
 
     /// All tools, in the order they were added.
@@ -232,6 +154,6 @@ impl ToolSet {
 
 impl std::fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|tool| &tool.spec().name)).finish()
+        f.debug_list().entries(self.0.iter().map(|tool| tool.spec().name())).finish()
     }
 }

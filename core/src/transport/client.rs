@@ -92,8 +92,10 @@ impl Way {
             false => vec![b"http/1.1".to_vec()],
         };
         let unusable = |e: reqwest::Error| {
-            Error::new(ErrorKind::Connection, format!("the HTTP client cannot be set up: {}", chain(&e.without_url())))
+            let e = e.without_url();
+            Error::new(ErrorKind::Connection, format!("the HTTP client cannot be set up: {}", chain(&e)))
                 .with_retryable(false)
+                .with_source(e)
         };
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -130,7 +132,11 @@ impl Way {
             Err(error) if was_stale(&error) => request().send().await,
             sent => sent,
         };
-        let inner = sent.map_err(|error| self.failure(url, &error.without_url(), connect_timeout_ms))?;
+        let inner = sent.map_err(|error| {
+            // The address may have a key in its query.
+            let error = error.without_url();
+            self.failure(url, &error, connect_timeout_ms).with_source(error)
+        })?;
         // An answer of the proxy itself, to a request that is not https; with https the connection fails.
         if inner.status() == 407 && self.route(url).is_some() {
             return Err(self.not_through(url, "proxy authorization required"));
@@ -217,8 +223,10 @@ impl Response {
         }
         self.inner.chunk().await.map_err(|error| {
             let host = self.inner.url().host_str().unwrap_or("the server");
-            let why = chain(&error.without_url());
+            let error = error.without_url();
+            let why = chain(&error);
             Error::new(ErrorKind::StreamTruncated, format!("the connection to {host} broke in the middle of the answer: {why}"))
+                .with_source(error)
         })
     }
 

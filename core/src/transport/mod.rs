@@ -1,6 +1,7 @@
 //! Reaching a provider: HTTP, TLS and proxies.
 
 pub(crate) mod client;
+pub(crate) mod header;
 pub(crate) mod network;
 mod tls;
 

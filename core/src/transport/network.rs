@@ -131,8 +131,8 @@ impl Network {
                 return Err(Error::invalid_argument(format!("network: {name}: expected the path of a PEM file")));
             }
         }
-        let network: Network =
-            serde_json::from_value(Value::Object(map)).map_err(|e| Error::invalid_argument(format!("network: {e}")))?;
+        let network: Network = serde_json::from_value(Value::Object(map))
+            .map_err(|e| Error::invalid_argument(format!("network: {e}")).with_source(e))?;
         if let Proxy::Address(address) = &network.proxy {
             proxy_url(address, "network: proxy")?;
         }

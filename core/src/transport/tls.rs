@@ -176,7 +176,8 @@ fn not_pem(option: &str, path: &Path, why: &Pem) -> Error {
 }
 
 fn read(option: &str, path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|e| Error::new(ErrorKind::Io, format!("network: {option} {path:?}: cannot be read: {e}")))
+    std::fs::read(path)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("network: {option} {path:?}: cannot be read: {e}")).with_source(e))
 }
 
 fn tls(message: String) -> Error {

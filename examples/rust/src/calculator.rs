@@ -75,13 +75,14 @@ async fn ask(agent: &Agent, prompt: &str, as_events: bool) -> Result<(), Error> 
 }
 
 async fn converse(as_events: bool, model: &str, rest: &[String]) -> Result<(), Error> {
-    let mut agent = Agent::new(model)?.tool(calculator()?)?;
+    let mut agent = Agent::builder(model).tool(calculator()?);
     if let Some(url) = rest.first() {
         agent = agent.base_url(url).temperature(0.0);
     }
+    let agent = agent.build()?;
     ask(&agent, "What is 15 multiplied by 23?", as_events).await?;
     if let Some(model) = rest.get(1) {
-        agent.set_model(model.parse()?)?;
+        agent.set_model(model)?;
     }
     ask(&agent, "Now divide that by 5", as_events).await?;
     if !as_events {

@@ -6,11 +6,11 @@ use agent_loop::{Agent, Error, EventData, MessageUpdate};
 
 async fn hello() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
-    let mut agent = Agent::new(&arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned()))?;
+    let mut agent = Agent::builder(arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned()));
     if let Some(url) = arguments.next() {
         agent = agent.base_url(&url);
     }
-    let mut run = agent.stream("Say hello.")?;
+    let mut run = agent.build()?.stream("Say hello.")?;
     while let Some(event) = run.next().await {
         if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) = &event.data {
             print!("{delta}");

@@ -10,20 +10,21 @@ use agent_loop::{Agent, Error};
 const PROMPTS: [&str; 3] = ["My name is Ada. Remember it.", "What is my name?", "Spell it backwards."];
 
 async fn converse(model: &str, base_url: Option<&String>, more_models: &[String]) -> Result<(), Error> {
-    let mut agent = Agent::new(model)?.system_prompt("Be brief.");
+    let mut agent = Agent::builder(model).system_prompt("Be brief.");
     if let Some(url) = base_url.filter(|url| !url.is_empty()) {
         agent = agent.base_url(url);
     }
+    let agent = agent.build()?;
     let mut more_models = more_models.iter();
     for (number, prompt) in PROMPTS.iter().enumerate() {
         if number > 0
             && let Some(model) = more_models.next()
         {
-            agent.set_model(model.parse()?)?;
+            agent.set_model(model)?;
         }
         println!("User: {prompt}");
         let result = agent.prompt(*prompt).await?;
-        println!("{}: {}", agent.model_name(), result.text);
+        println!("{}: {}", agent.model(), result.text);
     }
     println!("[{} messages]", agent.messages().len());
     Ok(())

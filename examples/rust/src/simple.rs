@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use agent_loop::{Agent, Error};
 
 async fn simple(model: &str, base_url: Option<&String>) -> Result<(), Error> {
-    let mut agent = Agent::new(model)?.system_prompt("Answer in one sentence.");
+    let mut agent = Agent::builder(model).system_prompt("Answer in one sentence.");
     if let Some(url) = base_url {
         agent = agent.base_url(url);
     }
-    let result = agent.prompt("Why is the sky blue?").await?;
+    let result = agent.build()?.prompt("Why is the sky blue?").await?;
     println!("{}", result.text);
     match &result.usage.cost {
         Some(cost) => println!("[{} tokens, ${:.6}]", result.usage.total, cost.total),

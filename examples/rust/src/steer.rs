@@ -3,26 +3,24 @@
 use std::process::ExitCode;
 
 use agent_loop::tool::ExecutionMode;
-use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, ToolSpec};
+use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate};
 use serde_json::json;
 
 async fn ask() -> Result<(), Error> {
     // A slow tool. An abort would end its sleep.
-    let mut spec = ToolSpec::from_json(json!({
-        "name": "weather", "description": "The weather in a city.",
-        "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] },
-    }))?;
-    spec.execution_mode = Some(ExecutionMode::Sequential);
-    let weather = FnTool::with_spec(spec, |_, call| async move {
-        call.sleep(1000).await;
-        Ok::<_, String>(json!("rain, 7 degrees"))
-    });
+    let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
+    let weather = FnTool::new("weather", "The weather in a city.", parameters, |_, context| async move {
+        context.sleep(1000).await;
+        Ok::<_, Error>(json!("rain, 7 degrees"))
+    })?;
 
     let mut arguments = std::env::args().skip(1);
     let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
-    let agent = Agent::new(&model)?;
-    agent.set_base_url(arguments.next().as_deref())?;
-    let agent = agent.tool(weather)?;
+    let mut agent = Agent::builder(model).tool(weather.execution_mode(ExecutionMode::Sequential));
+    if let Some(url) = arguments.next() {
+        agent = agent.base_url(&url);
+    }
+    let agent = agent.build()?;
 
     let steering = agent.clone();
     let steered = std::sync::Once::new();

@@ -3,23 +3,35 @@
 use std::process::ExitCode;
 
 use agent_loop::{Agent, Error, EventData, FnTool, MessageUpdate};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+struct City {
+    /// Its name, for example Oslo.
+    city: String,
+}
+
+#[derive(Serialize)]
+struct Weather {
+    city: String,
+    sky: &'static str,
+    celsius: i32,
+}
 
 async fn ask() -> Result<(), Error> {
-    let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
-    let weather = FnTool::new("weather", "The weather in a city.", parameters, |arguments, _call| async move {
-        let city = arguments["city"].as_str().ok_or("city is missing")?;
-        Ok::<_, &str>(json!({ "city": city, "sky": "rain", "celsius": 7 }))
+    let weather = FnTool::typed("weather", "The weather in a city.", |arguments: City, _context| async move {
+        Ok::<_, Error>(Weather { city: arguments.city, sky: "rain", celsius: 7 })
     })?;
 
     let mut arguments = std::env::args().skip(1);
     let model = arguments.next().unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
-    let mut agent = Agent::new(&model)?.system_prompt("Be brief.").tool(weather)?;
+    let mut agent = Agent::builder(model).system_prompt("Be brief.").tool(weather);
     if let Some(url) = arguments.next() {
         agent = agent.base_url(&url);
     }
 
-    let mut run = agent.stream("Rain in Oslo?")?;
+    let mut run = agent.build()?.stream("Rain in Oslo?")?;
     while let Some(event) = run.next().await {
         match &event.data {
             EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => print!("{delta}"),

@@ -65,18 +65,15 @@ pub unsafe extern "C" fn agent_resume(
 /// # Safety
 /// `run` is null or may be written.
 unsafe fn start(agent: &Agent, prompt: Option<Prompt>, run: *mut *mut agent_run_t) -> Result<agent_status_t, Error> {
+    let pending = match prompt {
+        Some(prompt) => agent.prompt(prompt),
+        None => agent.resume(),
+    };
     if run.is_null() {
-        match prompt {
-            Some(prompt) => agent.start_quiet(prompt)?.detach(),
-            None => agent.resume_quiet()?.detach(),
-        }
+        pending.start()?.detach();
     } else {
-        let started = match prompt {
-            Some(prompt) => agent.stream(prompt)?,
-            None => agent.stream_resume()?,
-        };
         // SAFETY: not null, so it may be written, by the caller's promise.
-        unsafe { hand_out(run, agent_run_t::new(started)) };
+        unsafe { hand_out(run, agent_run_t::new(pending.stream()?)) };
     }
     Ok(AGENT_OK)
 }

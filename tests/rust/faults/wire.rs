@@ -13,7 +13,7 @@ pub(super) fn agent(format: Format, mock: &Mock, options: Value) -> Agent {
         Format::Gemini => ("google", "gemini", "gemini-2.5-flash"),
     };
     let spec = json!({ "provider": provider, "protocol": protocol, "id": id, "base_url": mock.url() });
-    let agent = Agent::with_spec(ModelSpec::from_json(spec).unwrap()).api_key("sk-1");
+    let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key("sk-1").build().unwrap();
     // No pauses before retries.
     agent.set_options(json!({ "retry_base_ms": 0 }).as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();

@@ -55,7 +55,7 @@ pub(crate) async fn play(scenario: Scenario) -> Result<Value, Failed> {
     let mut model = json!({ "provider": "scripted", "id": "scenario", "script": scenario.model });
     model.as_object_mut().expect("an object").extend(scenario.spec.clone());
     let player = Arc::new(Player {
-        agent: Agent::with_spec(ModelSpec::from_json(model)?),
+        agent: Agent::builder(ModelSpec::from_json(model)?).build()?,
         listeners: scenario.listeners.clone(),
         tools: Mutex::default(),
         subscriptions: Mutex::default(),
@@ -154,7 +154,7 @@ impl Player {
         let system_prompt = given["system_prompt"].as_str().unwrap_or_default().to_owned();
         let context =
             Context { system_prompt, messages: messages(&given["messages"])?, tools: self.tools.lock().unwrap().clone() };
-        let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent) };
+        let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent).stream() };
         let queue = given["queue"].as_object();
         if queue.is_some() {
             let player = Arc::clone(self);
@@ -169,7 +169,7 @@ impl Player {
                 })),
             );
         }
-        let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent)?;
+        let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent).stream()?;
         for (name, message) in queue.into_iter().flatten() {
             let message = Prompt::from_json(message.clone())?;
             if name == "steer" { run.steer(message)? } else { run.follow_up(message)? }
@@ -208,10 +208,10 @@ impl Player {
 
     fn add_middleware(self: &Arc<Self>, behaviours: Behaviours) {
         let player = Arc::clone(self);
-        self.agent.add_middleware(Arc::new(move |call| {
+        self.agent.add_middleware(move |call: agent_loop::MiddlewareCall| {
             let (behaviour, player) = (behaviours.next(), Arc::clone(&player));
             async move { player.behave(&behaviour, Value::Null, &Actor::Middleware(&call)).await.result().await }.boxed()
-        }));
+        });
     }
 
     fn subscribe(self: &Arc<Self>, index: usize) {

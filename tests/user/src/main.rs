@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let n = arguments["n"].as_f64().ok_or("n is not a number")?;
         Ok::<_, &str>(json!({ "result": n * 2.0 }))
     })?;
-    let agent = Agent::new(&model)?.tool(double)?;
+    let agent = Agent::builder(model).tool(double).build()?;
     let mut run = agent.stream("What is 21 doubled?")?;
     while let Some(event) = run.next().await {
         if let EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) = &event.data {

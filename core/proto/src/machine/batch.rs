@@ -103,7 +103,7 @@ struct Entry {
 impl Batch {
     pub(super) fn new(run: &RunState, message: &AssistantMessage, is_cut: bool) -> Batch {
         let settings = run.settings();
-        let mode = |call: &ToolCall| run.config().tools.get(&call.name).and_then(|tool| tool.execution_mode);
+        let mode = |call: &ToolCall| run.config().tools.get(&call.name).and_then(|tool| tool.execution_mode());
         let is_sequential = settings.tool_execution == ExecutionMode::Sequential
             || message.tool_calls().any(|call| mode(call) == Some(ExecutionMode::Sequential));
         let entry =
@@ -293,7 +293,7 @@ impl Batch {
             return;
         };
         let number = replies.launch(id, name);
-        let tool_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms);
+        let tool_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms());
         let ms = [run.settings().limits.tool_timeout_ms, tool_ms].into_iter().filter(|ms| *ms > 0).min();
         let limit = ms.map(|ms| Limit { is_of_tool: ms == tool_ms, ms, at_ms: run.now_ms().saturating_add(ms) });
         if run.hooks().has(HookKind::AfterToolCall) {

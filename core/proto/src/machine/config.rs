@@ -60,9 +60,9 @@ pub struct Tools {
 impl From<Vec<Arc<ToolSpec>>> for Tools {
     fn from(specs: Vec<Arc<ToolSpec>>) -> Tools {
         let describe = |spec: &Arc<ToolSpec>| ToolDescription {
-            name: spec.name.clone(),
-            description: spec.description.clone(),
-            parameters: Arc::clone(&spec.parameters),
+            name: spec.name().to_owned(),
+            description: spec.description().to_owned(),
+            parameters: Arc::clone(spec.shared_parameters()),
         };
         let descriptions = Arc::new(specs.iter().map(describe).collect());
         Tools { specs, descriptions }
@@ -78,7 +78,7 @@ impl From<Tools> for Vec<Arc<ToolSpec>> {
 impl Tools {
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
-        self.specs.iter().find(|spec| spec.name == name)
+        self.specs.iter().find(|spec| spec.name() == name)
     }
 
     /// Their descriptions for the model.
@@ -88,12 +88,12 @@ impl Tools {
 
     /// Those of these names.
     pub fn only(&self, names: &[String]) -> Tools {
-        self.specs.iter().filter(|spec| names.contains(&spec.name)).cloned().collect::<Vec<_>>().into()
+        self.specs.iter().filter(|spec| names.iter().any(|name| name == spec.name())).cloned().collect::<Vec<_>>().into()
     }
 
     /// Their names, for an error message.
     pub fn names(&self) -> String {
-        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 }

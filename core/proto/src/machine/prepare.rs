@@ -117,6 +117,6 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
 
 /// The arguments as the tool gets them, or the violations of its schema.
 fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -> Result<Map<String, Value>, String> {
-    let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name);
+    let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name());
     tool.check(arguments, config.settings.validation).map_err(misfit)
 }

@@ -105,14 +105,15 @@ pub trait Decoder: Send {
 /// # Errors
 /// `protocol`.
 pub(super) fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T, Error> {
-    surrogate::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, &error))
+    surrogate::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, error))
 }
 
 /// The error for a frame that cannot be read.
-pub(super) fn unreadable(provider: &str, data: &str, error: &serde_json::Error) -> Error {
+pub(super) fn unreadable(provider: &str, data: &str, error: serde_json::Error) -> Error {
     let start: String = data.chars().take(200).collect();
     Error::new(ErrorKind::Protocol, format!("{provider} sent a frame that cannot be read ({error}): {start}"))
         .with_provider(provider)
+        .with_source(error)
 }
 
 /// Why a provider refused, in its own words: not the model's, so no text of its message.

@@ -9,7 +9,7 @@ use super::*;
 type Verdict = (ErrorKind, bool, Option<u64>);
 
 fn verdict(error: &Error) -> Verdict {
-    (error.kind(), error.retryable(), error.retry_after_ms())
+    (error.kind(), error.is_retryable(), error.retry_after_ms())
 }
 
 #[test]

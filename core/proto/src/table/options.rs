@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! /// What it is, in a sentence: for rustdoc, the header, the stubs, the types and docs/options.md.
-//! name: Type = default, shown "the default in words", at_least 1, set Argument, Kind, Group, "since";
+//! name: Type = default, shown "the default in words", at_least 1, fn set_name(Argument), Kind, Group, "since";
 //! ```
 //!
-//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `Argument` is what the setter of the
-//! Rust API takes: the type, `&str` for text, or the `T` of an `Option<T>`. [`Type`] and [`Group`] have the kinds and the groups.
+//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `set_name` is the setter of the Rust
+//! API and `Argument` what it takes: the type, or `&str` for text. An `Option<T>` has `fn set_name[T]`: the agent's setter takes
+//! an `Option<T>`, the builder's a `T`. [`Type`] and [`Group`] have the kinds and the groups.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -43,33 +44,37 @@ macro_rules! options_of {
         $callback! {
             $($prefix)*
             /// The text that precedes the messages: instructions for the model.
-            system_prompt: String = String::new(), shown "none", set &str, Text, Conversation, "0.1.0";
+            system_prompt: String = String::new(), shown "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
             /// How much thinking to ask for.
-            thinking_level: ThinkingLevel = ThinkingLevel::Off, set ThinkingLevel,
+            thinking_level: ThinkingLevel = ThinkingLevel::Off, fn set_thinking_level(ThinkingLevel),
                 Words(THINKING_LEVELS), Model, "0.1.0";
             /// Whether each frame is also emitted as the provider sent it, as a `raw` event.
-            raw_events: bool = false, set bool, Flag, Model, "0.1.0";
+            raw_events: bool = false, fn set_raw_events(bool), Flag, Model, "0.1.0";
             /// The most turns of one run; 0 for no limit.
-            max_turns: u32 = 10, set u32, Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
+            max_turns: u32 = 10, fn set_max_turns(u32), Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
             /// How many messages one poll takes from the steering queue: the oldest one, or all.
-            steering_mode: QueueMode = QueueMode::OneAtATime, set QueueMode, Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
+            steering_mode: QueueMode = QueueMode::OneAtATime, fn set_steering_mode(QueueMode),
+                Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
-            follow_up_mode: QueueMode = QueueMode::OneAtATime, set QueueMode, Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
+            follow_up_mode: QueueMode = QueueMode::OneAtATime, fn set_follow_up_mode(QueueMode),
+                Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// What steering does to tool calls that have not started: they are skipped, or run first.
-            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, set SteeringPolicy,
+            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, fn set_steering_policy(SteeringPolicy),
                 Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
             /// Whether the tool calls of a message run concurrently or sequentially.
-            tool_execution: ExecutionMode = ExecutionMode::Parallel, set ExecutionMode, Words(&["parallel", "sequential"]), Loop,
-                "0.1.0";
+            tool_execution: ExecutionMode = ExecutionMode::Parallel, fn set_tool_execution(ExecutionMode),
+                Words(&["parallel", "sequential"]), Loop, "0.1.0";
             /// The most tool calls that run concurrently.
-            max_parallel_tools: usize = 8, at_least 1, set usize, Whole("a whole number of at least 1"), Loop, "0.1.0";
+            max_parallel_tools: usize = 8, at_least 1, fn set_max_parallel_tools(usize),
+                Whole("a whole number of at least 1"), Loop, "0.1.0";
             /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
             /// does not, `off` checks nothing.
-            validation: Validation = Validation::Coerce, set Validation, Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
+            validation: Validation = Validation::Coerce, fn set_validation(Validation),
+                Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
-            max_result_bytes: usize = 50_000, set usize, Whole("a whole number of bytes"), Loop, "0.1.0";
+            max_result_bytes: usize = 50_000, fn set_max_result_bytes(usize), Whole("a whole number of bytes"), Loop, "0.1.0";
             /// How long an aborted run waits for its tools, in milliseconds.
-            abort_grace_ms: u64 = 1000, set u64, Milliseconds, Limits, "0.1.0";
+            abort_grace_ms: u64 = 1000, fn set_abort_grace_ms(u64), Milliseconds, Limits, "0.1.0";
         }
     };
     (model, $callback:ident $($prefix:tt)*) => {
@@ -79,57 +84,60 @@ macro_rules! options_of {
             #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
             thinking_budgets: ThinkingBudgets = ThinkingBudgets::default(),
                 shown "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`",
-                set ThinkingBudgets, BUDGETS, Model, "0.1.0";
+                fn set_thinking_budgets(ThinkingBudgets), BUDGETS, Model, "0.1.0";
             /// The sampling temperature; 0 is sent as 0.
             #[serde(skip_serializing_if = "Option::is_none")]
-            temperature: Option<f64> = None, shown "the provider's", set f64, Number, Model, "0.1.0";
+            temperature: Option<f64> = None, shown "the provider's", fn set_temperature[f64], Number, Model, "0.1.0";
             /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
             /// for the answer.
             #[serde(skip_serializing_if = "Option::is_none")]
-            max_tokens: Option<u64> = None, shown "the provider's", set u64, Whole("a whole number of tokens"), Model, "0.1.0";
+            max_tokens: Option<u64> = None, shown "the provider's", fn set_max_tokens[u64],
+                Whole("a whole number of tokens"), Model, "0.1.0";
             /// Texts that end the answer when the model writes them.
             #[serde(skip_serializing_if = "Vec::is_empty")]
-            stop_sequences: Vec<String> = Vec::new(), shown "none", set Vec<String>, Texts, Model, "0.1.0";
+            stop_sequences: Vec<String> = Vec::new(), shown "none", fn set_stop_sequences(Vec<String>), Texts, Model,
+                "0.1.0";
             /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
             /// `"none"` or
             /// `{"tool": name}`.
             #[serde(skip_serializing_if = "Option::is_none")]
-            tool_choice: Option<ToolChoice> = None, shown "the provider's", set ToolChoice, TOOL_CHOICE, Model, "0.1.0";
+            tool_choice: Option<ToolChoice> = None, shown "the provider's", fn set_tool_choice[ToolChoice], TOOL_CHOICE, Model,
+                "0.1.0";
             /// Identifies the conversation to providers that cache or route by it.
             #[serde(skip_serializing_if = "Option::is_none")]
-            session_id: Option<String> = None, shown "none", set &str, Text, Conversation, "0.1.0";
+            session_id: Option<String> = None, shown "none", fn set_session_id[&str], Text, Conversation, "0.1.0";
             /// How long the provider is asked to cache the prompt.
             #[serde(skip_serializing_if = "CacheRetention::is_default")]
-            cache_retention: CacheRetention = CacheRetention::Short, set CacheRetention, Words(&["short", "long", "none"]), Model,
-                "0.1.0";
+            cache_retention: CacheRetention = CacheRetention::Short, fn set_cache_retention(CacheRetention),
+                Words(&["short", "long", "none"]), Model, "0.1.0";
         }
     };
     (limits, $callback:ident $($prefix:tt)*) => {
         $callback! {
             $($prefix)*
             /// The time limit for opening a connection, in milliseconds; 0 for none.
-            connect_timeout_ms: u64 = 10_000, set u64, TimeLimit, Limits, "0.1.0";
+            connect_timeout_ms: u64 = 10_000, fn set_connect_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit until the first byte of a model's response, in milliseconds; 0 for none.
-            first_byte_timeout_ms: u64 = 120_000, set u64, TimeLimit, Limits, "0.1.0";
+            first_byte_timeout_ms: u64 = 120_000, fn set_first_byte_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit between two bytes of a model's response, in milliseconds; 0 for none.
-            idle_timeout_ms: u64 = 120_000, set u64, TimeLimit, Limits, "0.1.0";
+            idle_timeout_ms: u64 = 120_000, fn set_idle_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit of one attempt of a model call, in milliseconds; 0 for none.
-            request_timeout_ms: u64 = 600_000, set u64, TimeLimit, Limits, "0.1.0";
+            request_timeout_ms: u64 = 600_000, fn set_request_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit of a tool call, in milliseconds; 0 for none.
-            tool_timeout_ms: u64 = 0, set u64, TimeLimit, Limits, "0.1.0";
+            tool_timeout_ms: u64 = 0, fn set_tool_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit of a run, in milliseconds; 0 for none.
-            run_timeout_ms: u64 = 0, set u64, TimeLimit, Limits, "0.1.0";
+            run_timeout_ms: u64 = 0, fn set_run_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
         }
     };
     (retry, $callback:ident $($prefix:tt)*) => {
         $callback! {
             $($prefix)*
             /// The most retries of a failed model call.
-            max_retries: u32 = 2, set u32, Whole("a whole number"), Limits, "0.1.0";
+            max_retries: u32 = 2, fn set_max_retries(u32), Whole("a whole number"), Limits, "0.1.0";
             /// The upper bound of the first backoff, in milliseconds; it doubles with each retry.
-            retry_base_ms: u64 = 500, set u64, Milliseconds, Limits, "0.1.0";
+            retry_base_ms: u64 = 500, fn set_retry_base_ms(u64), Milliseconds, Limits, "0.1.0";
             /// The longest backoff, in milliseconds; a call whose provider demands a longer one fails.
-            max_retry_delay_ms: u64 = 60_000, set u64, Milliseconds, Limits, "0.1.0";
+            max_retry_delay_ms: u64 = 60_000, fn set_max_retry_delay_ms(u64), Milliseconds, Limits, "0.1.0";
         }
     };
 }
@@ -141,7 +149,8 @@ macro_rules! option_struct {
         [$(#[$struct_attribute:meta])*] $Struct:ident { $($(#[$inner_attribute:meta])* $inner:ident: $Inner:ty,)* }
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            fn $set:ident $(($argument:ty))? $([$optional:ty])?,
             $kind:expr, $group:ident, $since:literal;
         )+
     ) => {
@@ -315,7 +324,8 @@ macro_rules! rows {
         $rows:ident:
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)? set $argument:ty,
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            fn $set:ident $(($argument:ty))? $([$optional:ty])?,
             $kind:expr, $group:ident, $since:literal;
         )+
     ) => {

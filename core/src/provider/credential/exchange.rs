@@ -158,7 +158,7 @@ pub(super) fn late(source: &Source, ms: u64) -> Error {
 
 /// The error of a request that got no answer, with what it was for.
 fn not_asked(source: &Source, error: &Error) -> Error {
-    error.clone().with_message(&format!("no Google access token for {}: {}", source.origin, error.message()))
+    error.clone().reworded(|why| format!("no Google access token for {}: {why}", source.origin))
 }
 
 /// What a service account says of itself, signed: <https://developers.google.com/identity/protocols/oauth2/service-account>.

@@ -231,13 +231,13 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     );
     let source = find_file("refused", &user(&mock.url())).unwrap();
     let error = fetch(&source).await.err().unwrap();
-    assert_eq!((error.kind(), error.http_status(), error.retryable()), (ErrorKind::Authentication, Some(400), false));
+    assert_eq!((error.kind(), error.http_status(), error.is_retryable()), (ErrorKind::Authentication, Some(400), false));
     assert!(
         error.message().contains(": answered 400: invalid_grant: Token [key] has been expired or revoked. Run `gcloud"),
         "{error}"
     );
     let error = fetch(&source).await.err().unwrap();
-    assert_eq!((error.kind(), error.retryable()), (ErrorKind::Overloaded, true));
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Overloaded, true));
     assert!(error.message().ends_with(&format!(" at {}: answered 503: a page titled \"Maintenance\"", mock.url())), "{error}");
     let error = fetch(&source).await.err().unwrap();
     assert!(error.message().contains(": answered 404: no such path; run `gcloud"), "{error}");
@@ -245,7 +245,7 @@ async fn refusals_keep_google_s_words_and_no_secret() {
     assert!(error.message().contains(": the answer has no access_token; "), "{error}");
     drop(mock);
     let error = fetch(&source).await.err().unwrap();
-    assert_eq!((error.kind(), error.retryable()), (ErrorKind::Connection, true));
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, true));
     assert!(error.message().starts_with("no Google access token for GOOGLE_APPLICATION_CREDENTIALS "), "{error}");
 }
 

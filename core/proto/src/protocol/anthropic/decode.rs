@@ -264,7 +264,7 @@ impl Decoder for Reader {
             return Ok(true);
         }
         let value = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
-        self.other(&value.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
+        self.other(&value.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

@@ -671,7 +671,7 @@ fn how_a_stream_may_fail() {
     assert_eq!(end.unwrap_err().kind(), ErrorKind::RateLimited);
     let (_, end) = decoded(&[json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } })]);
     let error = end.unwrap_err();
-    assert_eq!((error.kind(), error.retryable()), (ErrorKind::Overloaded, true));
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Overloaded, true));
     let (_, end) = decoded(&[json!({ "error": { "code": 502, "message": "a gateway's" } })]);
     assert_eq!(end.unwrap_err().kind(), ErrorKind::Server);
     let (_, end) = decoded(&[json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } })]);

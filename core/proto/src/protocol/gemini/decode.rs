@@ -366,7 +366,7 @@ impl Decoder for Reader {
         // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
         let sanitized = surrogate::sanitized(data);
         let data = sanitized.as_deref().unwrap_or(data);
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, &error))?;
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, error))?;
         self.chunk(chunk, out)?;
         Ok(true)
     }

@@ -558,7 +558,7 @@ fn stop_reasons() {
         let (deltas, end) = decoded(&[parts(json!([part])), finish(reason)]);
         let (ours, raw) = stop(&deltas).unwrap();
         assert_eq!(raw, reason, "the vendor's word");
-        end.map(|()| ours).map_err(|error| (error.kind(), error.retryable()))
+        end.map(|()| ours).map_err(|error| (error.kind(), error.is_retryable()))
     };
     let text = || json!({ "text": "a" });
     let call = || json!({ "functionCall": { "name": "t" } });
@@ -650,7 +650,7 @@ fn a_malformed_call_is_reported_in_the_vendors_words() {
 fn a_stream_without_a_reason_is_truncated() {
     for chunks in [vec![], vec![parts(json!([{ "text": "a" }]))], vec![finish("FINISH_REASON_UNSPECIFIED")]] {
         let error = decoded(&chunks).1.unwrap_err();
-        assert_eq!((error.kind(), error.retryable()), (ErrorKind::StreamTruncated, true));
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::StreamTruncated, true));
     }
 }
 
@@ -665,7 +665,7 @@ fn an_error_in_the_stream_ends_it() {
     ] {
         let frame = json!({ "error": { "code": code, "message": "It broke.", "status": status } });
         let error = decoded(&[parts(json!([{ "text": "a" }])), frame]).1.unwrap_err();
-        assert_eq!((error.kind(), error.retryable()), (kind, retryable), "{status}");
+        assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{status}");
         assert_eq!(error.message(), "p sent an error in its stream: It broke.");
     }
 }

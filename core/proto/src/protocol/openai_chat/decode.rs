@@ -384,7 +384,7 @@ impl Decoder for Reader {
             return Ok(true);
         }
         let read = surrogate::read(data, |data| self.chunk(data, out));
-        read.map_err(|error| unreadable(&self.provider, data, &error))??;
+        read.map_err(|error| unreadable(&self.provider, data, error))??;
         Ok(true)
     }
 

@@ -704,7 +704,7 @@ fn how_a_stream_may_fail() {
     for raw in ["network_error", "unknown", "error", "abort"] {
         let error = decoded(&[finish(raw)]).1.unwrap_err();
         let text = format!("server: openai broke the answer off itself (finish_reason {raw:?})");
-        assert_eq!((error.to_string(), error.retryable()), (text, true));
+        assert_eq!((error.to_string(), error.is_retryable()), (text, true));
     }
     assert_eq!(decoded(&[finish("insufficient_system_resource")]).1.unwrap_err().kind(), ErrorKind::Overloaded);
     let of_choice = json!({ "choices": [{

@@ -345,7 +345,7 @@ impl Decoder for Reader {
         }
         // Servers cut text between the halves of a surrogate pair: an escape that is no character.
         let event = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
-        self.other(&event.map_err(|error| unreadable(&self.provider, &frame.data, &error))?, out)
+        self.other(&event.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

@@ -94,7 +94,7 @@ fn how_a_stream_may_fail() {
     let error = |frames: &[Value]| fixture().decode(frames).1.unwrap_err();
     let given = json!({ "type": "error", "error": { "kind": "overloaded", "message": "busy", "retryable": true } });
     let given = error(&[given]);
-    assert_eq!((given.kind(), given.retryable()), (ErrorKind::Overloaded, true));
+    assert_eq!((given.kind(), given.is_retryable()), (ErrorKind::Overloaded, true));
     let plain = error(&[json!({ "type": "error", "reason": "error", "errorMessage": "no luck" })]);
     assert_eq!(plain.to_string(), "server: relay sent an error: no luck");
     assert_eq!(error(&[json!({ "type": "start" })]).kind(), ErrorKind::StreamTruncated);

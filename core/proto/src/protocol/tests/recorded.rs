@@ -259,7 +259,7 @@ fn gemini_signatures_and_whole_bodies() {
         let bytes = |text: &str| text.trim_end_matches('=').len() * 3 / 4;
         let given = oracle["signatures"].as_array().cloned().unwrap_or_default();
         if name == "json-finish-unexpected-tool-call.response.json" {
-            assert_eq!(error.map(|error| error.retryable()), Some(true), "{name}: a failure to us, without its call");
+            assert_eq!(error.map(|error| error.is_retryable()), Some(true), "{name}: a failure to us, without its call");
         } else {
             assert_eq!(error, None, "{name}");
             assert_eq!(found, sent, "{name}");

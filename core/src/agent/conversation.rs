@@ -1,0 +1,96 @@
+//! What a stateless run begins with, and the agent that stands in for it.
+
+use std::sync::Arc;
+
+use super::handle::Agent;
+use super::state::State;
+use crate::error::Error;
+use crate::message::Message;
+use crate::tool::ToolSet;
+
+/// What a run without an agent begins with.
+///
+/// ```
+/// use agent_loop::{Agent, Context, Message};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// let stored = vec![Message::user("Say hello.", 0)];
+/// let context = Context::new(stored).system_prompt("Be brief.");
+/// let result = agent_loop::resume(&context, &Agent::new(model)?).await?;
+/// println!("{} messages to store", result.messages.len());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Context {
+    /// The text that comes before the messages.
+    pub system_prompt: String,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// What the model may call.
+    pub tools: ToolSet,
+}
+
+impl Context {
+    /// A conversation without a system prompt and tools.
+    pub fn new(messages: Vec<Message>) -> Context {
+        Context { messages, ..Context::default() }
+    }
+
+    /// The text that comes before the messages.
+    #[must_use]
+    pub fn system_prompt(mut self, text: impl Into<String>) -> Context {
+        self.system_prompt = text.into();
+        self
+    }
+
+    /// What the model may call.
+    #[must_use]
+    pub fn tools(mut self, tools: ToolSet) -> Context {
+        self.tools = tools;
+        self
+    }
+}
+
+/// A context that a run owns.
+pub(super) struct Conversation {
+    system_prompt: String,
+    messages: Arc<Vec<Arc<Message>>>,
+    tools: ToolSet,
+}
+
+impl From<&Context> for Conversation {
+    fn from(context: &Context) -> Conversation {
+        let messages = context.messages.iter().cloned().map(Arc::new).collect();
+        Conversation { system_prompt: context.system_prompt.clone(), messages: Arc::new(messages), tools: context.tools.clone() }
+    }
+}
+
+impl Agent {
+    /// What stands in for an agent during one run.
+    pub(super) fn for_loop(&self, conversation: Conversation) -> Result<Agent, Error> {
+        let mut state = self.state();
+        let runtime = state.runtime_here()?;
+        // Made once for all runs: they share its connections, and a script goes on.
+        let model = state.resolve_all()?;
+        let mut settings = state.settings.clone();
+        settings.system_prompt = conversation.system_prompt;
+        let alone = State {
+            runtime: Some(runtime),
+            provider: state.provider.clone(),
+            base_url: state.base_url.clone(),
+            api_key: state.api_key.clone(),
+            keys_for: state.keys_for.clone(),
+            resolved: Some(model),
+            fallbacks: state.fallbacks.clone(),
+            settings,
+            tools: conversation.tools,
+            hooks: Arc::clone(&state.hooks),
+            middleware: Arc::clone(&state.middleware),
+            messages: conversation.messages,
+            ..State::new(state.model.clone())
+        };
+        Ok(Agent::from_state(alone, true))
+    }
+}

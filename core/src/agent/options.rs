@@ -1,0 +1,99 @@
+//! Builder setters, setters and getters of the options that are plain values, made from the table,
+//! `agent_loop_proto::table::options`.
+
+use agent_loop_proto::options_of;
+
+use super::builder::AgentBuilder;
+use super::handle::Agent;
+use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
+use crate::queues::{QueueMode, SteeringPolicy};
+use crate::settings::Settings;
+use crate::tool::{ExecutionMode, Validation};
+
+/// An argument of a setter as the field of its option has it.
+trait IntoField<F> {
+    fn into_field(self) -> F;
+}
+
+impl<T> IntoField<T> for T {
+    fn into_field(self) -> T {
+        self
+    }
+}
+
+impl<T> IntoField<Option<T>> for T {
+    fn into_field(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl IntoField<String> for &str {
+    fn into_field(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl IntoField<Option<String>> for &str {
+    fn into_field(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+impl IntoField<Option<String>> for Option<&str> {
+    fn into_field(self) -> Option<String> {
+        self.map(str::to_owned)
+    }
+}
+
+/// The functions of each option of a block, which is the given part of the settings.
+macro_rules! option_functions {
+    (
+        [$title:literal, $block:ident]
+        $(
+            $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
+            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            fn $set:ident $(($argument:ty))? $([$optional:ty])?, $kind:expr, $group:ident, $since:literal;
+        )+
+    ) => {
+        #[doc = $title]
+        impl AgentBuilder {
+            $(
+                $(#[doc = $doc])*
+                ///
+                #[doc = concat!("Default: ", option_functions!(@default $($shown)? ; $default), ".")]
+                pub fn $name(mut self, $name: $($argument)? $($optional)?) -> AgentBuilder {
+                    $(let $name = $name.max($least);)?
+                    let settings: &mut Settings = &mut self.settings;
+                    settings.$block.$name = $name.into_field();
+                    self
+                }
+            )+
+        }
+
+        #[doc = $title]
+        ///
+        /// A setter takes effect at the next turn of a run.
+        impl Agent {
+            $(
+                $(#[doc = $doc])*
+                #[allow(clippy::clone_on_copy)] // of most, but not of all
+                pub fn $name(&self) -> $field {
+                    self.state().settings.$block.$name.clone()
+                }
+
+                #[doc = concat!("Sets [`", stringify!($name), "`](Agent::", stringify!($name), ").")]
+                pub fn $set(&self, $name: $($argument)? $(Option<$optional>)?) {
+                    $(let $name = $name.max($least);)?
+                    self.change().settings.$block.$name = $name.into_field();
+                }
+            )+
+        }
+    };
+    (@default $shown:literal ; $default:expr) => { $shown };
+    (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
+}
+
+options_of!(settings, option_functions ["Options of the loop and its tools.", engine]);
+options_of!(model, option_functions ["Options of a model's requests.", model]);
+options_of!(limits, option_functions ["Time limits.", limits]);
+options_of!(retry, option_functions ["Retries.", retry]);

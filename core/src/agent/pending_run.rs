@@ -1,0 +1,184 @@
+//! [`PendingRun`]: a run that was asked for and has not begun.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use super::conversation::Conversation;
+use super::handle::Agent;
+use crate::error::{Error, ErrorKind};
+use crate::future::{BoxFuture, has_ended};
+use crate::message::Prompt;
+use crate::result::RunResult;
+use crate::run::Run;
+
+/// A run that has not begun. Awaiting it runs to the result; dropping it then aborts the run. [`stream`](PendingRun::stream)
+/// gives the run with its events instead. It owns what it needs, so that it can be given to `tokio::spawn`, `JoinSet::spawn`,
+/// `select!` or `join!`.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), agent_loop::Error> {
+/// use std::time::Duration;
+/// use agent_loop::Agent;
+///
+/// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
+/// let result = agent.prompt("Rain in Oslo?").abort_on(tokio::time::sleep(Duration::from_secs(30))).await?;
+/// println!("{}: {}", result.outcome.as_str(), result.text);
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// Awaiting it gives `busy` while a run of the agent is active; `invalid_argument` for an empty prompt, and for a model or
+/// fallback that cannot be used; `invalid_state` inside a callback of the agent, without a runtime or after its shutdown, and
+/// of a resumed run when there is nothing to answer; and the run's own error, with the result inside, when its outcome is
+/// `error`. An aborted run is no error: its outcome is `aborted`.
+#[must_use = "a run does not begin before it is awaited, streamed or started"]
+pub struct PendingRun(State);
+
+enum State {
+    Pending(Box<Pending>),
+    Running(BoxFuture<'static, Result<RunResult, Error>>),
+    Over,
+}
+
+struct Pending {
+    of: Of,
+    prompt: Option<Prompt>,
+    cancels: Vec<BoxFuture<'static, ()>>,
+}
+
+/// Whose run it is.
+enum Of {
+    Agent(Agent),
+    /// Of a stateless run: its conversation, and the agent with its settings.
+    Conversation(Conversation, Agent),
+}
+
+impl PendingRun {
+    pub(super) fn of_agent(agent: Agent, prompt: Option<Prompt>) -> PendingRun {
+        PendingRun(State::Pending(Box::new(Pending { of: Of::Agent(agent), prompt, cancels: Vec::new() })))
+    }
+
+    pub(super) fn of_conversation(conversation: Conversation, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
+        let of = Of::Conversation(conversation, settings);
+        PendingRun(State::Pending(Box::new(Pending { of, prompt, cancels: Vec::new() })))
+    }
+
+    /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
+    /// timer, a signal, a channel. If it has ended already, the run is aborted before it begins: it emits its prompt and its
+    /// end, and calls no model. Called several times, the first future that ends counts.
+    pub fn abort_on<C>(mut self, cancel: C) -> PendingRun
+    where
+        C: IntoFuture,
+        C::IntoFuture: Send + 'static,
+    {
+        if let State::Pending(pending) = &mut self.0 {
+            let cancel = cancel.into_future();
+            pending.cancels.push(Box::pin(async move { drop(cancel.await) }));
+        }
+        self
+    }
+
+    /// Starts the run and gives it with its events as they come.
+    ///
+    /// # Errors
+    /// As awaiting it, but for the run's own.
+    pub fn stream(self) -> Result<Run, Error> {
+        self.begin(true)
+    }
+
+    /// Starts the run without a queue of events: for those who listen with [`Agent::subscribe`], or need the result alone.
+    ///
+    /// # Errors
+    /// As [`PendingRun::stream`].
+    pub fn start(self) -> Result<Run, Error> {
+        self.begin(false)
+    }
+
+    fn begin(self, with_queue: bool) -> Result<Run, Error> {
+        match self.0 {
+            State::Pending(pending) => pending.begin(with_queue),
+            State::Running(_) | State::Over => Err(begun()),
+        }
+    }
+}
+
+impl Pending {
+    fn begin(self, with_queue: bool) -> Result<Run, Error> {
+        let Pending { of, prompt, mut cancels } = self;
+        let agent = match of {
+            Of::Agent(agent) => agent,
+            Of::Conversation(conversation, settings) => settings.for_loop(conversation)?,
+        };
+        let mut now = Context::from_waker(Waker::noop());
+        let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
+        agent.start(prompt, with_queue, aborted, if aborted { Vec::new() } else { cancels })
+    }
+}
+
+impl Future for PendingRun {
+    type Output = Result<RunResult, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<RunResult, Error>> {
+        let mut running = match std::mem::replace(&mut self.0, State::Over) {
+            State::Pending(pending) => match pending.begin(false) {
+                Ok(run) => Box::pin(async move { run.result().await }) as BoxFuture<'static, _>,
+                Err(error) => return Poll::Ready(Err(error)),
+            },
+            State::Running(running) => running,
+            State::Over => return Poll::Ready(Err(begun())),
+        };
+        let result = running.as_mut().poll(cx);
+        if result.is_pending() {
+            self.0 = State::Running(running);
+        }
+        result
+    }
+}
+
+fn begun() -> Error {
+    Error::new(ErrorKind::InvalidState, "this run was begun before; ask the agent for another one")
+}
+
+impl fmt::Debug for PendingRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingRun").field("has_begun", &!matches!(self.0, State::Pending(_))).finish_non_exhaustive()
+    }
+}
+
+impl Agent {
+    /// Asks for a run with this prompt: await it for the result.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
+    /// println!("{}", agent.prompt("Rain in Oslo?").await?.text);
+    /// # Ok(()) }
+    /// ```
+    pub fn prompt(&self, prompt: impl Into<Prompt>) -> PendingRun {
+        PendingRun::of_agent(self.clone(), Some(prompt.into()))
+    }
+
+    /// Asks for a run that goes on from the transcript as it stands, adding no message; after an answer, with what waits in the
+    /// steering queue, else in the follow-up queue. Messages that failed and custom roles are ignored when the last message is
+    /// found. `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty.
+    pub fn resume(&self) -> PendingRun {
+        PendingRun::of_agent(self.clone(), None)
+    }
+
+    /// Starts a run and gives its events as they come: short for `prompt(…).stream()`.
+    ///
+    /// # Errors
+    /// As [`PendingRun::stream`].
+    pub fn stream(&self, prompt: impl Into<Prompt>) -> Result<Run, Error> {
+        self.prompt(prompt).stream()
+    }
+
+    /// Resumes and gives the events as they come: short for `resume().stream()`.
+    ///
+    /// # Errors
+    /// As [`PendingRun::stream`].
+    pub fn stream_resume(&self) -> Result<Run, Error> {
+        self.resume().stream()
+    }
+}

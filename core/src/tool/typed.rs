@@ -1,0 +1,143 @@
+//! Typed tools: arguments that are a Rust type, whose JSON Schema comes from schemars.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use agent_loop_proto::tool::ToolSpec;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use serde_path_to_error::Segment;
+
+use super::call::ToolContext;
+use super::function::FnTool;
+use crate::error::Error;
+
+/// Typed tools, with the feature `schema`.
+impl FnTool {
+    /// A tool whose arguments are a type with serde's `Deserialize` and schemars' `JsonSchema`: a struct with named fields. Doc
+    /// comments of the type and its fields become descriptions for the model. The result is anything that serializes: text is
+    /// text for the model, a [`ToolOutput`](super::ToolOutput) is a full result, anything else becomes JSON text. An error goes
+    /// to the model as text.
+    ///
+    /// ```
+    /// use agent_loop::{Agent, FnTool};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Weather {
+    ///     /// The city, for example Oslo.
+    ///     city: String,
+    /// }
+    ///
+    /// let weather = FnTool::typed("weather", "The weather in a city.", |arguments: Weather, _context| async move {
+    ///     match arguments.city.as_str() {
+    ///         "Oslo" => Ok("7 °C, rain".to_owned()),
+    ///         other => Err(format!("no weather for {other}")),
+    ///     }
+    /// })?;
+    /// let agent = Agent::builder("anthropic/claude-sonnet-4-5").tool(weather).build()?;
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ToolSpec::new`]; `invalid_argument`, too, for a type that is no object.
+    pub fn typed<A, F, Fut, O, E>(name: &str, description: &str, function: F) -> Result<FnTool, Error>
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, E>> + Send + 'static,
+        O: Serialize,
+        E: fmt::Display,
+    {
+        let spec = ToolSpec::new(name, description, parameters::<A>())?;
+        let function = Arc::new(function);
+        Ok(FnTool::with_spec(spec, move |arguments, context| {
+            let name = context.name().to_owned();
+            let answer = read(arguments, &name).map(|arguments: A| function(arguments, context));
+            async move {
+                let output = answer?.await.map_err(|error| error.to_string())?;
+                serde_json::to_value(output).map_err(|error| format!("the result of {name} cannot be written as JSON: {error}"))
+            }
+        }))
+    }
+}
+
+/// The arguments, or a text that says which field cannot be read.
+fn read<A: DeserializeOwned>(arguments: Value, tool: &str) -> Result<A, String> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let path = error.path().iter().map(|segment| match segment {
+            Segment::Seq { index } => format!("/{index}"),
+            Segment::Map { key } => format!("/{key}"),
+            Segment::Enum { variant } => format!("/{variant}"),
+            Segment::Unknown => String::new(),
+        });
+        let path: String = path.collect();
+        let place = if path.is_empty() { "(the arguments)" } else { &path };
+        format!("the arguments of {tool} cannot be read:\n{place}: {}", error.inner())
+    })
+}
+
+/// The schema of a type, as all providers take it: without references where there is no recursion, and without what says
+/// nothing to a model.
+fn parameters<A: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<A>());
+    tidy(&mut schema);
+    if let Some(object) = schema.as_object_mut() {
+        object.entry("type").or_insert_with(|| json!("object"));
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+/// Removes the names of Rust types, and formats that JSON Schema does not know.
+fn tidy(schema: &mut Value) {
+    const MAPS: &[&str] = &["properties", "patternProperties", "$defs", "dependentSchemas"];
+    // What else may have a schema or a list of them. Not `default`, `const`, `enum` and `examples`: they are data.
+    const SCHEMAS: &[&str] = &[
+        "items",
+        "prefixItems",
+        "additionalProperties",
+        "propertyNames",
+        "contains",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ];
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(tidy),
+        Value::Object(object) => {
+            object.remove("title");
+            if object.get("format").and_then(Value::as_str).is_some_and(is_rust_number) {
+                object.remove("format");
+            }
+            for (keyword, value) in object.iter_mut() {
+                if SCHEMAS.contains(&keyword.as_str()) {
+                    tidy(value);
+                } else if MAPS.contains(&keyword.as_str()) {
+                    value.as_object_mut().into_iter().flat_map(|schemas| schemas.values_mut()).for_each(tidy);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_rust_number(format: &str) -> bool {
+    let digits = format.trim_start_matches("uint").trim_start_matches("int");
+    matches!(format, "float" | "double") || (digits.len() < format.len() && digits.chars().all(|c| c.is_ascii_digit()))
+}

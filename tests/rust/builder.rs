@@ -1,0 +1,166 @@
+//! The builder and the handle: what is checked, what changes whom, and that no option is forgotten.
+
+use std::collections::BTreeSet;
+use std::error::Error as _;
+
+use agent_loop::{ErrorKind, HookKind, ModelSource, PendingRun, Prompt, QueueMode, ThinkingBudgets, ToolDecision};
+use agent_loop_proto::options_of;
+use agent_loop_proto::table::options;
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_builder_is_a_description_that_no_agent_and_no_clone_changes() {
+    let first = builder(json!([])).max_turns(3).header("x-a", "1").tool(tool("t", |_, _| async { Ok(json!(1)) }));
+    let second =
+        first.clone().max_turns(5).header("x-b", "2").before_tool_call(|_, _| async { Ok::<_, String>(ToolDecision::Allow) });
+    let (first, second) = (first.build().unwrap(), second.build().unwrap());
+    assert_eq!((first.max_turns(), second.max_turns()), (3, 5));
+    assert_eq!((first.headers().len(), second.headers().len()), (1, 2));
+    assert!(!first.remove_hook(HookKind::BeforeToolCall) && second.remove_hook(HookKind::BeforeToolCall));
+
+    // An agent's clone is the same agent.
+    let same = first.clone();
+    same.set_max_turns(7);
+    assert!(same.remove_tool("t"));
+    assert_eq!((first.max_turns(), first.tools().is_empty(), second.tools().is_empty()), (7, true, false));
+}
+
+#[test]
+fn building_checks_everything_with_the_errors_of_the_setters() {
+    let refused = |builder: AgentBuilder| {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        error.message().to_owned()
+    };
+    let agent = Agent::builder("company/m").base_url("http://h").header("x-kept", "1").build().unwrap();
+    let before = |agent: &Agent| (agent.model(), agent.base_url(), agent.fallbacks(), json!(agent.headers()));
+    let state = before(&agent);
+    for (builder, set) in [
+        (Agent::builder("no-slash"), agent.set_model("no-slash")),
+        (Agent::builder("opnai/x"), Agent::new("openai/x").unwrap().set_model("opnai/x")),
+        (Agent::builder("company/m").base_url("localhost"), agent.set_base_url(Some("localhost"))),
+        (Agent::builder("openai/m").fallbacks(["openai/n", "opnai/x"]), agent.set_fallbacks(["openai/n", "opnai/x"])),
+        (Agent::builder("openai/m").fallbacks(["openai/n", "x"]), agent.set_fallbacks(["openai/n", "x"])),
+        (Agent::builder("openai/m").header("a b", "c"), agent.set_headers([("a b", "c")])),
+    ] {
+        assert_eq!(refused(builder), set.unwrap_err().message());
+    }
+    assert_eq!(before(&agent), state, "a refused change changes nothing");
+
+    let double = || tool("t", |_, _| async { Ok(json!(1)) });
+    let one = builder(json!([])).tool(double()).build().unwrap();
+    assert_eq!(refused(builder(json!([])).tool(double()).tool(double())), one.add_tool(double()).unwrap_err().message());
+    assert_eq!(one.tools().iter().count(), 1);
+}
+
+#[test]
+fn debug_output_of_a_builder_has_no_secrets() {
+    let model = r#"{"provider": "company", "id": "m", "headers": {"authorization": "sk-1"}, "base_url": "http://u:sk-2@h"}"#;
+    let builder = Agent::builder(model).api_key("sk-3").header("x-key", "sk-4").fallbacks([model]);
+    let agent = builder.clone().build().unwrap();
+    for text in [format!("{builder:?}"), format!("{builder:#?}"), format!("{agent:?}"), format!("{:?}", ModelSource::from(model))]
+    {
+        assert!(!text.contains("sk-"), "{text}");
+    }
+}
+
+/// The options that a builder and an agent have functions for, from the table itself: what is missing does not compile.
+macro_rules! options_with_functions {
+    ($names:ident, $agent:ident; $(
+        $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
+        $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+        fn $set:ident $(($argument:ty))? $([$optional:ty])?, $kind:expr, $group:ident, $since:literal;
+    )+) => {
+        $(
+            assert!($names.insert(stringify!($name)));
+            assert_eq!(stringify!($set), concat!("set_", stringify!($name)));
+            let _setter_of_the_builder: fn(AgentBuilder, $($argument)? $($optional)?) -> AgentBuilder = AgentBuilder::$name;
+            let _setter: fn(&Agent, $($argument)? $(Option<$optional>)?) = Agent::$set;
+            let default: $field = $default;
+            assert_eq!(json!($agent.$name()), json!(default), "{}: the default", stringify!($name));
+        )+
+    };
+}
+
+#[test]
+fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
+    use agent_loop::*;
+    let mut names = BTreeSet::new();
+    let agent = scripted(json!([]));
+    options_of!(settings, options_with_functions names, agent;);
+    options_of!(model, options_with_functions names, agent;);
+    options_of!(limits, options_with_functions names, agent;);
+    options_of!(retry, options_with_functions names, agent;);
+    // Those that are no plain values are written by hand. A key cannot be read back.
+    let by_hand = ["model", "messages", "base_url", "api_key", "fallbacks", "headers", "network"];
+    let all: BTreeSet<&str> = options::names().collect();
+    assert_eq!(all, names.into_iter().chain(by_hand).collect());
+
+    let agent = Agent::builder("company/m")
+        .base_url("http://h")
+        .api_key("k")
+        .fallbacks(["company/n"])
+        .header("x-a", "b")
+        .network(Network::from_json(json!({ "proxy": false })).unwrap())
+        .messages([Message::user("before", 1)])
+        .build()
+        .unwrap();
+    assert_eq!((agent.model(), agent.base_url(), agent.messages().len()), ("company/m".into(), Some("http://h".into()), 1));
+    assert_eq!((agent.fallbacks(), json!(agent.headers())), (vec!["company/n".to_owned()], json!({ "x-a": "b" })));
+    assert_eq!(agent.network(), Network::from_json(json!({ "proxy": false })).unwrap());
+    agent.set_network(Network::default());
+    agent.set_headers([("x-c", "d")]).unwrap();
+    assert_eq!((agent.network(), json!(agent.headers())), (Network::default(), json!({ "x-c": "d" })));
+}
+
+#[test]
+fn what_is_set_can_be_read_and_taken_back() {
+    let budgets = ThinkingBudgets { low: 7, ..ThinkingBudgets::default() };
+    let agent = builder(json!([]))
+        .system_prompt("Be brief.")
+        .temperature(0.5)
+        .session_id("s")
+        .thinking_budgets(budgets)
+        .max_parallel_tools(0)
+        .steering_mode(QueueMode::All)
+        .build()
+        .unwrap();
+    assert_eq!((agent.system_prompt(), agent.temperature()), ("Be brief.".to_owned(), Some(0.5)));
+    assert_eq!((agent.session_id().as_deref(), agent.thinking_budgets().low), (Some("s"), 7));
+    assert_eq!((agent.max_parallel_tools(), agent.steering_mode()), (1, QueueMode::All), "at least one");
+    agent.set_temperature(None);
+    agent.set_session_id(None);
+    agent.set_system_prompt("New.");
+    assert_eq!((agent.temperature(), agent.session_id(), agent.system_prompt()), (None, None, "New.".to_owned()));
+}
+
+#[tokio::test]
+async fn an_error_has_its_source() {
+    let (_socket, address) = closed_port();
+    let agent = Agent::builder("company/m").base_url(&format!("http://{address}")).max_retries(0).build().unwrap();
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, true));
+    let sources: Vec<&(dyn std::error::Error + 'static)> =
+        std::iter::successors(error.source(), |source| (*source).source()).collect();
+    assert!(sources.iter().any(|source| source.is::<std::io::Error>()), "{sources:?}");
+    assert!(!error.to_string().contains('\n'));
+
+    let unreadable = Prompt::from_json(json!([{ "type": "txt" }])).unwrap_err();
+    assert!(unreadable.source().is_some_and(|source| source.is::<serde_json::Error>()));
+}
+
+#[test]
+fn what_a_program_holds_can_be_sent_between_threads() {
+    fn sent<T: Send + 'static>() {}
+    fn shared<T: Send + Sync + Unpin + 'static>() {}
+    shared::<Agent>();
+    shared::<AgentBuilder>();
+    shared::<Run>();
+    shared::<Hook>();
+    shared::<FnTool>();
+    shared::<agent_loop::CancelToken>();
+    shared::<agent_loop::Error>();
+    sent::<PendingRun>();
+}
