@@ -101,7 +101,8 @@ impl Agent {
                 // An unknown name is the likelier mistake and is reported first. A scratch agent checks it.
                 Err(wrong) => {
                     let names = Map::from_iter([(name, Value::Null)]);
-                    let checked = CoreAgent::new("scripted/scratch")
+                    let checked = CoreAgent::builder("scripted/scratch")
+                        .build_unchecked()
                         .and_then(|scratch| scratch.set_options(&names, Spelling::Snake, &binding_options()));
                     return Err(checked.map_or_else(|error| raised(py, error), |()| wrong));
                 }
