@@ -112,6 +112,7 @@ test: build-rust build-c build-zig build-python build-node mock
 
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
+	  "axum=$(CARGO) test --locked --manifest-path examples/axum/Cargo.toml --target-dir target/axum" \
 	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
