@@ -57,6 +57,8 @@ export type DiagnosticCode =
   | 'fallback'
   /** An update came after the result and was dropped. */
   | 'late_update'
+  /** Updates that waited were replaced by newer ones. */
+  | 'updates_replaced'
   /** A call without an id, or with a repeated id, got a new one. */
   | 'tool_call_id'
   /** An observer hook failed. */

@@ -67,8 +67,7 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
     }
     assert!(holds(&saved[1], "\"seen\":true"), "the rest of the hook's answer is part of the state: {}", saved[1]);
     // The agent holds the provider, which holds the agent.
-    agent.set_provider(None).unwrap();
-    agent.remove_hook(crate::hook::HookKind::OnPayload);
+    agent.release_host();
 }
 
 #[tokio::test]

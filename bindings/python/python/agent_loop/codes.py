@@ -10,6 +10,7 @@ DIAGNOSTIC_CODES: Final = (
     "option_ignored",  # The model does not take an option, or not this value.
     "fallback",  # A fallback model is called after a failure.
     "late_update",  # An update came after the result and was dropped.
+    "updates_replaced",  # Updates that waited were replaced by newer ones.
     "tool_call_id",  # A call without an id, or with a repeated id, got a new one.
     "hook_error",  # An observer hook failed.
     "listener_error",  # A listener failed.
