@@ -144,6 +144,31 @@ pub enum HookOutput {
     Payload(Option<Map<String, Value>>),
 }
 
+impl HookOutput {
+    /// The same as the loop takes it. `resolve` finds the model that a change names. A key is the host's alone.
+    ///
+    /// # Errors
+    /// That of `resolve`.
+    pub fn into_answer(self, resolve: impl FnOnce(&ModelSpec) -> Result<ModelEntry, Error>) -> Result<HookAnswer, Error> {
+        Ok(match self {
+            HookOutput::Nothing | HookOutput::Key(_) | HookOutput::Messages(None) | HookOutput::Payload(None) => {
+                HookAnswer::Nothing
+            }
+            HookOutput::Messages(Some(messages)) => HookAnswer::Messages(messages),
+            HookOutput::Payload(Some(payload)) => HookAnswer::Payload(payload),
+            HookOutput::Arguments(arguments) => HookAnswer::Arguments(arguments),
+            HookOutput::Decision(decision) => HookAnswer::Decision(decision),
+            HookOutput::Override(changed) => HookAnswer::Override(changed),
+            HookOutput::Stop(stop) => HookAnswer::Stop(stop),
+            HookOutput::Queued(messages) => HookAnswer::Queued(messages),
+            HookOutput::Change(change) => {
+                let model = change.model.as_ref().map(resolve).transpose()?.map(Box::new);
+                HookAnswer::Change { change, model }
+            }
+        })
+    }
+}
+
 /// A value that a hook returns.
 pub trait IntoHookOutput {
     /// The same for any hook.

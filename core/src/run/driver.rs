@@ -310,35 +310,18 @@ impl Driver {
     }
 
     /// A hook's answer as the loop takes it.
-    fn hook_answered(&mut self, kind: Option<HookKind>, output: HookOutput) -> Result<HookAnswer, String> {
-        Ok(match output {
-            HookOutput::Nothing | HookOutput::Messages(None) | HookOutput::Payload(None) => HookAnswer::Nothing,
-            HookOutput::Messages(Some(messages)) => HookAnswer::Messages(messages),
-            HookOutput::Payload(Some(mut payload)) => {
-                self.payload_headers.take(&mut payload);
-                HookAnswer::Payload(payload)
-            }
-            HookOutput::Arguments(arguments) => HookAnswer::Arguments(arguments),
-            HookOutput::Decision(decision) => HookAnswer::Decision(decision),
-            HookOutput::Override(changed) => HookAnswer::Override(changed),
-            HookOutput::Stop(stop) => HookAnswer::Stop(stop),
-            HookOutput::Queued(messages) => HookAnswer::Queued(messages),
+    fn hook_answered(&mut self, kind: Option<HookKind>, mut output: HookOutput) -> Result<HookAnswer, String> {
+        match &mut output {
             HookOutput::Key(key) => {
                 debug_assert_eq!(kind, Some(HookKind::GetApiKey));
-                self.key = key;
-                HookAnswer::Nothing
+                self.key = key.take();
             }
-            HookOutput::Change(change) => {
-                let model = match &change.model {
-                    None => None,
-                    Some(spec) => {
-                        let resolved = self.agent.resolve_other(spec).map_err(|error| error.message().to_owned())?;
-                        Some(Box::new(add_model(&mut self.models, resolved)))
-                    }
-                };
-                HookAnswer::Change { change, model }
-            }
-        })
+            HookOutput::Payload(Some(payload)) => self.payload_headers.take(payload),
+            _ => {}
+        }
+        let (agent, models) = (&self.agent, &mut self.models);
+        let answer = output.into_answer(|spec| Ok(add_model(models, agent.resolve_other(spec)?)));
+        answer.map_err(|error| error.message().to_owned())
     }
 
     /// Waits for something that the loop is to know.
