@@ -1,260 +1,160 @@
-//! Plays a scenario: makes the agent, takes the steps and records what happens. `docs/scenarios.md` describes each part.
+//! Plays a scenario: makes the agent, takes the steps, and behaves as the tools, hooks, middleware and listeners, which are
+//! called as those of a host of another language are. `docs/scenarios.md` describes each part.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use agent_loop::{
-    Agent, Context, Error, Event, HookContext, HookInput, HookKind, Message, MiddlewareCall, ModelSpec, PendingCall,
-    PreparedArguments, Prompt, Run, Spelling, Subscription, Tool, ToolContext, ToolSet, ToolSpec,
+    Agent, Context, Error, HookKind, HostAnswer, HostCall, HostFunction, HostTool, Message, Prompt, Run, Spelling, Subscription,
+    ToolSpec,
 };
-use futures_util::FutureExt;
-use libtest_mimic::Failed;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::scenario::{Behaviour, Behaviours, Listener, Record, Scenario, changed, contains, number, only, place_of, text};
-
-/// Who acts. The standard actions are open to all of them.
-enum Actor<'a> {
-    Listener(&'a Event),
-    Tool(&'a ToolContext),
-    Hook(&'a HookContext),
-    Middleware(&'a MiddlewareCall),
-}
-
-/// How a behaviour ends.
-enum End {
-    Return(Value),
-    Throw(String),
-    Never,
-}
-
-impl End {
-    async fn result(self) -> Result<Value, String> {
-        match self {
-            End::Return(value) => Ok(value),
-            End::Throw(text) => Err(text),
-            End::Never => std::future::pending().await,
-        }
-    }
-}
+use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
 
 /// The application of one scenario.
 struct Player {
+    scenario: Scenario,
     agent: Agent,
-    tools: Mutex<ToolSet>,
-    listeners: Vec<Listener>,
     subscriptions: Mutex<HashMap<usize, Subscription>>,
     record: Mutex<Record>,
-    unanswered: Mutex<Vec<PendingCall>>,
 }
 
 /// Plays a scenario; returns the result in the form of `expected.json`.
-pub(crate) async fn play(scenario: Scenario) -> Result<Value, Failed> {
-    let mut model = json!({ "provider": "scripted", "id": "scenario", "script": scenario.model });
-    model.as_object_mut().expect("an object").extend(scenario.spec.clone());
-    let player = Arc::new(Player {
-        agent: Agent::builder(ModelSpec::from_json(model)?).build()?,
-        listeners: scenario.listeners.clone(),
-        tools: Mutex::default(),
-        subscriptions: Mutex::default(),
-        record: Mutex::default(),
-        unanswered: Mutex::default(),
-    });
-    let agent = &player.agent;
-    let mut tools = ToolSet::default();
-    for tool in &scenario.tools {
-        tools.add(Arc::new(ScenarioTool {
-            spec: ToolSpec::from_json(Value::Object(tool.spec.clone()))?,
-            calls: Behaviours::new(tool.calls.clone()),
-            prepare: tool.prepare.clone().map(Behaviours::new),
-            player: Arc::clone(&player),
-        }))?;
-    }
-    agent.set_tools(tools.clone());
-    *player.tools.lock().unwrap() = tools;
+pub(crate) async fn play(scenario: Scenario) -> Result<Value, Error> {
+    let agent = Agent::new(scenario.model()?)?;
     agent.set_options(&scenario.options, Spelling::Snake, &[])?;
-    if let Some(unknown) = scenario.hooks.keys().find(|name| HookKind::parse(name).is_none()) {
-        return Err(format!("there is no hook {unknown:?}").into());
-    }
-    for kind in HookKind::ALL {
-        player.set_hook(*kind, scenario.hooks.get(kind.as_str()));
-    }
-    for behaviours in scenario.middleware {
-        player.add_middleware(Behaviours::new(behaviours));
-    }
-    for index in (0..player.listeners.len()).filter(|index| !player.listeners[*index].later) {
-        player.subscribe(index);
-    }
-    let (mut steps, mut background) = (Vec::new(), None);
-    for step in &scenario.steps {
+    let player = Arc::new(Player { scenario, agent, subscriptions: Mutex::default(), record: Mutex::default() });
+    player.add_functions()?;
+    let (mut steps, mut started) = (Vec::new(), None);
+    for step in &player.scenario.steps {
         let (name, given) = only(step);
-        let record = player.step(name, given, &mut background).await;
+        let record = player.step(name, given, &mut started).await;
         steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
     }
-    Ok(player.record().to_json(&steps, &agent.state_json()))
-}
-
-struct ScenarioTool {
-    spec: ToolSpec,
-    calls: Behaviours,
-    prepare: Option<Behaviours>,
-    player: Arc<Player>,
-}
-
-impl Tool for ScenarioTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        let behaviour = self.prepare.as_ref()?.next();
-        let (player, context, arguments) = (Arc::clone(&self.player), context.clone(), Value::Object(arguments.clone()));
-        Some(Box::pin(async move {
-            match player.behave(&behaviour, arguments, &Actor::Hook(&context)).await.result().await? {
-                Value::Object(arguments) => Ok(arguments),
-                other => Err(format!("not an object: {other}")),
-            }
-        }))
-    }
-
-    fn start(&self, call: PendingCall) {
-        let (behaviour, player) = (self.calls.next(), Arc::clone(&self.player));
-        tokio::spawn(call.scope().enter(async move {
-            match player.behave(&behaviour, Value::Null, &Actor::Tool(call.context())).await {
-                End::Return(value) => call.respond(value),
-                End::Throw(text) => call.fail(text),
-                End::Never => player.unanswered.lock().unwrap().push(call),
-            }
-        }));
-    }
+    Ok(player.record().to_json(&steps, &player.agent.state_json()))
 }
 
 impl Player {
-    async fn step(self: &Arc<Self>, name: &str, given: &Value, background: &mut Option<Run>) -> Result<Value, Error> {
-        let run = match name {
-            "prompt" => self.agent.stream(Prompt::from_json(given.clone())?)?,
+    fn add_functions(self: &Arc<Self>) -> Result<(), Error> {
+        for tool in &self.scenario.tools {
+            self.agent.add_tool(HostTool {
+                spec: Arc::new(ToolSpec::from_json(Value::Object(tool.spec.clone()))?),
+                execute: self.function(&tool.calls, |_, _| Some(Value::Null)),
+                prepare: tool.prepare.as_ref().map(|prepare| self.function(prepare, |_, call| Some(json!(call.arguments())))),
+                prepared: "an object",
+                may_block: false,
+            })?;
+        }
+        for behaviours in &self.scenario.middleware {
+            self.agent.add_host_middleware(self.function(behaviours, |_, _| Some(Value::Null)));
+        }
+        for kind in HookKind::ALL {
+            // The requests are recorded by `on_payload`.
+            let behaviours = self.scenario.hooks.get(kind);
+            let is_in_scenario = behaviours.is_some();
+            if is_in_scenario || *kind == HookKind::OnPayload {
+                let function = self.function(behaviours.unwrap_or(&Behaviours::default()), move |player, call| {
+                    let input = call.take_input().expect("taken once").to_value();
+                    Some(player.record().hook(kind.as_str(), input, is_in_scenario))
+                });
+                self.agent.set_host_hook(*kind, Some(function));
+            }
+        }
+        let listeners = self.scenario.listeners.iter().enumerate();
+        listeners.filter(|(_, listener)| !listener.later).for_each(|(place, _)| self.subscribe(place));
+        Ok(())
+    }
+
+    /// A function that behaves so when it is called. `first` is its first value; without one it ignores the call.
+    fn function(
+        self: &Arc<Self>,
+        behaviours: &Behaviours,
+        first: impl Fn(&Player, &HostCall) -> Option<Value> + Send + Sync + 'static,
+    ) -> HostFunction {
+        let (player, behaviours) = (Arc::clone(self), behaviours.clone());
+        Arc::new(move |call| {
+            let Some(value) = first(&player, &call) else { return drop(call.respond(HostAnswer::Nothing)) };
+            let (behaviour, player) = (behaviours.next(), Arc::clone(&player));
+            tokio::spawn(player.agent.scope().enter(async move {
+                match player.behave(&behaviour, value, &call).await {
+                    Ok(value) => drop(call.respond(HostAnswer::Json(value))),
+                    Err(text) => drop(call.fail(text)),
+                }
+            }));
+        })
+    }
+
+    fn subscribe(self: &Arc<Self>, place: usize) {
+        let behaviours = vec![self.scenario.listeners[place].behaviour.clone()].into();
+        let function = self.function(&behaviours, move |player, call| {
+            let event = call.take_event().expect("taken once");
+            player.scenario.listeners[place].receives(&event).then(|| event.kind().into())
+        });
+        self.subscriptions.lock().unwrap().insert(place, self.agent.add_host_listener(function));
+    }
+
+    /// Takes a step; returns what is recorded of it.
+    async fn step(self: &Arc<Self>, name: &str, given: &Value, started: &mut Option<Run>) -> Result<Value, Error> {
+        let mut run = match name {
+            "prompt" | "start" => self.agent.stream(Prompt::from_json(given.clone())?)?,
             "resume" => self.agent.stream_resume()?,
             "run" | "resume_context" => self.stateless_run(given)?,
-            "finish" => background.take().expect("a run that was started"),
-            "start" => {
-                *background = Some(self.agent.stream(Prompt::from_json(given.clone())?)?);
-                return Ok(json!({ name: "ok" }));
-            }
+            "finish" => started.take().expect("a run that was started"),
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued_messages() })),
             "state" => return Ok(json!({ name: self.agent.state_json() })),
             _ => return self.act(name, given).await.map(|()| json!({ name: "ok" })),
         };
-        Ok(json!({ "outcome": self.finish(run).await }))
-    }
-
-    /// Starts a run over the given context, with messages queued before its first turn.
-    fn stateless_run(self: &Arc<Self>, given: &Value) -> Result<Run, Error> {
-        let system_prompt = given["system_prompt"].as_str().unwrap_or_default().to_owned();
-        let context =
-            Context { system_prompt, messages: messages(&given["messages"])?, tools: self.tools.lock().unwrap().clone() };
-        let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent).stream() };
-        let queue = given["queue"].as_object();
-        if queue.is_some() {
-            let player = Arc::clone(self);
-            self.agent.set_json_hook(
-                HookKind::BeforeRun,
-                Some(Arc::new(move |_, _| {
-                    let player = Arc::clone(&player);
-                    Box::pin(async move {
-                        player.until(|record| &record.gates, "the queue is filled").await;
-                        Ok(Value::Null)
-                    })
-                })),
-            );
+        if name == "start" {
+            *started = Some(run);
+            return Ok(json!({ name: "ok" }));
         }
-        let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent).stream()?;
-        for (name, message) in queue.into_iter().flatten() {
-            let message = Prompt::from_json(message.clone())?;
-            if name == "steer" { run.steer(message)? } else { run.follow_up(message)? }
-        }
-        self.record().gates.push("the queue is filled".to_owned());
-        Ok(run)
-    }
-
-    /// Reads a run to its end; returns its outcome.
-    async fn finish(&self, mut run: Run) -> Value {
         let mut events = Vec::new();
         while let Some(event) = run.next().await {
             let mut event = json!(event);
             event["run_id"] = "run".into();
             events.push(event);
         }
-        let result = json!(run.outcome().await.expect("outside of callbacks"));
-        self.record().run(events, result)
+        let result = json!(run.outcome().await?);
+        Ok(json!({ "outcome": self.record().run(events, result) }))
     }
 
-    /// Sets a hook of the scenario; `on_payload` always, to record the requests.
-    fn set_hook(self: &Arc<Self>, kind: HookKind, behaviours: Option<&Vec<Behaviour>>) {
-        if behaviours.is_none() && kind != HookKind::OnPayload {
-            return;
+    /// Starts a run over the given context, with messages queued before its first turn.
+    fn stateless_run(self: &Arc<Self>, given: &Value) -> Result<Run, Error> {
+        let system_prompt = given["system_prompt"].as_str().unwrap_or_default().to_owned();
+        let context = Context { system_prompt, messages: messages(&given["messages"])?, tools: self.agent.tools() };
+        let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent).stream() };
+        let queue = given["queue"].as_object();
+        if queue.is_some() {
+            let function = self.function(&vec![vec![json!({ "gate": "queued" })]].into(), |_, _| Some(Value::Null));
+            self.agent.set_host_hook(HookKind::BeforeRun, Some(function));
         }
-        let (player, behaviours) = (Arc::clone(self), behaviours.cloned().map(Behaviours::new));
-        let hook = move |input: HookInput, context: HookContext| {
-            let messages = player.record().hook(kind.as_str(), input.to_value(), behaviours.is_some());
-            let behaviour = behaviours.as_ref().map(Behaviours::next);
-            let player = Arc::clone(&player);
-            async move { player.behave(&behaviour.unwrap_or_default(), messages, &Actor::Hook(&context)).await.result().await }
-                .boxed()
-        };
-        self.agent.set_json_hook(kind, Some(Arc::new(hook)));
+        let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent).stream()?;
+        for (name, message) in queue.into_iter().flatten() {
+            let message = Prompt::from_json(message.clone())?;
+            if name == "steer" { run.steer(message)? } else { run.follow_up(message)? }
+        }
+        self.record().gates.push("queued".to_owned());
+        Ok(run)
     }
 
-    fn add_middleware(self: &Arc<Self>, behaviours: Behaviours) {
-        let player = Arc::clone(self);
-        self.agent.add_middleware(move |call: agent_loop::MiddlewareCall| {
-            let (behaviour, player) = (behaviours.next(), Arc::clone(&player));
-            async move { player.behave(&behaviour, Value::Null, &Actor::Middleware(&call)).await.result().await }.boxed()
-        });
-    }
-
-    fn subscribe(self: &Arc<Self>, index: usize) {
-        let (player, seen) = (Arc::downgrade(self), AtomicUsize::new(0));
-        let listen = move |event: &Event| {
-            let Some(player) = player.upgrade() else { return Ok(()) };
-            let listener = &player.listeners[index];
-            if !contains(&json!(event), &listener.on)
-                || listener.nth.is_some_and(|nth| nth != seen.fetch_add(1, Ordering::SeqCst) + 1)
-            {
-                return Ok(());
-            }
-            let end = player.behave(&listener.behaviour, Value::Null, &Actor::Listener(event)).now_or_never();
-            end.expect("a listener does not block").result().now_or_never().expect("a listener ends").map(drop)
-        };
-        let listener = agent_loop::Listener::Function { function: Arc::new(listen), blocking: false };
-        self.subscriptions.lock().unwrap().insert(index, self.agent.add_listener(listener));
-    }
-
-    /// Takes the actions in order. Without another end it returns `value`.
-    async fn behave(self: &Arc<Self>, behaviour: &[Value], mut value: Value, actor: &Actor<'_>) -> End {
+    /// Takes the actions in order. Without another end it returns `value`; a listener's is the type of its event.
+    async fn behave(self: &Arc<Self>, behaviour: &[Value], mut value: Value, call: &HostCall) -> Result<Value, String> {
         for action in behaviour {
             let (name, given) = only(action);
-            match (name, actor) {
-                ("return", _) => return End::Return(given.clone()),
-                ("throw", _) => return End::Throw(text(given)),
-                ("never", _) => return End::Never,
-                ("sleep_ms", Actor::Tool(context)) => drop(context.sleep(number(given)).await),
-                ("sleep_ms", Actor::Hook(context)) => drop(context.sleep(number(given)).await),
-                ("sleep_ms", Actor::Middleware(call)) => drop(call.context().sleep(number(given)).await),
-                ("update", Actor::Tool(context)) => context.update(given.clone()),
-                ("next", Actor::Middleware(call)) => {
+            match name {
+                "return" => return Ok(given.clone()),
+                "throw" => return Err(text(given).to_owned()),
+                "never" => std::future::pending().await,
+                "sleep_ms" => drop(call.sleep(given.as_u64().expect("a number")).await),
+                "update" => drop(call.update(given.clone())),
+                "next" => {
+                    let call = call.middleware_call().expect("a middleware");
                     let arguments = given.get("arguments").and_then(Value::as_object).unwrap_or(call.arguments());
-                    match call.next(arguments.clone()).await {
-                        Ok(result) => value = result,
-                        Err(text) => return End::Throw(text),
-                    }
+                    value = call.next(arguments.clone()).await?;
                 }
-                ("keep_last" | "append" | "roles", Actor::Hook(_)) => value = changed(value, name, given),
-                ("log", Actor::Listener(event)) => self.record().log.push(text(given).replace("$type", event.kind())),
-                ("log", _) => self.record().log.push(text(given)),
-                ("gate", _) => self.until(|record| &record.gates, &text(given)).await,
-                ("subscribe", _) => self.subscribe(place_of(&self.listeners, given)),
+                "keep_last" | "append" | "roles" => value = changed(value, name, given),
+                "log" => self.record().log.push(text(given).replace("$type", value.as_str().unwrap_or_default())),
                 _ => {
                     if let Err(error) = self.act(name, given).await {
                         self.record().log.push(format!("{name}: {}", error.kind()));
@@ -262,11 +162,11 @@ impl Player {
                 }
             }
         }
-        End::Return(value)
+        Ok(value)
     }
 
-    /// The standard actions.
-    async fn act(&self, name: &str, given: &Value) -> Result<(), Error> {
+    /// The actions that are allowed everywhere.
+    async fn act(self: &Arc<Self>, name: &str, given: &Value) -> Result<(), Error> {
         let agent = &self.agent;
         match name {
             "steer" => agent.steer(Prompt::from_json(given.clone())?),
@@ -281,37 +181,30 @@ impl Player {
             "replace_messages" => agent.replace_messages(messages(given)?)?,
             "clear_messages" => agent.clear_messages()?,
             "wait_for_idle" => agent.wait_for_idle().await?,
-            "unsubscribe" => {
-                let subscription = self.subscriptions.lock().unwrap().remove(&place_of(&self.listeners, given));
-                drop(subscription);
-            }
-            "log_queued" => self.record().log.push(format!("queued: {}", agent.has_queued_messages())),
-            "log_state" => {
-                let state = agent.state_json();
-                self.record().log_state(&state);
-            }
-            "open" => self.record().gates.push(text(given)),
-            "wait_log" => self.until(|record| &record.log, &text(given)).await,
             // In callbacks, where they are refused.
             "prompt" => drop(agent.stream(Prompt::from_json(given.clone())?)?),
             "resume" => drop(agent.stream_resume()?),
+            "subscribe" => self.subscribe(self.scenario.listener(given)),
+            "unsubscribe" => drop(self.subscriptions.lock().unwrap().remove(&self.scenario.listener(given))),
+            "log" => self.record().log.push(text(given).to_owned()),
+            "log_queued" => self.record().log.push(format!("queued: {}", agent.has_queued_messages())),
+            "log_state" => self.record().log_state(&agent.state_json()),
+            "open" => self.record().gates.push(text(given).to_owned()),
+            "gate" => self.until(|record| &record.gates, text(given)).await,
+            "wait_log" => self.until(|record| &record.log, text(given)).await,
             _ => panic!("unknown action {name:?}"),
         }
         Ok(())
     }
 
+    /// Waits, in real time, until another function has added this text to a list of the record.
+    async fn until(&self, list: impl Fn(&Record) -> &[String], text: &str) {
+        while !list(&self.record()).iter().any(|added| added == text) {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap()
     }
-
-    /// Waits, in real time, until another actor has added this text to a list of the record.
-    async fn until(&self, list: impl Fn(&Record) -> &[String], text: &str) {
-        while !list(&self.record()).iter().any(|added| added == text) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-}
-
-fn messages(list: &Value) -> Result<Vec<Message>, Error> {
-    list.as_array().into_iter().flatten().cloned().map(Message::from_json).collect()
 }

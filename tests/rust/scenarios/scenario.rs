@@ -1,82 +1,108 @@
-//! The format of `scenario.json`, what its actions and conditions mean, and the record of what happens.
+//! The format of `scenario.json`, what its actions and conditions mean, and the record of what happens. `docs/scenarios.md`
+//! describes them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use agent_loop_proto::error::Error;
+use agent_loop_proto::event::Event;
+use agent_loop_proto::hook::HookKind;
+use agent_loop_proto::message::Message;
+use agent_loop_proto::model_spec::ModelSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// A `scenario.json`.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Scenario {
     #[serde(rename = "description")]
     _description: String,
     #[serde(rename = "rules")]
     _rules: Vec<String>,
-    #[serde(default)]
     pub(crate) skip: Map<String, Value>,
-    #[serde(default)]
     pub(crate) options: Map<String, Value>,
-    pub(crate) model: Value,
-    #[serde(default)]
-    pub(crate) spec: Map<String, Value>,
-    #[serde(default)]
-    pub(crate) tools: Vec<ToolFields>,
-    #[serde(default)]
-    pub(crate) hooks: HashMap<String, Vec<Behaviour>>,
-    #[serde(default)]
-    pub(crate) middleware: Vec<Vec<Behaviour>>,
-    #[serde(default)]
+    model: Value,
+    spec: Map<String, Value>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) hooks: HashMap<HookKind, Behaviours>,
+    pub(crate) middleware: Vec<Behaviours>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) steps: Vec<Value>,
 }
 
-/// Actions, in order.
-pub(crate) type Behaviour = Vec<Value>;
+impl Scenario {
+    /// The scripted model.
+    pub(crate) fn model(&self) -> Result<ModelSpec, Error> {
+        let mut model = json!({ "provider": "scripted", "id": "scenario", "script": self.model });
+        model.as_object_mut().expect("an object").extend(self.spec.clone());
+        ModelSpec::from_json(model)
+    }
 
-#[derive(Clone, Deserialize)]
-pub(crate) struct ToolFields {
-    pub(crate) calls: Vec<Behaviour>,
-    pub(crate) prepare: Option<Vec<Behaviour>>,
+    /// The place of the listener of this name.
+    pub(crate) fn listener(&self, name: &Value) -> usize {
+        let place = self.listeners.iter().position(|listener| listener.name == text(name));
+        place.unwrap_or_else(|| panic!("there is no listener {name}"))
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Tool {
+    pub(crate) calls: Behaviours,
+    pub(crate) prepare: Option<Behaviours>,
     #[serde(flatten)]
     pub(crate) spec: Map<String, Value>,
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Listener {
-    #[serde(default)]
-    pub(crate) on: Value,
-    pub(crate) nth: Option<usize>,
+    on: Value,
+    nth: Option<usize>,
     #[serde(rename = "do")]
-    pub(crate) behaviour: Behaviour,
-    pub(crate) name: Option<String>,
-    #[serde(default)]
+    pub(crate) behaviour: Vec<Value>,
+    name: String,
     pub(crate) later: bool,
+    /// How many events contained `on`.
+    #[serde(skip)]
+    seen: AtomicUsize,
 }
 
-/// The behaviours of successive calls; the last one holds for all further calls.
-pub(crate) struct Behaviours(Vec<Behaviour>, AtomicUsize);
+impl Listener {
+    /// Whether it receives this event; asked once per event.
+    pub(crate) fn receives(&self, event: &Event) -> bool {
+        let is_one = contains(&json!(event), &self.on);
+        is_one && self.nth.is_none_or(|nth| nth == self.seen.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+}
+
+/// Behaviours, each a list of actions, of successive calls; the last one holds for all further calls.
+#[derive(Clone, Deserialize, Default)]
+#[serde(from = "Vec<Vec<Value>>")]
+pub(crate) struct Behaviours(Arc<(Vec<Vec<Value>>, AtomicUsize)>);
+
+impl From<Vec<Vec<Value>>> for Behaviours {
+    fn from(list: Vec<Vec<Value>>) -> Self {
+        Behaviours(Arc::new((list, AtomicUsize::new(0))))
+    }
+}
 
 impl Behaviours {
-    pub(crate) fn new(list: Vec<Behaviour>) -> Self {
-        Behaviours(list, AtomicUsize::new(0))
-    }
-
-    pub(crate) fn next(&self) -> Behaviour {
-        self.0.get(self.1.fetch_add(1, Ordering::SeqCst)).or(self.0.last()).cloned().unwrap_or_default()
+    pub(crate) fn next(&self) -> Vec<Value> {
+        let (list, calls) = &*self.0;
+        list.get(calls.fetch_add(1, Ordering::SeqCst)).or(list.last()).cloned().unwrap_or_default()
     }
 }
 
-/// What happens while a scenario is played, in the form of `expected.json`; and the gates that are open.
+/// What has happened so far, in the form of `expected.json`; and the gates that are open.
 #[derive(Default)]
 pub(crate) struct Record {
     pub(crate) log: Vec<String>,
     pub(crate) gates: Vec<String>,
     pub(crate) runs: Vec<Value>,
-    pub(crate) requests: Vec<Value>,
-    pub(crate) hooks: Vec<Value>,
+    requests: Vec<Value>,
+    hooks: Vec<Value>,
 }
 
 impl Record {
@@ -119,12 +145,6 @@ impl Record {
     }
 }
 
-/// The place of a listener with this name.
-pub(crate) fn place_of(listeners: &[Listener], name: &Value) -> usize {
-    let place = listeners.iter().position(|listener| listener.name.as_deref() == name.as_str());
-    place.unwrap_or_else(|| panic!("there is no listener {name}"))
-}
-
 /// The name of an action and its value.
 pub(crate) fn only(action: &Value) -> (&str, &Value) {
     let map = action.as_object().filter(|map| map.len() == 1).unwrap_or_else(|| panic!("not an action: {action}"));
@@ -146,7 +166,7 @@ pub(crate) fn contains(value: &Value, wanted: &Value) -> bool {
 pub(crate) fn changed(messages: Value, how: &str, given: &Value) -> Value {
     let mut list = messages.as_array().cloned().unwrap_or_default();
     match how {
-        "keep_last" => drop(list.drain(..list.len().saturating_sub(usize::try_from(number(given)).expect("a small number")))),
+        "keep_last" => drop(list.drain(..list.len().saturating_sub(given.as_u64().expect("a number") as usize))),
         "append" => list.extend(given.as_array().cloned().unwrap_or_default()),
         _ => {
             for message in &mut list {
@@ -159,10 +179,11 @@ pub(crate) fn changed(messages: Value, how: &str, given: &Value) -> Value {
     Value::Array(list)
 }
 
-pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}")).to_owned()
+/// A list of messages.
+pub(crate) fn messages(list: &Value) -> Result<Vec<Message>, Error> {
+    list.as_array().into_iter().flatten().cloned().map(Message::from_json).collect()
 }
 
-pub(crate) fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("expected a number, got {value}"))
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}"))
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::host;
 use crate::player::Player;
-use crate::scenario::{place_of, text};
+use crate::scenario::{messages, text};
 
 impl Player {
     /// An action inside of a listener, tool or hook. A failure is logged.
@@ -55,7 +55,7 @@ impl Player {
             }
             "replace_messages" | "clear_messages" => {
                 self.check_idle()?;
-                self.messages = host::messages(given)?;
+                self.messages = messages(given)?.into_iter().map(Arc::new).collect();
             }
             "log_queued" => {
                 let queued = self.has_queued();
@@ -65,13 +65,13 @@ impl Player {
                 let state = self.state();
                 self.record.log_state(&state);
             }
-            "log" => self.record.log.push(text(given)),
-            "open" => self.record.gates.push(text(given)),
+            "log" => self.record.log.push(text(given).to_owned()),
+            "open" => self.record.gates.push(text(given).to_owned()),
             "subscribe" | "unsubscribe" => {
-                let index = place_of(&self.listeners, given);
-                self.subscribed.retain(|(subscribed, _)| *subscribed != index);
+                let place = self.scenario.listener(given);
+                self.subscribed.retain(|subscribed| *subscribed != place);
                 if name == "subscribe" {
-                    self.subscribed.push((index, 0));
+                    self.subscribed.push(place);
                 }
             }
             _ => panic!("unknown action {name:?}"),
@@ -135,23 +135,6 @@ impl Player {
             };
         };
         let output = HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))?;
-        Ok(match output {
-            HookOutput::Nothing | HookOutput::Key(_) | HookOutput::Messages(None) | HookOutput::Payload(None) => {
-                HookAnswer::Nothing
-            }
-            HookOutput::Messages(Some(messages)) => HookAnswer::Messages(messages),
-            HookOutput::Payload(Some(payload)) => HookAnswer::Payload(payload),
-            HookOutput::Arguments(arguments) => HookAnswer::Arguments(arguments),
-            HookOutput::Decision(decision) => HookAnswer::Decision(decision),
-            HookOutput::Override(changed) => HookAnswer::Override(changed),
-            HookOutput::Stop(stop) => HookAnswer::Stop(stop),
-            HookOutput::Queued(messages) => HookAnswer::Queued(messages),
-            HookOutput::Change(change) => {
-                let spec = change.model.as_ref().map(|spec| json!(spec));
-                let model = spec.map(|spec| self.models.add(&spec)).transpose().map_err(|error| error.message().to_owned())?;
-                let model = model.map(|(_, model)| model.map(Box::new)).transpose();
-                HookAnswer::Change { change, model: model.map_err(|error| error.message().to_owned())? }
-            }
-        })
+        output.into_answer(|spec| self.models.add(spec)).map_err(|error| error.message().to_owned())
     }
 }

@@ -3,8 +3,6 @@
 use agent_loop_proto::hook::HookKind;
 use serde_json::Value;
 
-use crate::scenario::Behaviour;
-
 /// Whose behaviour it is.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Owner {
@@ -35,7 +33,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn new(depth: usize, behaviour: Behaviour, value: Value, arguments: Value) -> Frame {
+    pub(crate) fn new(depth: usize, behaviour: Vec<Value>, value: Value, arguments: Value) -> Frame {
         Frame { depth, actions: behaviour.into_iter(), value, arguments }
     }
 }

@@ -1,37 +1,21 @@
 //! What the loop does not do itself: the scripted model, and the agent's configuration.
 
-use std::sync::Arc;
-
 use agent_loop_proto::chunk::Chunk;
 use agent_loop_proto::error::Error;
 use agent_loop_proto::machine::{Config, Input, ModelEntry, Tools};
 use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::script::{Script, Step};
-use agent_loop_proto::settings::Settings;
-use agent_loop_proto::transcript::Constraints;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The scripted models, by the keys that the loop has for them.
 #[derive(Default)]
 pub(crate) struct Models(Vec<Script>);
 
 impl Models {
-    pub(crate) fn add(&mut self, spec: &Value) -> Result<(String, Result<ModelEntry, Error>), Error> {
-        let spec = ModelSpec::from_json(spec.clone())?;
+    pub(crate) fn add(&mut self, spec: &ModelSpec) -> Result<ModelEntry, Error> {
         let key = u32::try_from(self.0.len()).expect("few models");
-        let entry = Script::of(&spec).map(|script| {
-            self.0.push(script);
-            ModelEntry {
-                key,
-                provider: spec.provider.clone(),
-                protocol: spec.provider.clone(),
-                id: spec.id.clone(),
-                prices: spec.cost,
-                constraints: Constraints::new(&spec.provider, &spec.provider, &spec.id),
-                encoder: None,
-            }
-        });
-        Ok((spec.name(), entry))
+        self.0.push(Script::of(spec)?);
+        Ok(ModelEntry { prices: spec.cost, ..ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id) })
     }
 
     /// The stream of a call to this model.
@@ -76,42 +60,18 @@ impl Stream {
 
 /// Sets the agent's options by their canonical names.
 pub(crate) fn set_options(config: &mut Config, options: &Map<String, Value>, models: &mut Models) -> Result<(), Error> {
-    let mut settings = json!(config.settings);
     for (name, value) in options {
-        match name.as_str() {
-            "fallbacks" => {
-                let specs = value.as_array().into_iter().flatten();
-                config.fallbacks = specs.map(|spec| models.add(spec)).collect::<Result<_, _>>()?;
-            }
-            "max_retries" => settings["retry"]["max_retries"] = value.clone(),
-            "retry_base_ms" => settings["retry"]["retry_base_ms"] = value.clone(),
-            "max_retry_delay_ms" => settings["retry"]["max_retry_delay_ms"] = value.clone(),
-            name if settings["limits"].get(name).is_some() => settings["limits"][name] = value.clone(),
-            name if settings.get(name).is_some() => settings[name] = value.clone(),
-            name => settings["model"][name] = value.clone(),
+        if name == "fallbacks" {
+            let specs = value.as_array().into_iter().flatten().cloned().map(ModelSpec::from_json);
+            config.fallbacks = specs.map(|spec| spec.map(|spec| (spec.name(), models.add(&spec)))).collect::<Result<_, _>>()?;
+        } else {
+            assert!(config.settings.set_option(name, value, name)?, "there is no option {name}");
         }
     }
-    config.settings = serde_json::from_value(settings).map_err(|error| Error::invalid_argument(error.to_string()))?;
     Ok(())
 }
 
 /// The configuration of an agent with this model.
-pub(crate) fn config(spec: &Value, models: &mut Models, tools: Tools) -> Result<Config, Error> {
-    let (model_name, model) = models.add(spec)?;
-    Ok(Config {
-        settings: Settings::default(),
-        model_name,
-        model,
-        fallbacks: Vec::new(),
-        tools,
-        hooks: [].into_iter().collect(),
-        is_stateless: false,
-        has_jitter: false,
-    })
-}
-
-/// The state of the agent in JSON.
-pub(crate) fn messages(given: &Value) -> Result<Vec<Arc<agent_loop_proto::message::Message>>, Error> {
-    let list = given.as_array().into_iter().flatten().cloned();
-    list.map(|message| agent_loop_proto::message::Message::from_json(message).map(Arc::new)).collect()
+pub(crate) fn config(spec: &ModelSpec, models: &mut Models, tools: Tools) -> Config {
+    Config { tools, has_jitter: false, ..Config::new(spec.name(), models.add(spec)) }
 }

@@ -48,16 +48,19 @@ fn read(path: &Path) -> Result<Value, String> {
 
 fn trial(folder: PathBuf) -> Trial {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let scenario: Result<Scenario, String> = read(&folder.join("scenario.json"))
-        .and_then(|value| serde_json::from_value(value).map_err(|error| format!("{name}/scenario.json: {error}")));
-    let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip.contains_key("loop"));
-    Trial::test(name, move || test(&folder, &scenario?)).with_ignored_flag(skipped)
+    let skipped = scenario(&folder).is_ok_and(|scenario| scenario.skip.contains_key("loop"));
+    Trial::test(name, move || test(&folder)).with_ignored_flag(skipped)
 }
 
-fn test(folder: &Path, scenario: &Scenario) -> Result<(), Failed> {
+fn scenario(folder: &Path) -> Result<Scenario, String> {
+    let path = folder.join("scenario.json");
+    serde_json::from_value(read(&path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn test(folder: &Path) -> Result<(), Failed> {
     let defaults = Defaults::read()?;
     let expected = defaults.fill_in(&read(&folder.join("expected.json"))?);
-    let result = player::play(scenario, false)?;
+    let result = player::play(scenario(folder)?, false)?;
     for run in result["runs"].as_array().into_iter().flatten() {
         let events = run["events"].as_array().map(Vec::as_slice).unwrap_or_default();
         check_events(events).map_err(|error| error.message().to_owned())?;
@@ -65,17 +68,12 @@ fn test(folder: &Path, scenario: &Scenario) -> Result<(), Failed> {
     if let Some(difference) = expected::difference("", &result, &expected) {
         return Err(format!("{difference}\n\nthe whole result:\n{}", expected::text_of(&result)).into());
     }
-    play_saved_and_loaded(scenario, &result)
-}
-
-/// Plays the scenario with a loop that is saved and loaded after each action: the result is the same.
-fn play_saved_and_loaded(scenario: &Scenario, result: &Value) -> Result<(), Failed> {
-    let saved = player::play(scenario, true)?;
-    // As text: the order of keys counts, too.
-    let texts = [&saved, result].map(ToString::to_string);
+    // With a loop that is saved and loaded after each action, the result is the same. As text: the order of keys counts, too.
+    let saved = player::play(scenario(folder)?, true)?;
+    let texts = [&saved, &result].map(ToString::to_string);
     if texts[0] == texts[1] {
         return Ok(());
     }
-    let difference = expected::difference("", &saved, result).unwrap_or_else(|| "the order of fields".to_owned());
+    let difference = expected::difference("", &saved, &result).unwrap_or_else(|| "the order of fields".to_owned());
     Err(format!("saved and loaded after each action: {difference}").into())
 }

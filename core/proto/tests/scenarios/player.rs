@@ -1,7 +1,7 @@
 //! Plays a scenario through [`Loop`] as a simulation of discrete events: when nothing can be done, time jumps to the next sleep,
 //! silence of the model or timer. It stands in for the agent too: its transcript, its queues and its state.
 
-use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use agent_loop_proto::error::{Error, ErrorKind};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::{Blocked, Frame, Owner, Task};
 use crate::host::{self, Models, Stream};
-use crate::scenario::{Behaviours, Listener, Record, Scenario, changed, contains, number, only, text};
+use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
 
 /// A run.
 pub(crate) struct Active {
@@ -32,16 +32,13 @@ pub(crate) struct Active {
 }
 
 pub(crate) struct Player {
+    pub(crate) scenario: Rc<Scenario>,
     pub(crate) saves: bool,
     pub(crate) now_ms: u64,
     pub(crate) config: Config,
     pub(crate) models: Models,
-    pub(crate) tools: Vec<(Behaviours, Option<Behaviours>)>,
-    pub(crate) hooks: HashMap<HookKind, Behaviours>,
-    pub(crate) middleware: Vec<Behaviours>,
-    pub(crate) listeners: Vec<Listener>,
-    /// Those that are subscribed, in order, with how many events they have seen.
-    pub(crate) subscribed: Vec<(usize, usize)>,
+    /// The places of the listeners that are subscribed, in order.
+    pub(crate) subscribed: Vec<usize>,
     pub(crate) active: Option<Active>,
     pub(crate) runs: usize,
     pub(crate) tasks: Vec<Task>,
@@ -56,32 +53,21 @@ pub(crate) struct Player {
 
 /// Plays a scenario; returns the result in the form of `expected.json`. With `saves` the loop is saved and loaded after each
 /// action.
-pub(crate) fn play(scenario: &Scenario, saves: bool) -> Result<Value, Error> {
-    let mut spec = json!({ "provider": "scripted", "id": "scenario", "script": scenario.model });
-    spec.as_object_mut().expect("an object").extend(scenario.spec.clone());
+pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
     let specs = scenario.tools.iter().map(|tool| ToolSpec::from_json(Value::Object(tool.spec.clone())).map(Arc::new));
     let (mut models, tools) = (Models::default(), Tools::from(specs.collect::<Result<Vec<_>, _>>()?));
-    let mut config = host::config(&spec, &mut models, tools)?;
+    let mut config = host::config(&scenario.model()?, &mut models, tools);
     host::set_options(&mut config, &scenario.options, &mut models)?;
-    let hooks: HashMap<HookKind, Behaviours> = scenario
-        .hooks
-        .iter()
-        .map(|(name, list)| (HookKind::parse(name).expect("a hook"), Behaviours::new(list.clone())))
-        .collect();
     // The requests are recorded by that hook.
-    config.hooks = hooks.keys().copied().chain([HookKind::OnPayload]).collect();
-    let tool =
-        |tool: &crate::scenario::ToolFields| (Behaviours::new(tool.calls.clone()), tool.prepare.clone().map(Behaviours::new));
+    config.hooks = scenario.hooks.keys().copied().chain([HookKind::OnPayload]).collect();
+    let listeners = scenario.listeners.iter().enumerate();
     let mut player = Player {
         saves,
         now_ms: 0,
         config,
         models,
-        tools: scenario.tools.iter().map(tool).collect(),
-        hooks,
-        middleware: scenario.middleware.iter().cloned().map(Behaviours::new).collect(),
-        listeners: scenario.listeners.clone(),
-        subscribed: (0..scenario.listeners.len()).filter(|i| !scenario.listeners[*i].later).map(|i| (i, 0)).collect(),
+        subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
+        scenario: Rc::new(scenario),
         active: None,
         runs: 0,
         tasks: Vec::new(),
@@ -94,7 +80,7 @@ pub(crate) fn play(scenario: &Scenario, saves: bool) -> Result<Value, Error> {
         listener_errors: 0,
     };
     let mut steps = Vec::new();
-    for step in &scenario.steps {
+    for step in &Rc::clone(&player.scenario).steps {
         let (name, given) = only(step);
         let record = player.step(name, given);
         steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
@@ -116,7 +102,7 @@ impl Player {
             "has_queued_messages" => return Ok(json!({ name: self.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
             "wait_log" => {
-                self.pump(|player| player.record.log.contains(&text(given)));
+                self.pump(|player| player.record.log.iter().any(|line| line == text(given)));
                 return Ok(json!({ name: "ok" }));
             }
             "wait_for_idle" => {
@@ -139,7 +125,8 @@ impl Player {
         if let Some(context) = context {
             config.settings.system_prompt = context["system_prompt"].as_str().unwrap_or_default().to_owned();
             config.is_stateless = true;
-            (transcript, queues) = (host::messages(&context["messages"])?, Queues::default());
+            queues = Queues::default();
+            transcript = messages(&context["messages"])?.into_iter().map(Arc::new).collect();
         }
         let queued = match &prompt {
             Some(_) => Vec::new(),
@@ -295,15 +282,11 @@ impl Player {
             _ => self.streaming = event.partial_handle().cloned().or(self.streaming.take()),
         }
         let mut errors = Vec::new();
-        for (index, _) in self.subscribed.clone() {
-            let listener = self.listeners[index].clone();
-            let Some((_, seen)) = self.subscribed.iter_mut().find(|(subscribed, _)| *subscribed == index) else { continue };
-            if !contains(&json!(event), &listener.on) {
-                continue;
-            }
-            *seen += 1;
-            if listener.nth.is_none_or(|nth| nth == *seen) {
-                errors.extend(self.listen(&listener, event).err());
+        let scenario = Rc::clone(&self.scenario);
+        for place in self.subscribed.clone() {
+            let listener = &scenario.listeners[place];
+            if self.subscribed.contains(&place) && listener.receives(event) {
+                errors.extend(self.listen(&listener.behaviour, event).err());
             }
         }
         self.listener_errors += u32::try_from(errors.len()).expect("few errors");
@@ -313,10 +296,10 @@ impl Player {
         }
     }
 
-    fn listen(&mut self, listener: &Listener, event: &Event) -> Result<(), String> {
-        for action in &listener.behaviour {
+    fn listen(&mut self, behaviour: &[Value], event: &Event) -> Result<(), String> {
+        for action in behaviour {
             match only(action) {
-                ("throw", given) => return Err(text(given)),
+                ("throw", given) => return Err(text(given).to_owned()),
                 ("log", given) => self.record.log.push(text(given).replace("$type", event.kind())),
                 (name, given) => self.act_inside(name, given),
             }
@@ -329,12 +312,12 @@ impl Player {
         let (behaviour, value) = match (kind, question) {
             (None, Question::PrepareArguments { tool, arguments }) => {
                 let index = self.config.tools.descriptions().iter().position(|known| *known.name == *tool);
-                let prepare = index.and_then(|index| self.tools[index].1.as_ref());
+                let prepare = index.and_then(|index| self.scenario.tools[index].prepare.as_ref());
                 (prepare.map(Behaviours::next), Value::Object((*arguments).clone()))
             }
             (kind, question) => {
                 let kind = kind.expect("a hook");
-                let behaviour = self.hooks.get(&kind).map(Behaviours::next);
+                let behaviour = self.scenario.hooks.get(&kind).map(Behaviours::next);
                 let value = self.record.hook(kind.as_str(), HookInput(question).to_value(), behaviour.is_some());
                 (behaviour, value)
             }
@@ -356,7 +339,7 @@ impl Player {
 
     /// The middleware function of this depth, or the tool inside of all of them.
     fn frame(&self, tool: usize, depth: usize, arguments: Value) -> Frame {
-        let behaviours = self.middleware.get(depth).unwrap_or(&self.tools[tool].0);
+        let behaviours = self.scenario.middleware.get(depth).unwrap_or(&self.scenario.tools[tool].calls);
         Frame::new(depth, behaviours.next(), Value::Null, arguments)
     }
 
@@ -379,12 +362,11 @@ impl Player {
                         return Some(result);
                     }
                 }
-                ("throw", _) => return task.end(Err(text(given))),
+                ("throw", _) => return task.end(Err(text(given).to_owned())),
                 ("never", _) => task.blocked = Blocked::Never,
                 ("sleep_ms", _) if task.is_cancelled => {}
-                ("sleep_ms", _) => task.blocked = Blocked::Until(self.now_ms + number(given)),
-                ("gate", _) if !self.record.gates.contains(&text(given)) => task.blocked = Blocked::Gate(text(given)),
-                ("gate", _) => {}
+                ("sleep_ms", _) => task.blocked = Blocked::Until(self.now_ms + given.as_u64().expect("a number")),
+                ("gate", _) => task.blocked = Blocked::Gate(text(given).to_owned()),
                 ("update", Owner::Tool(call, _)) => {
                     let active = self.active.as_mut().filter(|_| task.run == self.runs);
                     let input = Input::ToolUpdate { call, value: given.clone() };
@@ -398,7 +380,7 @@ impl Player {
                 ("keep_last" | "append" | "roles", Owner::Hook(..)) => {
                     frame.value = changed(std::mem::take(&mut frame.value), name, given);
                 }
-                ("log", _) => self.record.log.push(text(given)),
+                ("log", _) => self.record.log.push(text(given).to_owned()),
                 _ => {
                     self.act_inside(name, given);
                     task.is_cancelled |= self.see_abort();
