@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 pub use agent_loop_proto::hook::{HookKind, Question, ToolDecision, ToolOverride, TurnChange};
 use agent_loop_proto::hook::{HookOutput, IntoHookOutput};
+#[cfg(feature = "__bindings")]
 pub use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
 use serde_json::{Map, Value};
@@ -85,9 +86,6 @@ impl HookContext {
 /// What a hook does: its input in, its answer or an error text out.
 pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookOutput, String>> + Send + Sync>;
 
-/// A hook of a host of another language: its input to be serialized, its answer in JSON, as [`HookKind`] documents both.
-pub type JsonHook = Arc<dyn Fn(HookInput, HookContext) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
-
 /// A hook: a kind and a function. Cheap to clone.
 ///
 /// ```
@@ -117,17 +115,6 @@ impl Hook {
     /// Which hook it is.
     pub fn kind(&self) -> HookKind {
         self.kind
-    }
-
-    /// A hook that answers in JSON.
-    pub(crate) fn json(kind: HookKind, hook: JsonHook) -> Hook {
-        let function: HookFunction = Arc::new(move |question, context| {
-            let answer = hook(HookInput(question), context);
-            Box::pin(async move {
-                HookOutput::from_json(kind, answer.await?).map_err(|why| format!("its answer cannot be used: {why}"))
-            })
-        });
-        Hook::new(kind, function)
     }
 }
 

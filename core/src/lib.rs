@@ -290,7 +290,7 @@ pub mod host {
 
     pub use crate::clock::Busy;
     pub use crate::did_you_mean::{Spelling, nearest};
-    pub use crate::hook_parts::{HookInput, JsonHook, Question};
+    pub use crate::hook_parts::{HookInput, Question};
     pub use crate::host_parts::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, JobQueue, Wakeup};
     pub use crate::partial::Partial;
     pub use crate::run::queue::Observer;

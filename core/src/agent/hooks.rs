@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::builder::AgentBuilder;
 use super::handle::Agent;
 use crate::hook::inputs::*;
-use crate::hook::{Hook, HookContext, Hooks, JsonHook};
+use crate::hook::{Hook, HookContext, Hooks};
 use crate::message::Message;
 use crate::result::RunResult;
 
@@ -45,17 +45,6 @@ impl Agent {
         let mut was_there = false;
         self.change_hooks(|hooks| was_there = hooks.remove(kind));
         was_there
-    }
-
-    /// Sets or, with `None`, removes a hook of a host of another language.
-    #[doc(hidden)]
-    pub fn set_json_hook(&self, kind: HookKind, hook: Option<JsonHook>) {
-        match hook {
-            Some(hook) => self.set_hook(Hook::json(kind, hook)),
-            None => {
-                self.remove_hook(kind);
-            }
-        }
     }
 
     fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
