@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::cancel::CancelToken;
 #[cfg(feature = "__bindings")]
 use serde_json::{Map, Value};
-use tokio::runtime::{EnterGuard, Handle};
+#[cfg(feature = "__bindings")]
+use tokio::runtime::EnterGuard;
+use tokio::runtime::Handle;
 
 #[cfg(feature = "__bindings")]
 use crate::did_you_mean::{Spelling, unknown_name};
@@ -207,6 +209,7 @@ impl Runtime {
 }
 
 /// A runtime that is the thread's current one while this lives; see [`Runtime::enter`].
+#[cfg(feature = "__bindings")]
 #[derive(Debug)]
 #[must_use = "the runtime is the current one only while this lives"]
 pub struct RuntimeGuard<'a>(#[allow(dead_code)] EnterGuard<'a>); // kept for its drop
