@@ -42,8 +42,8 @@
  *     cc hello.c $(pkg-config --cflags --libs libagent)
  *
  * The essays come first: EVENTS, THREADS, OWNERSHIP, RESULTS, TEXT, THE PROCESS, VERSIONS. Then come
- * the types, and a section for each noun: library, error, text, runtime, tool, agent, message, run,
- * stateless run, event, hook, model, testing. docs/loop.md describes what a run does and when.
+ * the types, and a section for each noun: library, error, text, json, runtime, tool, agent, message,
+ * run, stateless run, event, hook, model, testing. docs/loop.md describes what a run does and when.
  *
  *
  * EVENTS
@@ -159,7 +159,9 @@
  * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length if it ends with
  * a NUL. It is copied. Text out is UTF-8 with a NUL after it; its length, for which NULL may be passed,
  * does not count the NUL. JSON is text; docs/abi.md describes its objects and their fields. An unpaired
- * surrogate in JSON that the library reads (an escape such as \ud83d alone) becomes U+FFFD.
+ * surrogate in JSON that the library reads (an escape such as \ud83d alone) becomes U+FFFD. The
+ * agent_json_... functions read, build and change JSON, so that a program needs no other parser; no JSON
+ * should be searched or put together as text.
  *
  * Times are in milliseconds. A timeout_ms below 0 is no limit, 0 does not block.
  *
@@ -314,6 +316,18 @@ enum {
     /* </generated> */
 };
 
+/** The type of a JSON value; see agent_json_type(). */
+enum {
+    /** There is no value. */
+    AGENT_JSON_NONE = 0,
+    AGENT_JSON_NULL = 1,
+    AGENT_JSON_BOOL = 2,
+    AGENT_JSON_NUMBER = 3,
+    AGENT_JSON_STRING = 4,
+    AGENT_JSON_ARRAY = 5,
+    AGENT_JSON_OBJECT = 6,
+};
+
 /** The kind of an event; see agent_event_kind(). */
 enum {
     /* <generated: events> */
@@ -425,6 +439,12 @@ typedef struct agent_error_t agent_error_t;
 
 /** An owned text. Release with agent_text_free(). Any thread may read it. */
 typedef struct agent_text_t agent_text_t;
+
+/**
+ * A JSON value, or a part of one. Owned; release with agent_json_free(). Parts are borrowed. Any thread
+ * may read it, and all its parts, while no thread changes it.
+ */
+typedef struct agent_json_t agent_json_t;
 
 /** Threads and connections. Owned; release with agent_runtime_free(). Any thread may use it. */
 typedef struct agent_runtime_t agent_runtime_t;
@@ -573,6 +593,239 @@ AGENT_API const char *agent_text_data(const agent_text_t *text, size_t *length);
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API void agent_text_free(agent_text_t *text);
+
+/* ================================================================================ json ========= */
+
+/*
+ * A value is parsed once, from any JSON text: the arguments of a tool, the input of a hook, an event,
+ * the state. Its parts are found by JSON pointer (RFC 6901): "" is the whole value, "/city" a member,
+ * "/messages/0/role" a member of the first element. In a key, ~ is written as ~0 and / as ~1.
+ *
+ *     static void before_tool_call(void *userdata, agent_hook_call_t *call)
+ *     {
+ *         agent_json_t *input = NULL;
+ *         const char *path = "";
+ *
+ *         (void)userdata;
+ *         agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, NULL);
+ *         agent_json_get_string(input, "/arguments/path", AGENT_NTS, &path, NULL, NULL);
+ *         agent_hook_call_respond_json(call, strcmp(path, "/etc/passwd") == 0 ? "{\"block\": true}" : "null",
+ *                                      AGENT_NTS, NULL);
+ *         agent_json_free(input);
+ *         agent_hook_call_free(call);
+ *     }
+ *
+ * A value is built from a text with what is constant, and setters for what is not, which escape it:
+ *
+ *     agent_json_t *answer = NULL;
+ *
+ *     if (agent_json_parse("{\"sky\": \"rain\"}", AGENT_NTS, &answer, &error) < 0
+ *         || agent_json_set_string(answer, "/city", AGENT_NTS, city, AGENT_NTS, &error) < 0
+ *         || agent_json_set_number(answer, "/celsius", AGENT_NTS, 7, &error) < 0)
+ *         agent_tool_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL);
+ *     else
+ *         agent_tool_call_respond_json(call, agent_json_text(answer, NULL), AGENT_NTS, NULL);
+ *     agent_json_free(answer);
+ *
+ * The order of members is kept; of members with the same key the last one counts. Whole numbers from
+ * -2^63 to 2^64 - 1 are kept exactly, all others as doubles. Containers may be nested 127 deep. What is
+ * borrowed from a value (strings, keys, parts, its text) is valid until the value is changed or freed.
+ */
+
+/**
+ * Parses a text. json receives an owned value; "{}" and "[]" give an empty one to build on.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON: names line and column; containers nested deeper than
+ * 127; a number that a double cannot hold).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_parse(const char *text, size_t length, agent_json_t **json,
+                                          agent_error_t **error);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/**
+ * Returns the type of a value, AGENT_JSON_...: AGENT_JSON_NONE for NULL, and so also for what
+ * agent_json_get() does not find.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API int32_t agent_json_type(const agent_json_t *json);
+
+/**
+ * Returns the part at a pointer; NULL if there is none, or the pointer is invalid. Borrowed until the
+ * value is changed or freed. All functions that read a value accept a part.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_json_t *agent_json_get(const agent_json_t *json, const char *pointer,
+                                             size_t length);
+
+/**
+ * Reads the string at a pointer: value receives the text, with a NUL after it, borrowed until the value
+ * is changed or freed; value_length, unless NULL, its length in bytes.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such part, or it is null), AGENT_INVALID_ARGUMENT (it is not a
+ * string; an invalid pointer).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_get_string(const agent_json_t *json, const char *pointer,
+                                               size_t length, const char **value,
+                                               size_t *value_length, agent_error_t **error);
+
+/**
+ * Reads the number at a pointer, rounded to the nearest double.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such part, or it is null), AGENT_INVALID_ARGUMENT (it is not a
+ * number; an invalid pointer).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_get_number(const agent_json_t *json, const char *pointer,
+                                               size_t length, double *value, agent_error_t **error);
+
+/**
+ * Reads the whole number at a pointer, exactly; 7.0 is 7. agent_json_text() of a part has a larger
+ * number's digits.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such part, or it is null), AGENT_INVALID_ARGUMENT (it is not a
+ * number, it has a fraction, it does not fit; an invalid pointer).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_get_integer(const agent_json_t *json, const char *pointer,
+                                                size_t length, int64_t *value,
+                                                agent_error_t **error);
+
+/**
+ * Reads true or false at a pointer.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such part, or it is null), AGENT_INVALID_ARGUMENT (it is neither;
+ * an invalid pointer).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_get_bool(const agent_json_t *json, const char *pointer,
+                                             size_t length, bool *value, agent_error_t **error);
+
+/**
+ * Returns the number of elements of an array or members of an object; 0 for other values.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API size_t agent_json_count(const agent_json_t *json);
+
+/**
+ * Returns an array's element, or the value of an object's member, at an index from 0; NULL beyond the
+ * last. Borrowed until the value is changed or freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_json_t *agent_json_at(const agent_json_t *json, size_t index);
+
+/**
+ * Returns the key of an object's member at an index from 0; NULL beyond the last. Borrowed until the
+ * value is changed or freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_json_key(const agent_json_t *json, size_t index, size_t *length);
+
+/**
+ * Returns whether two values are the same: the order of members does not matter, and 1 equals 1.0.
+ * false if one of them is NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_json_equals(const agent_json_t *json, const agent_json_t *other);
+
+/**
+ * Returns the value or part as JSON, on one line. It is written at the first call and kept. Borrowed
+ * until the value is changed or freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_json_text(const agent_json_t *json, size_t *length);
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/*
+ * Setters replace the part at a pointer, or create it. In an array, the step "-" appends an element, as
+ * does the index after the last. Missing containers are created, also in the place of null: an array
+ * before a step "-", otherwise an object. On an error the value is unchanged.
+ */
+
+/**
+ * Sets the part at a pointer to a copy of another value, which may be a part of the same one.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an invalid pointer, an index beyond the end, a step into a string,
+ * number or boolean, containers nested deeper than 127).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set(agent_json_t *json, const char *pointer, size_t length,
+                                        const agent_json_t *value, agent_error_t **error);
+
+/**
+ * Sets the part at a pointer to a value that is given as JSON, such as "null", "[]" or an event's JSON.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_json_set(); also invalid JSON).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set_json(agent_json_t *json, const char *pointer, size_t length,
+                                             const char *value, size_t value_length,
+                                             agent_error_t **error);
+
+/**
+ * Sets the part at a pointer to a string. The text is copied, and may contain any character.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_json_set()).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set_string(agent_json_t *json, const char *pointer,
+                                               size_t length, const char *value,
+                                               size_t value_length, agent_error_t **error);
+
+/**
+ * Sets the part at a pointer to a number. A double without a fraction is written without one, as 7.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_json_set(); also NaN and infinity).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set_number(agent_json_t *json, const char *pointer,
+                                               size_t length, double value, agent_error_t **error);
+
+/**
+ * Sets the part at a pointer to a whole number.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_json_set()).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set_integer(agent_json_t *json, const char *pointer,
+                                                size_t length, int64_t value,
+                                                agent_error_t **error);
+
+/**
+ * Sets the part at a pointer to true or false.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (as agent_json_set()).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_set_bool(agent_json_t *json, const char *pointer, size_t length,
+                                             bool value, agent_error_t **error);
+
+/**
+ * Removes a member of an object, or an element of an array; later elements move up.
+ *
+ * Errors: AGENT_NOT_FOUND (there is no such part), AGENT_INVALID_ARGUMENT (also an invalid pointer, and
+ * "", the whole value).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_json_remove(agent_json_t *json, const char *pointer, size_t length,
+                                           agent_error_t **error);
+
+/**
+ * Releases a value. Borrowed parts (const agent_json_t *) must not be freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_json_free(agent_json_t *json);
 
 /* ================================================================================ runtime ====== */
 

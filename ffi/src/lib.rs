@@ -14,6 +14,7 @@ pub mod event;
 mod guard;
 pub mod handle;
 pub mod hook;
+pub mod json;
 pub mod message;
 pub mod model;
 mod readable_fd;
@@ -47,6 +48,7 @@ const _: () = {
     const fn any_thread<T: Send + Sync>() {}
     any_thread::<error::agent_error_t>();
     any_thread::<text::agent_text_t>();
+    any_thread::<json::agent_json_t>();
     any_thread::<runtime::agent_runtime_t>();
     any_thread::<tool::agent_tool_t>();
     any_thread::<tool::call::agent_tool_call_t>();

@@ -46,6 +46,11 @@ impl Text {
         self.0.push(0);
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        // Made of a string, so the bytes before the NUL are UTF-8.
+        self.0.split_last().and_then(|(_, text)| std::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+
     /// The text as C borrows it.
     ///
     /// # Safety

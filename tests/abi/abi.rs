@@ -161,8 +161,9 @@ fn the_same_constants_are_declared_and_defined() {
 fn no_value_has_two_names() {
     let mut seen = BTreeMap::new();
     for (name, value) in enumerators(&header()) {
-        let family =
-            ["EVENT", "OUTCOME", "USAGE", "HOOK"].into_iter().find(|family| name.starts_with(&format!("AGENT_{family}_")));
+        let family = ["EVENT", "OUTCOME", "USAGE", "HOOK", "JSON"]
+            .into_iter()
+            .find(|family| name.starts_with(&format!("AGENT_{family}_")));
         if let Some(other) = seen.insert((family, value), name.clone()) {
             panic!("{other} and {name} are both {value}");
         }
