@@ -45,21 +45,24 @@ static void calculate(void *userdata, agent_tool_call_t *call)
 {
     const char *operation, *problem;
     double a, b, result = 0;
+    agent_json_t *answer = NULL;
     agent_error_t *error = NULL;
-    char json[64];
 
     (void)userdata;
     if (agent_tool_call_get_string(call, "operation", AGENT_NTS, &operation, NULL, &error) < 0
         || agent_tool_call_get_number(call, "a", AGENT_NTS, &a, &error) < 0
         || agent_tool_call_get_number(call, "b", AGENT_NTS, &b, &error) < 0) {
         agent_tool_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL);
-        agent_error_free(error);
     } else if ((problem = compute(operation, a, b, &result)) != NULL) {
         agent_tool_call_fail(call, problem, AGENT_NTS, NULL);
+    } else if (agent_json_parse("{}", AGENT_NTS, &answer, &error) < 0
+               || agent_json_set_number(answer, "/result", AGENT_NTS, result, &error) < 0) { /* JSON has no infinity */
+        agent_tool_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL);
     } else {
-        snprintf(json, sizeof json, "{\"result\":%.15g}", result);
-        agent_tool_call_respond_json(call, json, AGENT_NTS, NULL);
+        agent_tool_call_respond_json(call, agent_json_text(answer, NULL), AGENT_NTS, NULL);
     }
+    agent_error_free(error);
+    agent_json_free(answer);
     agent_tool_call_free(call);
 }
 

@@ -10,13 +10,20 @@ static const char WEATHER[] =
 /* Called on its own thread. It may respond now, or later from any thread. */
 static void weather(void *userdata, agent_tool_call_t *call)
 {
-    const char *city = "";
-    char answer[256];
+    agent_json_t *answer = NULL;
+    agent_error_t *error = NULL;
+    const char *city;
+    size_t length;
 
     (void)userdata;
-    agent_tool_call_get_string(call, "city", AGENT_NTS, &city, NULL, NULL); /* the arguments were validated: it exists */
-    snprintf(answer, sizeof answer, "{\"city\":\"%s\",\"sky\":\"rain\",\"celsius\":7}", city);
-    agent_tool_call_respond_json(call, answer, AGENT_NTS, NULL);
+    if (agent_tool_call_get_string(call, "city", AGENT_NTS, &city, &length, &error) < 0
+        || agent_json_parse("{\"city\": null, \"sky\": \"rain\", \"celsius\": 7}", AGENT_NTS, &answer, &error) < 0
+        || agent_json_set_string(answer, "/city", AGENT_NTS, city, length, &error) < 0) /* escapes quotes and the like */
+        agent_tool_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL);
+    else
+        agent_tool_call_respond_json(call, agent_json_text(answer, NULL), AGENT_NTS, NULL);
+    agent_error_free(error);
+    agent_json_free(answer);
     agent_tool_call_free(call);
 }
 

@@ -45,10 +45,15 @@ fn calculate(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     _ = c.agent_tool_call_get_number(call, "a", c.AGENT_NTS, &a, null);
     _ = c.agent_tool_call_get_number(call, "b", c.AGENT_NTS, &b, null);
 
-    var buffer: [512]u8 = undefined;
     if (compute(std.mem.span(operation), a, b)) |result| {
-        const json = std.fmt.bufPrint(&buffer, "{{\"result\":{d}}}", .{result}) catch return;
-        _ = c.agent_tool_call_respond_json(call, json.ptr, json.len, null);
+        var answer: ?*c.agent_json_t = null;
+        defer c.agent_json_free(answer);
+        _ = c.agent_json_parse("{}", c.AGENT_NTS, &answer, null);
+        if (c.agent_json_set_number(answer, "/result", c.AGENT_NTS, result, null) == c.AGENT_OK) {
+            _ = c.agent_tool_call_respond_json(call, c.agent_json_text(answer, null), c.AGENT_NTS, null);
+        } else { // JSON has no infinity
+            _ = c.agent_tool_call_fail(call, "the result is too large", c.AGENT_NTS, null);
+        }
     } else |err| {
         const why = switch (err) {
             error.UnknownOperation => "unknown operation",

@@ -12,10 +12,15 @@ const description =
 fn weather(_: ?*anyopaque, call: ?*c.agent_tool_call_t) callconv(.c) void {
     defer c.agent_tool_call_free(call);
     var city: [*c]const u8 = "";
-    _ = c.agent_tool_call_get_string(call, "city", c.AGENT_NTS, &city, null, null); // the arguments were validated: it exists
-    var buffer: [256]u8 = undefined;
-    const answer = std.fmt.bufPrint(&buffer, "{{\"city\":\"{s}\",\"sky\":\"rain\",\"celsius\":7}}", .{city}) catch return;
-    _ = c.agent_tool_call_respond_json(call, answer.ptr, answer.len, null);
+    var length: usize = 0;
+    var answer: ?*c.agent_json_t = null;
+    defer c.agent_json_free(answer);
+
+    // The arguments were validated, so that the city exists; the setter escapes quotes and the like.
+    _ = c.agent_tool_call_get_string(call, "city", c.AGENT_NTS, &city, &length, null);
+    _ = c.agent_json_parse("{ \"city\": null, \"sky\": \"rain\", \"celsius\": 7 }", c.AGENT_NTS, &answer, null);
+    _ = c.agent_json_set_string(answer, "/city", c.AGENT_NTS, city, length, null);
+    _ = c.agent_tool_call_respond_json(call, c.agent_json_text(answer, null), c.AGENT_NTS, null);
 }
 
 pub fn main(init: std.process.Init) !u8 {
