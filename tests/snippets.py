@@ -28,7 +28,7 @@ README = ROOT / "README.md"
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
 stateless testing"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
-FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("install", "models", "network", "providers")]
+FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("abi", "install", "models", "network", "providers")]
 BEGIN_PAGE = ROOT / "docs/snippets.md"
 # What the README's programs name, and the model that answers in its place.
 NAMED_MODEL = re.compile(r"""["']anthropic/claude-sonnet-4-5["']""")
