@@ -113,7 +113,7 @@ if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/nu
             suite "test_$noun under AddressSanitizer" "$work/asan_$noun"
     done
     build scenarios "$work/asan_scenarios" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-        check "scenarios under AddressSanitizer" "$work/asan_scenarios" "$root/tests/scenarios"
+        check "scenarios under AddressSanitizer" "$work/asan_scenarios" "$root"/tests/scenarios/*/
 else
     skip "AddressSanitizer: $CC has no working one"
 fi
@@ -130,7 +130,7 @@ if [ -z "$no_valgrind" ]; then
     for noun in $nouns; do
         suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
     done
-    check "scenarios under valgrind" $memcheck "$work/scenarios" "$root/tests/scenarios"
+    check "scenarios under valgrind" $memcheck "$work/scenarios" "$root"/tests/scenarios/*/
 else
     skip "the tests under valgrind: $no_valgrind"
 fi
