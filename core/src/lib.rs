@@ -222,8 +222,6 @@ pub mod hook {
 /// The trait [`Model`] is for a type of your own, which pushes [`Delta`](model::Delta)s:
 ///
 /// ```
-/// use std::sync::Arc;
-///
 /// use agent_loop::model::{BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 /// use agent_loop::{Agent, Error, StopReason};
 ///
@@ -246,7 +244,7 @@ pub mod hook {
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
-/// assert_eq!(Agent::builder(Arc::new(Parrot)).build()?.prompt("Hello.").await?.text, "Hello.");
+/// assert_eq!(Agent::new(Parrot)?.prompt("Hello.").await?.text, "Hello.");
 /// # Ok(()) }
 /// ```
 pub mod model {

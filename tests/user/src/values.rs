@@ -102,7 +102,7 @@ impl Model for Parrot {
 }
 
 fn agent() -> Agent {
-    Agent::with_model(Arc::new(Parrot))
+    Agent::new(Parrot).expect("it needs nothing")
 }
 
 /// A run, driven by hand.
