@@ -1,30 +1,36 @@
-//! Hooks: functions of the host that a run asks, and that may answer later. What each is asked and may answer is in the table of
-//! [`HookKind`]; when it is asked and what its failure means, in the documentation of the loop.
+//! Hooks: functions that a run asks, and their inputs and answers.
+//!
+//! They are set on an [`Agent`](crate::Agent), by the methods of their names. One that fails is reported as a diagnostic, or fails the call
+//! that it was to approve.
 //!
 //! ```
-//! use agent_loop::Agent;
-//! use agent_loop::hook::ToolDecision;
-//! # fn example() -> Result<Agent, agent_loop::Error> {
-//! Agent::builder("anthropic/claude-sonnet-4-5").before_tool_call(|call, _| async move {
-//!     if call.tool_name == "delete" {
-//!         return Ok::<_, String>(ToolDecision::Block { reason: "not here".into() });
-//!     }
-//!     Ok(ToolDecision::Allow)
-//! }).build()
+//! use agent_loop::hook::{ToolDecision, TurnChange};
+//! # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
+//! builder
+//!     .before_tool_call(|call, _context| async move {
+//!         Ok::<_, String>(match call.tool_name.as_str() {
+//!             "delete" => ToolDecision::Block { reason: "ask first".into() },
+//!             _ => ToolDecision::Allow,
+//!         })
+//!     })
+//!     .prepare_next_turn(|turn, _context| async move {
+//!         let change = TurnChange::default();
+//!         Ok::<_, String>(if turn.turn == 3 { change.system_prompt("Come to an end.") } else { change })
+//!     })
 //! # }
 //! ```
 
 use std::future::Future;
 use std::sync::Arc;
 
-pub use agent_loop_proto::hook::{HookKind, Question, ToolDecision, ToolOverride, TurnChange};
-use agent_loop_proto::hook::{HookOutput, IntoHookOutput};
+pub use agent_loop_proto::hook::{HookKind, ToolDecision, ToolOverride, TurnChange};
+use agent_loop_proto::hook::{HookOutput, IntoHookOutput, Question};
 #[cfg(feature = "__bindings")]
-pub use agent_loop_proto::hook_json::HookInput;
+pub(crate) use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
 use serde_json::{Map, Value};
 
-use self::inputs::*;
+pub use self::inputs::*;
 use crate::cancel::CancelToken;
 use crate::future::BoxFuture;
 use crate::host::work::HostWork;

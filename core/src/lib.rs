@@ -55,22 +55,20 @@ mod agent;
 mod cancel;
 mod clock;
 mod future;
-// The modules below have the names: they show users what is theirs, under the paths that this crate uses, too.
-#[path = "hook.rs"]
-#[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What is for JSON hooks.
-mod hook_parts;
-#[path = "host/mod.rs"]
-mod host_parts;
+pub mod hook;
+#[cfg(feature = "__bindings")]
+#[doc(hidden)] // For hosts of other languages, without any promise.
+pub mod host;
+#[cfg(not(feature = "__bindings"))]
+mod host;
 mod listener;
-#[path = "model/mod.rs"]
-mod model_parts;
+pub mod model;
 mod provider;
 mod run;
 mod runtime;
 mod scope;
 mod settings;
-#[path = "tool/mod.rs"]
-mod tool_parts;
+pub mod tool;
 pub mod transcript;
 mod transport;
 
@@ -131,138 +129,6 @@ pub mod message {
     };
 }
 
-/// Tools: functions that the model may call.
-///
-/// [`FnTool`] makes one of a function and a JSON Schema. The arguments are checked against the schema before the function is
-/// called; a failure goes to the model as the call's result.
-///
-/// ```
-/// use agent_loop::{Agent, FnTool};
-/// use serde_json::json;
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// let parameters = json!({ "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"] });
-/// let double = FnTool::new("double", "Doubles a number.", parameters, |arguments, _context| async move {
-///     let n = arguments["n"].as_f64().ok_or("n is not a number")?;
-///     Ok::<_, &str>(json!(n * 2.0))
-/// })?;
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [
-/// #     [{"delta": {"tool_call": {"id": "1", "name": "double", "arguments": {"n": 21}}}}, {"end": {"stop_reason": "tool_use"}}],
-/// #     [{"delta": "42"}, {"end": {"stop_reason": "stop"}}]]}"#;
-/// let result = Agent::builder(model).tool(double).build()?.prompt("What is 21 doubled?").await?;
-/// assert_eq!(result.messages[2].text(), "42.0", "the tool's result");
-/// # Ok(()) }
-/// ```
-///
-/// - [`ToolContext`] is for functions that report progress, sleep, or notice that they are cancelled.
-/// - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`.
-/// - [`Tool`] is for a type of your own; [`PendingCall`](tool::PendingCall) can be answered later, from any thread.
-/// - [`Middleware`](tool::Middleware) stands around every call.
-pub mod tool {
-    pub(crate) use crate::tool_parts::*;
-
-    pub use crate::tool_parts::function::FnTool;
-    pub use crate::tool_parts::middleware::{Middleware, MiddlewareCall};
-    pub use crate::tool_parts::{
-        ExecutionMode, PendingCall, PreparedArguments, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec, Validation,
-    };
-}
-
-/// Hooks: functions that a run asks, and their inputs and answers.
-///
-/// They are set on an [`Agent`], by the methods of their names. One that fails is reported as a diagnostic, or fails the call
-/// that it was to approve.
-///
-/// ```
-/// use agent_loop::hook::{ToolDecision, TurnChange};
-/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
-/// builder
-///     .before_tool_call(|call, _context| async move {
-///         Ok::<_, String>(match call.tool_name.as_str() {
-///             "delete" => ToolDecision::Block { reason: "ask first".into() },
-///             _ => ToolDecision::Allow,
-///         })
-///     })
-///     .prepare_next_turn(|turn, _context| async move {
-///         let change = TurnChange::default();
-///         Ok::<_, String>(if turn.turn == 3 { change.system_prompt("Come to an end.") } else { change })
-///     })
-/// # }
-/// ```
-pub mod hook {
-    pub(crate) use crate::hook_parts::*;
-
-    pub use crate::hook_parts::inputs::*;
-    pub use crate::hook_parts::{Hook, HookContext, HookKind, ToolDecision, ToolOverride, TurnChange};
-}
-
-/// Models: known ones, other servers, and custom providers.
-///
-/// A [`ModelSpec`] describes a model that speaks one of the wire formats. For anything else there are two ways. A
-/// [`ProviderFn`](model::ProviderFn) is a function that answers a [`ModelCall`](model::ModelCall) with chunks in JSON, from any
-/// thread:
-///
-/// ```
-/// use agent_loop::{Agent, ModelSpec};
-/// use serde_json::json;
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// let agent = Agent::builder(ModelSpec::parse("mine/parrot")?).provider(|call| {
-///     let asked = call.request().request.messages.last().map(|message| message.text()).unwrap_or_default();
-///     let pushed = call.push(&json!({ "text": asked })).and_then(|()| call.push(&json!({ "end": { "stop_reason": "stop" } })));
-///     match pushed {
-///         Ok(()) => call.finish(),
-///         Err(error) => call.fail(error),
-///     }
-/// }).build()?;
-/// assert_eq!(agent.prompt("Hello.").await?.text, "Hello.");
-/// # Ok(()) }
-/// ```
-///
-/// The trait [`Model`] is for a type of your own, which pushes [`Delta`](model::Delta)s:
-///
-/// ```
-/// use agent_loop::model::{BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
-/// use agent_loop::{Agent, Error, StopReason};
-///
-/// struct Parrot;
-///
-/// impl Model for Parrot {
-///     fn info(&self) -> ModelInfo<'_> {
-///         ModelInfo::new("mine", "mine", "parrot")
-///     }
-///
-///     fn stream<'a>(&'a self, call: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {
-///         Box::pin(async move {
-///             let asked = call.request.messages.last().map(|message| message.text()).unwrap_or_default();
-///             sink.push(Delta::Start { key: 0, block: BlockStart::Text });
-///             sink.push(Delta::Append { key: 0, text: asked });
-///             sink.push(Delta::Stop { reason: StopReason::Stop, raw: None });
-///             Ok(())
-///         })
-///     }
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
-/// assert_eq!(Agent::new(Parrot)?.prompt("Hello.").await?.text, "Hello.");
-/// # Ok(()) }
-/// ```
-pub mod model {
-    pub(crate) use crate::model_parts::*;
-
-    pub use crate::clock::{Clock, Sleep};
-    pub use crate::future::BoxFuture;
-    pub use crate::model_parts::custom::{ModelCall, ProviderFn};
-    pub use crate::model_parts::source::ModelSource;
-    pub use crate::model_parts::{
-        BlockStart, CacheRetention, Delta, DeltaSink, Encoder, IgnoredOption, Model, ModelInfo, ModelOptions, ModelRequest,
-        Request, ThinkingBudgets, ThinkingLevel, ToolChoice, ToolDescription,
-    };
-    pub use crate::provider::{ModelSpec, models};
-    pub use crate::usage::{Cost, Prices};
-    pub use agent_loop_proto::transcript::Constraints;
-}
-
 /// How requests leave this machine: proxies, certificate authorities, names.
 ///
 /// ```
@@ -279,26 +145,6 @@ pub mod model {
 pub mod network {
     pub use crate::transport::network::{Network, Proxy, Roots};
 }
-
-/// For hosts of other languages: callbacks that are answered later, from any thread, and names in their spelling.
-#[cfg(feature = "__bindings")]
-#[doc(hidden)]
-pub mod host {
-    pub(crate) use crate::host_parts::*;
-
-    pub use crate::clock::Busy;
-    pub use crate::did_you_mean::{Spelling, nearest};
-    pub use crate::hook_parts::{HookInput, Question};
-    pub use crate::host_parts::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, JobQueue, Wakeup};
-    pub use crate::partial::Partial;
-    pub use crate::run::queue::Observer;
-    pub use crate::runtime::RuntimeGuard;
-    pub use crate::scope::Scope;
-    pub use agent_loop_proto::surrogate::read_json;
-    pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};
-}
-#[cfg(not(feature = "__bindings"))]
-pub(crate) use host_parts as host;
 
 /// All that the bindings use, under one roof.
 #[cfg(feature = "__bindings")]

@@ -19,10 +19,23 @@ mod tests;
 pub(crate) mod work;
 
 #[cfg(feature = "__bindings")]
-pub use answer::HostAnswer;
+pub use self::names::*;
+
+/// What hosts use, of here and of elsewhere.
 #[cfg(feature = "__bindings")]
-pub use call::{HostCall, HostKind};
-#[cfg(feature = "__bindings")]
-pub use function::{HostFunction, HostTool};
-#[cfg(feature = "__bindings")]
-pub use queue::{JobQueue, Wakeup};
+mod names {
+    pub use super::answer::HostAnswer;
+    pub use super::call::{HostCall, HostKind};
+    pub use super::function::{HostFunction, HostTool};
+    pub use super::queue::{JobQueue, Wakeup};
+    pub use crate::clock::Busy;
+    pub use crate::did_you_mean::{Spelling, nearest};
+    pub use crate::partial::Partial;
+    pub use crate::run::queue::Observer;
+    pub use crate::runtime::RuntimeGuard;
+    pub use crate::scope::Scope;
+    pub use agent_loop_proto::hook::Question;
+    pub use agent_loop_proto::hook_json::HookInput;
+    pub use agent_loop_proto::surrogate::read_json;
+    pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};
+}

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::DropGuard;
 
-use super::{DeltaSink, Model, ModelInfo, ModelRequest};
+use super::interface::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::BoxFuture;
 use crate::host::answer::{Answer, HostAnswer};

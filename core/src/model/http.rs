@@ -14,7 +14,7 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
+use super::interface::{Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::http::{Connections, HttpModel};
+use super::interface::{Encoder, Model};
 use super::scripted::ScriptedModel;
-use super::{Encoder, Model};
 use crate::error::Error;
 use crate::provider::{self, ModelSpec};
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use agent_loop_proto::chunk::Chunk;
 use agent_loop_proto::script::{SCRIPTED, Script, Step};
 
-use super::{DeltaSink, Model, ModelInfo, ModelRequest};
+use super::interface::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::future::BoxFuture;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Model;
+use super::interface::Model;
 use crate::error::Error;
 use crate::provider::ModelSpec;
 

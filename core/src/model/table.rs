@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::machine::ModelEntry;
 
-use super::Model;
+use super::interface::Model;
 
 /// A model that a run may ask.
 #[derive(Clone)]

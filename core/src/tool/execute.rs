@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::Tool;
 use super::call::{PendingCall, ToolContext};
+use super::interface::Tool;
 use crate::error::{ErrorKind, panic_message};
 use crate::host::answer::{self, Answer};
 use crate::scope::Scope;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::call::{PendingCall, ToolContext};
-use super::{PreparedArguments, Tool};
+use super::interface::{PreparedArguments, Tool};
 use crate::error::{Error, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tracing::Instrument;
 
+use super::call::ToolContext;
 use super::execute::execute;
-use super::{Tool, ToolContext, ToolOutput};
+use super::interface::{Tool, ToolOutput};
 use crate::error::panic_message;
 use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;

@@ -1,159 +1,40 @@
-//! Tools: what the host offers, and what it answers.
+//! Tools: functions that the model may call.
+//!
+//! [`FnTool`] makes one of a function and a JSON Schema. The arguments are checked against the schema before the function is
+//! called; a failure goes to the model as the call's result.
 //!
 //! ```
-//! use agent_loop::FnTool;
+//! use agent_loop::{Agent, FnTool};
 //! use serde_json::json;
 //!
-//! let double = FnTool::new("double", "Doubles a number.", json!({
-//!     "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"],
-//! }), |arguments, _call| async move {
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+//! let parameters = json!({ "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"] });
+//! let double = FnTool::new("double", "Doubles a number.", parameters, |arguments, _context| async move {
 //!     let n = arguments["n"].as_f64().ok_or("n is not a number")?;
 //!     Ok::<_, &str>(json!(n * 2.0))
 //! })?;
-//! # Ok::<(), agent_loop::Error>(())
+//! # let model = r#"{"provider": "scripted", "id": "s", "script": [
+//! #     [{"delta": {"tool_call": {"id": "1", "name": "double", "arguments": {"n": 21}}}}, {"end": {"stop_reason": "tool_use"}}],
+//! #     [{"delta": "42"}, {"end": {"stop_reason": "stop"}}]]}"#;
+//! let result = Agent::builder(model).tool(double).build()?.prompt("What is 21 doubled?").await?;
+//! assert_eq!(result.messages[2].text(), "42.0", "the tool's result");
+//! # Ok(()) }
 //! ```
+//!
+//! - [`ToolContext`] is for functions that report progress, sleep, or notice that they are cancelled.
+//! - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`.
+//! - [`Tool`] is for a type of your own; [`PendingCall`](PendingCall) can be answered later, from any thread.
+//! - [`Middleware`](Middleware) stands around every call.
 
 pub(crate) mod call;
 pub(crate) mod execute;
 pub(crate) mod function;
+pub(crate) mod interface;
 pub(crate) mod middleware;
 #[cfg(feature = "schema")]
 mod typed;
 
-use std::sync::Arc;
-
-use serde_json::{Map, Value};
-
-pub use agent_loop_proto::schema::Validation;
-pub use agent_loop_proto::tool::{ExecutionMode, ToolOutput, ToolSpec};
 pub use call::{PendingCall, ToolContext};
-
-use crate::error::Error;
-use crate::future::BoxFuture;
-use crate::hook::HookContext;
-
-/// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error text.
-pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, String>>;
-
-/// Something a model can call.
-///
-/// ```
-/// use agent_loop::tool::{PendingCall, Tool, ToolSpec};
-///
-/// struct Lookup {
-///     spec: ToolSpec,
-///     jobs: std::sync::mpsc::Sender<PendingCall>,
-/// }
-///
-/// impl Tool for Lookup {
-///     fn spec(&self) -> &ToolSpec {
-///         &self.spec
-///     }
-///
-///     fn start(&self, call: PendingCall) {
-///         // Another thread answers. Without one, the call is dropped, and so it fails.
-///         let _ = self.jobs.send(call);
-///     }
-/// }
-/// ```
-pub trait Tool: Send + Sync + 'static {
-    /// The description for the model.
-    fn spec(&self) -> &ToolSpec;
-
-    /// Puts the model's arguments right before they are checked: for models that get a shape wrong. `None`: as they are.
-    /// An error, like a panic, is the call's answer.
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        let _ = (arguments, context);
-        None
-    }
-
-    /// Takes up a call. It is answered through [`PendingCall`], now or later, from any thread.
-    fn start(&self, call: PendingCall);
-
-    /// Whether `start` may block its thread. It then gets a thread of its own.
-    fn may_block(&self) -> bool {
-        false
-    }
-}
-
-impl<T: Tool + ?Sized> Tool for Arc<T> {
-    fn spec(&self) -> &ToolSpec {
-        (**self).spec()
-    }
-
-    fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
-        (**self).prepare_arguments(arguments, context)
-    }
-
-    fn start(&self, call: PendingCall) {
-        (**self).start(call);
-    }
-
-    fn may_block(&self) -> bool {
-        (**self).may_block()
-    }
-}
-
-/// The tools of an agent, in the order they were added.
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use agent_loop::{FnTool, ToolSet};
-/// use serde_json::json;
-///
-/// let now = FnTool::new("now", "The time.", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("noon")) })?;
-/// let mut tools = ToolSet::default();
-/// tools.add(Arc::new(now))?;
-/// assert!(tools.get("now").is_some());
-/// # Ok::<(), agent_loop::Error>(())
-/// ```
-#[derive(Clone, Default)]
-pub struct ToolSet(Vec<Arc<dyn Tool>>);
-
-impl ToolSet {
-    /// Adds a tool.
-    ///
-    /// # Errors
-    /// `invalid_argument` when there is one of that name.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Error> {
-        let name = tool.spec().name();
-        if self.get(name).is_some() {
-            return Err(Error::invalid_argument(format!("there are two tools named {name:?}; give each its own name")));
-        }
-        self.0.push(tool);
-        Ok(())
-    }
-
-    /// Takes a tool out and gives it, if there was one.
-    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
-        let at = self.0.iter().position(|tool| tool.spec().name() == name)?;
-        Some(self.0.remove(at))
-    }
-
-    /// Their descriptions.
-    pub(crate) fn specs(&self) -> Vec<Arc<ToolSpec>> {
-        self.0.iter().map(|tool| Arc::new(tool.spec().clone())).collect()
-    }
-
-    /// The tool of that name.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.0.iter().find(|tool| tool.spec().name() == name)
-    }
-
-    /// All tools, in the order they were added.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.0.iter()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl std::fmt::Debug for ToolSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|tool| tool.spec().name())).finish()
-    }
-}
+pub use function::FnTool;
+pub use interface::{ExecutionMode, PreparedArguments, Tool, ToolOutput, ToolSet, ToolSpec, Validation};
+pub use middleware::{Middleware, MiddlewareCall};
