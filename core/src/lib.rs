@@ -20,22 +20,19 @@
 //!
 //! # An endpoint
 //!
-//! A run is a sequence of events that can be written as they come; dropping it, as a server does when its client hangs up, aborts
+//! A run is a stream of events that can be written as they come; dropping it, as a server does when its client hangs up, aborts
 //! it. With axum, each event becomes one server-sent event:
 //!
 //! ```
 //! use agent_loop::{Agent, Run};
+//! use futures_util::StreamExt;
 //!
 //! /// The body of the answer: `Sse::new(stream)` of axum takes `stream.map(|data| Ok(Event::default().data(data)))`.
 //! fn frames(run: Run) -> impl futures_util::Stream<Item = String> {
-//!     futures_util::stream::unfold(run, |mut run| async move {
-//!         let event = run.next().await?;
-//!         Some((event.to_json(), run))
-//!     })
+//!     run.map(|event| event.to_json())
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-//! # use futures_util::StreamExt;
 //! # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
 //! let agent = Agent::new(model)?;
 //! let frames: Vec<String> = frames(agent.stream("Say hello.")?).collect().await;

@@ -1,5 +1,7 @@
 //! An agent with a tool: what features cost is measured on this program.
 
+#[cfg(feature = "schema")]
+mod typed;
 mod values;
 
 use agent_loop::{Agent, EventData, FnTool, MessageUpdate};
@@ -8,6 +10,8 @@ use serde_json::json;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = std::env::args().nth(1).unwrap_or_else(|| "anthropic/claude-sonnet-4-5".to_owned());
+    #[cfg(feature = "schema")]
+    typed::agent(model.clone())?;
     let parameters = json!({ "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"] });
     let double = FnTool::new("double", "Doubles a number.", parameters, |arguments, _call| async move {
         let n = arguments["n"].as_f64().ok_or("n is not a number")?;
