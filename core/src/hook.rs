@@ -54,8 +54,8 @@ pub(crate) mod inputs {
 /// ```
 /// use agent_loop::hook::ToolDecision;
 ///
-/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
-/// agent.before_tool_call(|call, context| async move {
+/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
+/// builder.before_tool_call(|call, context| async move {
 ///     println!("{} runs in three seconds", call.tool_name);
 ///     Ok::<_, String>(match context.sleep(3000).await {
 ///         true => ToolDecision::Allow,
@@ -95,7 +95,8 @@ pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'s
 /// A hook: a kind and a function. Cheap to clone.
 ///
 /// ```
-/// use agent_loop::{Agent, Hook, HookKind, ToolDecision};
+/// use agent_loop::Agent;
+/// use agent_loop::hook::{Hook, HookKind, ToolDecision};
 ///
 /// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
 /// agent.set_hook(Hook::before_tool_call(|call, _context| async move {

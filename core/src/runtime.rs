@@ -25,7 +25,7 @@ use agent_loop_proto::table::options::{self, Type};
 ///
 /// let runtime = Runtime::new()?;
 /// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
-/// let agent = Agent::new(model)?.runtime(&runtime);
+/// let agent = Agent::builder(model).runtime(&runtime).build()?;
 /// // From a program without async code.
 /// assert_eq!(runtime.block_on(agent.prompt("Say hello."))?.text, "Hello.");
 /// runtime.shutdown(std::time::Duration::from_secs(1));

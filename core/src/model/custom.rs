@@ -52,8 +52,9 @@ struct Shared {
 ///     });
 /// }
 ///
-/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
-/// agent.provider(parrot)
+/// # fn example() -> Result<agent_loop::Agent, agent_loop::Error> {
+/// let model = agent_loop::ModelSpec::parse("mine/parrot")?;
+/// agent_loop::Agent::builder(model).provider(parrot).build()
 /// # }
 /// ```
 pub struct ModelCall {

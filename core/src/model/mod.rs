@@ -21,11 +21,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The trait [`Model`] is for a type of your own, which pushes [`Delta`](Delta)s:
+//! The trait [`Model`] is for a type of your own, which pushes [`Delta`]s:
 //!
 //! ```
-//! use std::sync::Arc;
-//!
 //! use agent_loop::model::{BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
 //! use agent_loop::{Agent, Error, StopReason};
 //!

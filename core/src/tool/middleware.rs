@@ -49,8 +49,8 @@ struct Chain {
 /// A call on its way through the chain.
 ///
 /// ```
-/// # fn example(agent: agent_loop::Agent) -> agent_loop::Agent {
-/// agent.middleware(|call| async move {
+/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
+/// builder.middleware(|call| async move {
 ///     let result = call.next(call.arguments().clone()).await;
 ///     println!("{} gave {result:?}", call.name());
 ///     result
