@@ -1,7 +1,7 @@
 //! Models: known ones, other servers, and custom providers.
 //!
 //! A [`ModelSpec`] describes a model that speaks one of the wire formats. For anything else there are two ways. A
-//! [`ProviderFn`](ProviderFn) is a function that answers a [`ModelCall`](ModelCall) with chunks in JSON, from any
+//! [`ProviderFn`] is a function that answers a [`ModelCall`] with chunks in JSON, from any
 //! thread:
 //!
 //! ```

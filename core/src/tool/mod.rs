@@ -23,8 +23,8 @@
 //!
 //! - [`ToolContext`] is for functions that report progress, sleep, or notice that they are cancelled.
 //! - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`.
-//! - [`Tool`] is for a type of your own; [`PendingCall`](PendingCall) can be answered later, from any thread.
-//! - [`Middleware`](Middleware) stands around every call.
+//! - [`Tool`] is for a type of your own; [`PendingCall`] can be answered later, from any thread.
+//! - [`Middleware`] stands around every call.
 
 pub(crate) mod call;
 pub(crate) mod execute;
