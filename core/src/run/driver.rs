@@ -334,7 +334,8 @@ impl Driver {
             self.see_abort();
             return Poll::Ready(());
         }
-        if !self.tools.is_empty() && self.run.poll_reports(cx).is_ready() {
+        // Also without tools: a call counts as answered before its report is there.
+        if self.run.poll_reports(cx).is_ready() {
             return Poll::Ready(());
         }
         if let Some(asked) = &mut self.hook
