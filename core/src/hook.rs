@@ -1,7 +1,8 @@
 //! Hooks: functions that a run asks, and their inputs and answers.
 //!
-//! They are set on an [`Agent`](crate::Agent), by the methods of their names. One that fails is reported as a diagnostic, or fails the call
-//! that it was to approve.
+//! They are set on an [`AgentBuilder`](crate::AgentBuilder), by the methods of their names, and later with
+//! [`Agent::set_hook`](crate::Agent::set_hook). One that fails is reported as a diagnostic, or fails the call that it was to
+//! approve.
 //!
 //! ```
 //! use agent_loop::hook::{ToolDecision, TurnChange};
