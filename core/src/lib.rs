@@ -4,10 +4,11 @@
 //!
 //! | to | read |
 //! | --- | --- |
-//! | ask a model | [`Agent`], [`ModelSpec`], [`models`] |
-//! | let it call functions | [`tool`]: [`FnTool`], or the trait [`Tool`] |
+//! | ask a model | [`Agent::builder`], [`ModelSpec`], [`models`] |
+//! | let it call functions | [`tool`]: [`FnTool`] (of Rust types with the feature `schema`), or the trait [`Tool`] |
 //! | show what happens, serve it over HTTP | [`Run`] and [`event`] |
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
+//! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
 //! | decide between turns, approve calls, change requests | [`hook`] |
 //! | use a model that is not known | [`model`]: a spec, a function, or the trait [`Model`] |
 //! | get through a proxy, trust an authority | [`network`] |
