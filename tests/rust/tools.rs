@@ -160,3 +160,24 @@ async fn what_a_tool_owns_may_call_its_agent_when_it_goes() {
     agent.add_tool(Arc::new(Owner(spec, agent.clone()))).unwrap();
     assert!(agent.remove_tool("t"));
 }
+
+/// Once in some thousand runs, an answer that came while the driver took in another one was not noticed, and the run hung.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_come_at_the_same_moment_all_arrive() {
+    struct Threaded(ToolSpec);
+    impl Tool for Threaded {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+        fn start(&self, call: agent_loop::PendingCall) {
+            std::thread::spawn(move || call.respond(json!("done")));
+        }
+    }
+    let calls: Vec<Value> = (0..8).map(|i| call(&format!("c{i}"), "t", json!({}))).chain([end("tool_use")]).collect();
+    for _ in 0..500 {
+        let tool = Threaded(ToolSpec::new("t", "", json!({ "type": "object" })).unwrap());
+        let agent = builder(json!([calls, says("done")])).tool(tool).build().unwrap();
+        let result = tokio::time::timeout(Duration::from_secs(60), agent.prompt("go")).await;
+        assert_eq!(results(&result.expect("the run hangs").unwrap()).len(), 8);
+    }
+}
