@@ -10,7 +10,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("1.7", "core/proto/src/transcript/tests.rs", "thinking_and_signatures_go_only_to_their_own_model"),
     ("1.8", "tests/rust/wire.rs", "error_bodies_of_every_shape"),
     ("1.9", "tests/rust/wire.rs", "keys_are_not_in_debug_output"),
-    ("9.1", "core/proto/tests/scenarios/main.rs", "play_saved_and_loaded"),
+    ("9.1", "core/proto/tests/scenarios/main.rs", "plays_the_same_saved_and_loaded"),
     ("9.1b", "core/proto/src/machine/tests/saved.rs", "a_loop_of_another_version_is_refused"),
     ("9.1c", "core/proto/src/machine/tests/saved.rs", "no_key_and_no_header_is_saved"),
 ];

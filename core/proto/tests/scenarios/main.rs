@@ -49,7 +49,7 @@ fn read(path: &Path) -> Result<Value, String> {
 fn trial(folder: PathBuf) -> Trial {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let skipped = scenario(&folder).is_ok_and(|scenario| scenario.skip.contains_key("loop"));
-    Trial::test(name, move || test(&folder)).with_ignored_flag(skipped)
+    Trial::test(name, move || plays_the_same_saved_and_loaded(&folder)).with_ignored_flag(skipped)
 }
 
 fn scenario(folder: &Path) -> Result<Scenario, String> {
@@ -57,7 +57,7 @@ fn scenario(folder: &Path) -> Result<Scenario, String> {
     serde_json::from_value(read(&path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn test(folder: &Path) -> Result<(), Failed> {
+fn plays_the_same_saved_and_loaded(folder: &Path) -> Result<(), Failed> {
     let defaults = Defaults::read()?;
     let expected = defaults.fill_in(&read(&folder.join("expected.json"))?);
     let result = player::play(scenario(folder)?, false)?;
