@@ -394,7 +394,7 @@ static void behave(const agent_json_t *behaviour, agent_json_t *given_answer, ca
             failed = IS("throw");
             ended = true;
         } else if (IS("never")) {
-            wait_for(app.seen, "/gates", "which nobody opens");
+            wait_for(app.seen, "/gates", "which no action opens");
             answers = false;
             ended = true;
         } else if (IS("sleep_ms") && call.tool) {

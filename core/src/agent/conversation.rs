@@ -69,7 +69,7 @@ impl From<&Context> for Conversation {
 
 impl Agent {
     /// What stands in for an agent during one run.
-    pub(super) fn for_loop(&self, conversation: Conversation) -> Result<Agent, Error> {
+    pub(super) fn for_stateless_run(&self, conversation: Conversation) -> Result<Agent, Error> {
         let mut state = self.state();
         let runtime = state.runtime_here()?;
         // Made once for all runs: they share its connections, and a script goes on.

@@ -36,7 +36,7 @@ impl Agent {
         (*self.state().settings.network).clone()
     }
 
-    /// The conversation: exactly what `message_end` events have shown. Shared, not copied.
+    /// The conversation: exactly the messages of the `message_end` events. Shared, not copied.
     pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         Arc::clone(&self.state().messages)
     }
@@ -51,7 +51,7 @@ impl Agent {
         self.state().active.is_some()
     }
 
-    /// The assistant's message that is being streamed, as it stands.
+    /// The assistant message that is being streamed, with what has come so far.
     pub fn streaming_message(&self) -> Option<Message> {
         let partial = self.state().streaming_message.clone()?;
         Some(Message::Assistant(partial.latest().message()))

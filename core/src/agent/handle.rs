@@ -1,4 +1,4 @@
-//! The handle of an agent: its state behind a lock, its queues and listeners, and what a run tells it.
+//! The handle of an agent: its state behind a lock, its queues and listeners, and what a run reports to it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,17 +43,17 @@ struct Inner {
     listeners: Arc<Listeners>,
     idle: Notify,
     /// Whether this stands for a run without an agent: what its queues keep goes into the run's result.
-    is_loop: bool,
+    is_stateless: bool,
 }
 
 static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
 
 impl Agent {
-    pub(super) fn from_state(state: State, is_loop: bool) -> Agent {
+    pub(super) fn from_state(state: State, is_stateless: bool) -> Agent {
         let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
         let (listeners, idle) = (Arc::default(), Notify::new());
         let revision = AtomicU64::new(0);
-        Agent(Arc::new(Inner { id, state: Mutex::new(state), revision, listeners, idle, is_loop }))
+        Agent(Arc::new(Inner { id, state: Mutex::new(state), revision, listeners, idle, is_stateless }))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -187,7 +187,7 @@ impl Agent {
 
     /// Whether this stands for a run without an agent.
     pub(super) fn is_stateless(&self) -> bool {
-        self.0.is_loop
+        self.0.is_stateless
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {
@@ -195,6 +195,7 @@ impl Agent {
     }
 
     /// Marks code as inside a callback of this agent, where starting or awaiting a run of it is refused.
+    #[doc(hidden)]
     pub fn scope(&self) -> Scope {
         Scope(self.0.id)
     }
@@ -203,6 +204,7 @@ impl Agent {
     ///
     /// # Errors
     /// `invalid_state` inside a callback of this agent, where that would wait for itself. `what` begins the message.
+    #[doc(hidden)]
     pub fn check_outside(&self, what: &str) -> Result<(), Error> {
         if self.scope().is_inside() {
             return Err(Error::new(
@@ -215,7 +217,7 @@ impl Agent {
 
     /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
     pub(crate) fn configuration(&self, clock: &Clock, models: &mut Vec<ResolvedModel>) -> (Config, HostSide) {
-        self.state().configuration(self.revision(), self.0.is_loop, clock, models)
+        self.state().configuration(self.revision(), self.0.is_stateless, clock, models)
     }
 
     /// Another model, for a while.
@@ -225,7 +227,7 @@ impl Agent {
         state.resolve_other(&source)
     }
 
-    /// Takes an event into the state, before anybody else hears of it.
+    /// Takes an event into the state, before listeners and readers get it.
     pub(crate) fn note(&self, event: &Event) {
         match &event.data {
             EventData::MessageStart { message } if message.as_assistant().is_some() => {
@@ -267,13 +269,13 @@ impl Agent {
         state.streaming_message = None;
         state.pending_tool_calls.clear();
         let mut core = run.core();
-        if !self.0.is_loop {
+        if !self.0.is_stateless {
             state.caches = core.take_caches();
         }
         // What no turn has begun with waits for the next run.
         state.queues = core.take_queues();
         drop(core);
-        state.closed = self.0.is_loop;
+        state.closed = self.0.is_stateless;
         drop(state);
         run.finish(result, last);
         self.0.idle.notify_waiters();

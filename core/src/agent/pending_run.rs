@@ -109,7 +109,7 @@ impl Pending {
         let Pending { of, prompt, mut cancels } = self;
         let agent = match of {
             Of::Agent(agent) => agent,
-            Of::Conversation(conversation, settings) => settings.for_loop(conversation)?,
+            Of::Conversation(conversation, settings) => settings.for_stateless_run(conversation)?,
         };
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
@@ -159,7 +159,7 @@ impl Agent {
         PendingRun::of_agent(self.clone(), Some(prompt.into()))
     }
 
-    /// Asks for a run that goes on from the transcript as it stands, adding no message; after an answer, with what waits in the
+    /// Asks for a run that goes on from the current transcript, adding no message; after an answer, with what waits in the
     /// steering queue, else in the follow-up queue. Messages that failed and custom roles are ignored when the last message is
     /// found. `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty.
     pub fn resume(&self) -> PendingRun {

@@ -208,7 +208,7 @@ impl Agent {
         self.change().change_models(true, |state| state.take_base_url(url.map(str::to_owned)))
     }
 
-    /// Replaces the models that are tried, in this order, when the model fails before it said anything and no retry is left. One
+    /// Replaces the models that are tried, in this order, when the model fails before its first content and no retry is left. One
     /// of the same provider has the agent's address and key, another one its own; the transcript is made to fit it, and the hooks
     /// of a request run again. The next turn begins with the agent's own model.
     ///
@@ -232,6 +232,7 @@ impl Agent {
     /// # Errors
     /// `invalid_argument`: an unknown name (with the nearest right one), a wrong value, or a model, address or fallback that
     /// cannot be used; `busy` for `messages` during a run.
+    #[doc(hidden)]
     pub fn set_options(&self, given: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
         let named = settings::named(given, spelling, own)?;
         let mut state = self.change();

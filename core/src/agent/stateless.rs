@@ -26,7 +26,7 @@ pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> P
     PendingRun::of_conversation(context.into(), settings.clone(), Some(prompts.into()))
 }
 
-/// Asks for a run that goes on with a context as it stands, adding no message; see [`run`]. `invalid_state` when the context
+/// Asks for a run that goes on with the context, adding no message; see [`run`]. `invalid_state` when the context
 /// has no message, or ends with an answer.
 pub fn resume(context: &Context, settings: &Agent) -> PendingRun {
     PendingRun::of_conversation(context.into(), settings.clone(), None)

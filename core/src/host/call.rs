@@ -277,6 +277,8 @@ impl HostCall {
         let text = match (self.kind(), self.tool_context()) {
             (HostKind::Model, _) => "the response of this request has already ended; end it once".to_owned(),
             (_, Some(context)) => format!("this call of {} was already answered; answer a call once", context.name()),
+            (HostKind::Listener, _) => "this event was already acknowledged; do that once".to_owned(),
+            (HostKind::PrepareArguments, _) => "these arguments were already prepared; answer a call once".to_owned(),
             _ => "this hook call was already answered; answer a call once".to_owned(),
         };
         Error::new(ErrorKind::InvalidState, text)

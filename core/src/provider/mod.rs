@@ -13,6 +13,7 @@ pub use agent_loop_proto::model_spec::ModelSpec;
 pub use agent_loop_proto::provider::models;
 use agent_loop_proto::provider::{Served, completed};
 use reqwest::Url;
+use serde_json::{Map, Value};
 
 use crate::error::Error;
 
@@ -51,6 +52,13 @@ pub(crate) fn address(spec: &ModelSpec, served: &Served) -> Result<Url, Error> {
 /// An environment variable, unless it is empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The agent's headers as a model gets them: one at an address that the agent's keys are not meant for gets no credential.
+pub(crate) fn headers_for(takes_keys: bool, headers: &Map<String, Value>) -> Map<String, Value> {
+    let mut headers = headers.clone();
+    headers.retain(|name, _| takes_keys || !is_credential(name));
+    headers
 }
 
 /// Whether a header of this name may hold what authenticates.

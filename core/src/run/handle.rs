@@ -115,7 +115,7 @@ impl Run {
         self.agent.queue(Queue::FollowUp, message.into())
     }
 
-    /// The agent whose run it is; of a run without one, what stands in for it, with the transcript as it stands.
+    /// The agent whose run it is; of a run without one, what stands in for it, with its current transcript.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::model::table::ResolvedModel;
 use crate::model::{Delta, DeltaSink, ModelRequest};
-use crate::provider::is_credential;
+use crate::provider::headers_for;
 use crate::scope::Scope;
 
 /// How many times in a row the model may have nothing new before its deltas are handed on. HTTP chunks come through hyper one
@@ -53,11 +53,9 @@ impl Streaming {
             false => host.keys_for.clone(),
         });
         let api_key = key.or_else(|| agent_key.filter(|_| takes_keys));
-        let mut headers = host.headers.clone();
-        headers.retain(|name, _| takes_keys || !is_credential(name));
         let request = ModelRequest {
             request: Arc::clone(&call.request),
-            headers,
+            headers: headers_for(takes_keys, &host.headers),
             // A key that was read from a file ends with a line break.
             api_key: api_key.map(|key| key.trim().to_owned()),
             withheld_key,

@@ -7,7 +7,7 @@ use agent_loop_proto::hook::Payload;
 use serde_json::{Map, Value};
 
 use crate::model::table::ResolvedModel;
-use crate::provider::is_credential;
+use crate::provider::headers_for;
 
 const OPTIONS: &str = "options";
 const HEADERS: &str = "headers";
@@ -33,8 +33,7 @@ impl PayloadHeaders {
         let is_custom = !asked.is_empty() && asked.iter().all(|known| known.model.encoder().is_none());
         if is_custom {
             let takes_keys = asked.iter().all(|known| known.takes_keys);
-            let mut headers = headers.clone();
-            headers.retain(|name, _| takes_keys || !is_credential(name));
+            let headers = headers_for(takes_keys, headers);
             if !headers.is_empty()
                 && let Some(options) = options_of(&mut payload.payload)
             {

@@ -101,6 +101,6 @@ impl Attempt {
     /// When a limit passes.
     pub(super) fn timer(&self) -> Option<Timer> {
         let at_ms = [self.deadline_ms, self.silence_ms].into_iter().flatten().min()?;
-        Some(Timer { at_ms, is_limit: true })
+        Some(Timer::limit(at_ms))
     }
 }

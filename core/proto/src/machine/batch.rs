@@ -131,7 +131,7 @@ impl Batch {
             Stage::Run => self.running.values().filter_map(|running| running.limit.map(|limit| limit.at_ms)).min(),
             _ => None,
         };
-        at_ms.map(|at_ms| Timer { at_ms, is_limit: true })
+        at_ms.map(Timer::limit)
     }
 
     pub(super) fn step(&mut self, run: &mut RunState, replies: &mut Replies) -> Progress<Results> {

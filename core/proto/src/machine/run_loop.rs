@@ -297,7 +297,7 @@ impl Loop {
 
     /// Asks for a timer when the next time to poll has changed.
     fn set_timer(&mut self) -> Option<Action> {
-        let hook = self.run.questions.deadline_ms().map(|at_ms| Timer { at_ms, is_limit: true });
+        let hook = self.run.questions.deadline_ms().map(Timer::limit);
         let batch = self.batch.as_ref().and_then(Batch::timer);
         let timers = [hook, self.model_calls.timer(), batch];
         self.run.limits.set_timer(timers).map(Action::SetTimer)
