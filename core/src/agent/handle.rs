@@ -87,15 +87,15 @@ impl Agent {
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
         let mut state = self.state();
         let run = state.active.clone();
-        let mut core = run.as_ref().map(|run| run.core());
-        if state.closed || core.as_ref().is_some_and(|core| core.is_closed()) {
+        let mut machine = run.as_ref().map(|run| run.machine());
+        if state.closed || machine.as_ref().is_some_and(|machine| machine.is_closed()) {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
-        match (&mut core, which) {
+        match (&mut machine, which) {
             (None, _) => state.queues.push(which, prompt.0),
-            (Some(core), Queue::Steering) => core.handle(Input::Steer(prompt.0)),
-            (Some(core), Queue::FollowUp) => core.handle(Input::FollowUp(prompt.0)),
+            (Some(machine), Queue::Steering) => machine.handle(Input::Steer(prompt.0)),
+            (Some(machine), Queue::FollowUp) => machine.handle(Input::FollowUp(prompt.0)),
         }
         Ok(())
     }
@@ -120,8 +120,8 @@ impl Agent {
         let mut state = self.state();
         match (&state.active, which) {
             (None, _) => drop(state.queues.clear(which)),
-            (Some(run), Queue::Steering) => run.core().handle(Input::ClearSteering),
-            (Some(run), Queue::FollowUp) => run.core().handle(Input::ClearFollowUp),
+            (Some(run), Queue::Steering) => run.machine().handle(Input::ClearSteering),
+            (Some(run), Queue::FollowUp) => run.machine().handle(Input::ClearFollowUp),
         }
     }
 
@@ -130,7 +130,7 @@ impl Agent {
         let state = self.state();
         match &state.active {
             None => !state.queues.is_empty(),
-            Some(run) => !run.core().queues().is_empty(),
+            Some(run) => !run.machine().queues().is_empty(),
         }
     }
 
@@ -268,13 +268,13 @@ impl Agent {
         state.active = None;
         state.streaming_message = None;
         state.pending_tool_calls.clear();
-        let mut core = run.core();
+        let mut machine = run.machine();
         if !self.0.is_stateless {
-            state.caches = core.take_caches();
+            state.caches = machine.take_caches();
         }
         // What no turn has begun with waits for the next run.
-        state.queues = core.take_queues();
-        drop(core);
+        state.queues = machine.take_queues();
+        drop(machine);
         state.closed = self.0.is_stateless;
         drop(state);
         run.finish(result, last);

@@ -52,9 +52,9 @@ impl Agent {
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let model = config.model_name.clone();
-        let mut course = Loop::new(config, start);
-        course.set_caches(std::mem::take(&mut state.caches));
-        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), course));
+        let mut machine = Loop::new(config, start);
+        machine.set_caches(std::mem::take(&mut state.caches));
+        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), machine));
         if aborted {
             run.abort();
         }

@@ -26,7 +26,7 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
     let known = Arc::clone(&itself);
     let save = move || {
         let run = known.get().unwrap().state().active.clone().unwrap();
-        saves.lock().unwrap().push(run.core().save().unwrap());
+        saves.lock().unwrap().push(run.machine().save().unwrap());
     };
     let save_in_hook = save.clone();
     let provider = move |call: ModelCall| {

@@ -98,9 +98,9 @@ impl Driver {
     pub(crate) async fn drive(mut self: Box<Self>, cancels: Vec<BoxFuture<'static, ()>>) {
         let (clock, run) = (self.clock.clone(), Arc::clone(&self.run));
         // Boxed, as what wraps it holds it more than once.
-        let course: BoxFuture<'_, RunResult> = Box::pin(self.execute());
-        let course = abort_on(cancels, run, course);
-        let result = match catch_panic(clock.working(course)).await {
+        let execution: BoxFuture<'_, RunResult> = Box::pin(self.execute());
+        let execution = abort_on(cancels, run, execution);
+        let result = match catch_panic(clock.working(execution)).await {
             Ok(result) => result,
             Err(payload) => self.end_after_panic(&panic_message(&*payload)).await,
         };
@@ -120,7 +120,7 @@ impl Driver {
 
     async fn end_after_panic(&mut self, why: &str) -> RunResult {
         let error = Error::new(ErrorKind::Panic, format!("the engine panicked: {why}; please report this"));
-        let (event, result) = self.run.core().cut(Outcome::Error, error);
+        let (event, result) = self.run.machine().cut(Outcome::Error, error);
         let clock = self.clock.clone();
         if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
             tracing::error!("a panic while the end of a run was emitted");
@@ -172,7 +172,7 @@ impl Driver {
         if self.next.revision != self.agent.revision() {
             let (config, host) = self.agent.configuration(&self.clock, &mut self.models);
             self.next = Arc::new(host);
-            self.run.core().handle(Input::Configure(Arc::new(config)));
+            self.run.machine().handle(Input::Configure(Arc::new(config)));
         }
         if !self.has_seen_abort && self.run.abort.is_cancelled() {
             self.see_abort();
@@ -192,16 +192,16 @@ impl Driver {
         if let Some(hook) = &self.hook {
             hook.mark_working();
         }
-        self.run.core().handle(Input::Abort);
+        self.run.machine().handle(Input::Abort);
     }
 
     /// The next action. Events that no listener waits for are gathered here: no lock and no await per delta.
     fn poll(&mut self) -> Option<Action> {
         let now_ms = self.clock.now_ms();
-        let mut core = self.run.core();
+        let mut machine = self.run.machine();
         let is_plain = self.agent.listeners().kind() == ListenerKind::None;
         let action = loop {
-            match core.poll(now_ms) {
+            match machine.poll(now_ms) {
                 Some(Action::Emit(event))
                     if is_plain && self.outbox.len() < BATCH && matches!(event.data, EventData::MessageUpdate(_)) =>
                 {
@@ -212,8 +212,8 @@ impl Driver {
                 action => break action,
             }
         };
-        let is_interrupted = core.is_interrupted();
-        drop(core);
+        let is_interrupted = machine.is_interrupted();
+        drop(machine);
         if is_interrupted && !self.run.abort.is_cancelled() {
             // The run's time limit has passed.
             self.run.abort();
@@ -252,7 +252,7 @@ impl Driver {
     fn call_model(&mut self, mut call: ModelCall) {
         let Some(resolved) = self.models.get(call.model as usize).cloned() else {
             let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
-            return self.run.core().handle(Input::ModelEnd { call: call.call, result: Err(error) });
+            return self.run.machine().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
         call.body = call.body.map(|body| self.payload_headers.give_back(body));
         // The same for each try of a call.
@@ -263,7 +263,7 @@ impl Driver {
     fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>), arguments: Map<String, Value>) {
         let Some(tool) = self.turn.tools.get(&names.1).cloned() else {
             let why = format!("the tool {} is gone", names.1);
-            return self.run.core().handle(Input::ToolDone { call, result: Err(why) });
+            return self.run.machine().handle(Input::ToolDone { call, result: Err(why) });
         };
         let cancel = self.run.abort.child();
         let context = ToolContext::new(call, names, cancel, self.reports(), self.clock.clone());
@@ -305,7 +305,7 @@ impl Driver {
         };
         self.hook = HookCall::ask(hook, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {
-            self.run.core().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
+            self.run.machine().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
         }
     }
 
@@ -347,7 +347,7 @@ impl Driver {
             if let (Some(HookKind::AfterRun), Err(why)) = (kind, &answer) {
                 tracing::warn!(error = %why, "the hook after_run failed");
             }
-            self.run.core().handle(Input::HookAnswer { hook, answer });
+            self.run.machine().handle(Input::HookAnswer { hook, answer });
             return Poll::Ready(());
         }
         if let Some(model) = &mut self.model
@@ -385,19 +385,19 @@ impl Driver {
     }
 }
 
-/// The course of a run, which is aborted when one of the futures ends. Here, and not in a task of their own: a virtual clock
-/// cannot go on between a future's end and the abort.
+/// Executes a run and aborts it when one of the futures ends. Here, and not in a task of their own: a virtual clock cannot go on
+/// between a future's end and the abort.
 async fn abort_on(
     mut cancels: Vec<BoxFuture<'static, ()>>,
     run: Arc<RunShared>,
-    mut course: BoxFuture<'_, RunResult>,
+    mut execution: BoxFuture<'_, RunResult>,
 ) -> RunResult {
     std::future::poll_fn(|cx| {
         if cancels.iter_mut().any(|cancel| has_ended(cancel, cx)) {
             cancels.clear();
             run.abort();
         }
-        course.as_mut().poll(cx)
+        execution.as_mut().poll(cx)
     })
     .await
 }
@@ -408,7 +408,7 @@ impl Drop for Driver {
         if self.has_ended {
             return;
         }
-        let (end, result) = self.run.core().cut(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
+        let (end, result) = self.run.machine().cut(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
         self.agent.note(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
         if self.run.queue.is_some() {

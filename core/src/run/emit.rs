@@ -86,16 +86,16 @@ impl Driver {
     /// While the run is held up by a reader or a listener: its time limit still holds.
     fn poll_limits(&mut self, cx: &mut Context<'_>) {
         while self.poll_timer(cx).is_ready() {
-            let mut core = self.run.core();
-            if core.check_limits(self.clock.now_ms()) {
-                drop(core);
+            let mut machine = self.run.machine();
+            if machine.check_limits(self.clock.now_ms()) {
+                drop(machine);
                 return self.run.abort();
             }
             // It was another limit's, which the loop looks at when it goes on.
-            let Some(at_ms) = core.run_deadline_ms() else {
+            let Some(at_ms) = machine.run_deadline_ms() else {
                 return;
             };
-            drop(core);
+            drop(machine);
             self.timer = Some(self.sleep_until(Timer::limit(at_ms)));
         }
     }
@@ -134,7 +134,7 @@ impl Driver {
     /// The run was held up by a reader or a listener, and the model was not read meanwhile: it was not silent.
     fn was_held_up(&self) {
         if let Some(model) = &self.model {
-            self.run.core().handle(Input::ModelAlive { call: model.call() });
+            self.run.machine().handle(Input::ModelAlive { call: model.call() });
         }
     }
 
@@ -149,7 +149,7 @@ impl Driver {
             self.agent.listeners().count_error();
         }
         if !matches!(event.data, EventData::Diagnostic { .. } | EventData::AgentEnd { .. }) {
-            self.run.core().handle(Input::ListenersFailed { event: kind.to_owned(), errors: failed });
+            self.run.machine().handle(Input::ListenersFailed { event: kind.to_owned(), errors: failed });
         }
     }
 }

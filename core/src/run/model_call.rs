@@ -108,9 +108,9 @@ impl Streaming {
         }
         self.empty_polls_left = EMPTY_POLLS;
         self.signs = self.sink.signs();
-        let mut core = run.core();
+        let mut machine = run.machine();
         if !self.held.is_empty() {
-            core.handle(Input::ModelDeltas { call: self.call, deltas: std::mem::take(&mut self.held) });
+            machine.handle(Input::ModelDeltas { call: self.call, deltas: std::mem::take(&mut self.held) });
         }
         let Some(ended) = ended else {
             return Poll::Ready(false);
@@ -118,7 +118,7 @@ impl Streaming {
         let result = ended.unwrap_or_else(|payload| {
             Err(Error::new(ErrorKind::Provider, format!("the model panicked: {}", panic_message(&*payload))))
         });
-        core.handle(Input::ModelEnd { call: self.call, result });
+        machine.handle(Input::ModelEnd { call: self.call, result });
         Poll::Ready(true)
     }
 
@@ -129,7 +129,7 @@ impl Streaming {
             return Poll::Pending;
         }
         self.signs = signs;
-        run.core().handle(Input::ModelAlive { call: self.call });
+        run.machine().handle(Input::ModelAlive { call: self.call });
         Poll::Ready(false)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct RunShared {
     pub(crate) id: Arc<str>,
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancelToken,
-    core: Mutex<Loop>,
+    machine: Mutex<Loop>,
     reported: Mutex<Reported>,
     pub(super) result: OnceLock<RunResult>,
     finished: Notify,
@@ -31,27 +31,27 @@ struct Reported {
 }
 
 impl RunShared {
-    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancelToken, core: Loop) -> RunShared {
+    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancelToken, machine: Loop) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
         RunShared {
             id,
             queue,
             abort,
-            core: Mutex::new(core),
+            machine: Mutex::new(machine),
             reported: Mutex::default(),
             result: OnceLock::new(),
             finished: Notify::new(),
         }
     }
 
-    /// The run's decisions. Never held while a function of the host is called.
-    pub(crate) fn core(&self) -> MutexGuard<'_, Loop> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The state machine that decides what the run does, locked. Never held while a function of the host is called.
+    pub(crate) fn machine(&self) -> MutexGuard<'_, Loop> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports to the loop from another thread than its driver's, which takes notice.
     pub(crate) fn report(&self, input: Input) {
-        self.core().handle(input);
+        self.machine().handle(input);
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         reported.is_new = true;
         let driver = reported.driver.take();
@@ -77,7 +77,7 @@ impl RunShared {
     }
 
     pub(crate) fn abort(&self) {
-        self.core().handle(Input::Abort);
+        self.machine().handle(Input::Abort);
         self.abort.cancel();
         if let Some(queue) = &self.queue {
             queue.unbound();
