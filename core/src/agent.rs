@@ -8,6 +8,7 @@ mod getters;
 pub(crate) mod handle;
 mod hooks;
 pub(crate) mod host_side;
+mod models;
 mod options;
 pub(crate) mod pending_run;
 mod setters;

@@ -5,18 +5,19 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::handle::Agent;
-use super::state::{Fallback, State};
+use super::models::{ConfiguredModel, Models};
+use super::state::State;
 use crate::error::Error;
 use crate::hook::{Hook, Hooks};
 use crate::message::Message;
 use crate::model::custom::{ModelCall, ProviderFn};
 use crate::model::source::ModelSource;
 use crate::runtime::Runtime;
-use crate::settings::Settings;
 use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
 use crate::transport::network::Network;
+use agent_loop_proto::settings::Settings;
 
 /// Describes an agent; [`build`](AgentBuilder::build) makes it. Setters replace what was given before, but for tools, headers and
 /// middleware, which they add. A clone is another description: changing one does not change the other, nor an agent that was
@@ -40,6 +41,7 @@ pub struct AgentBuilder {
     api_key: Option<String>,
     fallbacks: Vec<ModelSource>,
     headers: Vec<(String, String)>,
+    network: Arc<Network>,
     provider: Option<ProviderFn>,
     runtime: Option<Runtime>,
     tools: Vec<Arc<dyn Tool>>,
@@ -59,6 +61,7 @@ impl Agent {
             api_key: None,
             fallbacks: Vec::new(),
             headers: Vec::new(),
+            network: Arc::default(),
             provider: None,
             runtime: None,
             tools: Vec::new(),
@@ -86,7 +89,7 @@ impl AgentBuilder {
     /// an address, an unusable address), two tools of one name, or a header that HTTP does not allow.
     pub fn build(self) -> Result<Agent, Error> {
         let state = self.state()?;
-        state.check_models(true)?;
+        state.models.check(true)?;
         Ok(Agent::from_state(state, false))
     }
 
@@ -103,23 +106,24 @@ impl AgentBuilder {
     fn state(self) -> Result<State, Error> {
         let mut tools = ToolSet::default();
         self.tools.into_iter().try_for_each(|tool| tools.add(tool))?;
-        let mut settings = self.settings;
+        let mut models = Models::new(self.model.parse()?);
         for (name, value) in self.headers {
             check_header(&name, &value)?;
-            settings.headers.insert(name, value.into());
+            models.headers.insert(name, value.into());
         }
+        models.provider = self.provider;
+        models.base_url = self.base_url;
+        models.api_key = self.api_key;
+        models.fallbacks = ConfiguredModel::fallbacks(self.fallbacks)?;
+        models.network = self.network;
         Ok(State {
             runtime: self.runtime,
-            provider: self.provider,
-            base_url: self.base_url,
-            api_key: self.api_key,
-            fallbacks: Fallback::all(self.fallbacks)?,
-            settings,
+            settings: self.settings,
             tools,
             hooks: self.hooks,
             middleware: self.middleware,
             messages: Arc::new(self.messages),
-            ..State::new(self.model.parse()?)
+            ..State::new(models)
         })
     }
 
@@ -155,7 +159,7 @@ impl AgentBuilder {
 
     /// Proxies, certificate authorities and the like.
     pub fn network(mut self, network: Network) -> AgentBuilder {
-        self.settings.network = Arc::new(network);
+        self.network = Arc::new(network);
         self
     }
 

@@ -73,23 +73,17 @@ impl Agent {
         let mut state = self.state();
         let runtime = state.runtime_here()?;
         // Made once for all runs: they share its connections, and a script goes on.
-        let model = state.resolve_all()?;
+        state.resolve_all()?;
         let mut settings = state.settings.clone();
         settings.system_prompt = conversation.system_prompt;
         let alone = State {
             runtime: Some(runtime),
-            provider: state.provider.clone(),
-            base_url: state.base_url.clone(),
-            api_key: state.api_key.clone(),
-            keys_for: state.keys_for.clone(),
-            resolved: Some(model),
-            fallbacks: state.fallbacks.clone(),
             settings,
             tools: conversation.tools,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
             messages: conversation.messages,
-            ..State::new(state.model.clone())
+            ..State::new(state.models.clone())
         };
         Ok(Agent::from_state(alone, true))
     }

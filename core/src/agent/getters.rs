@@ -13,27 +13,27 @@ use crate::transport::network::Network;
 impl Agent {
     /// `provider/id` of the model.
     pub fn model(&self) -> String {
-        self.state().model.name()
+        self.state().models.name()
     }
 
     /// The server's address that was given for the agent's own model, if one was.
     pub fn base_url(&self) -> Option<String> {
-        self.state().base_url.clone()
+        self.state().models.base_url.clone()
     }
 
     /// `provider/id` of each model to fall back on.
     pub fn fallbacks(&self) -> Vec<String> {
-        self.state().fallbacks.iter().map(|fallback| fallback.source.name()).collect()
+        self.state().models.fallbacks.iter().map(|fallback| fallback.source.name()).collect()
     }
 
     /// The headers of each request: an object of texts.
     pub fn headers(&self) -> Map<String, Value> {
-        self.state().settings.headers.clone()
+        self.state().models.headers.clone()
     }
 
     /// Proxies, certificate authorities and the like.
     pub fn network(&self) -> Network {
-        (*self.state().settings.network).clone()
+        (*self.state().models.network).clone()
     }
 
     /// The conversation: exactly the messages of the `message_end` events. Shared, not copied.
@@ -79,7 +79,7 @@ impl Agent {
         let state = self.state();
         let mut json = json!({
             "system_prompt": state.settings.system_prompt,
-            "model": state.model.name(),
+            "model": state.models.name(),
             "thinking_level": state.settings.thinking_level,
             "tools": state.tools.iter().map(|tool| tool.spec().name()).collect::<Vec<_>>(),
             "messages": null,

@@ -286,7 +286,7 @@ impl std::fmt::Debug for Agent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = self.state();
         f.debug_struct("Agent")
-            .field("model", &state.model.name())
+            .field("model", &state.models.name())
             .field("tools", &state.tools)
             .field("messages", &state.messages.len())
             .field("is_streaming", &state.active.is_some())

@@ -7,8 +7,8 @@ use super::builder::AgentBuilder;
 use super::handle::Agent;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::queues::{QueueMode, SteeringPolicy};
-use crate::settings::Settings;
 use crate::tool::{ExecutionMode, Validation};
+use agent_loop_proto::settings::Settings;
 
 /// An argument of a setter as the field of its option has it.
 trait IntoField<F> {
@@ -45,10 +45,10 @@ impl IntoField<Option<String>> for Option<&str> {
     }
 }
 
-/// The functions of each option of a block, which is the given part of the settings.
+/// The functions of each option of a block, whose values are the given part of the settings.
 macro_rules! option_functions {
     (
-        [$title:literal, $block:ident]
+        [$title:literal, $part:expr]
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
             $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
@@ -63,8 +63,8 @@ macro_rules! option_functions {
                 #[doc = concat!("Default: ", option_functions!(@default $($shown)? ; $default), ".")]
                 pub fn $name(mut self, $name: $($argument)? $($optional)?) -> AgentBuilder {
                     $(let $name = $name.max($least);)?
-                    let settings: &mut Settings = &mut self.settings;
-                    settings.$block.$name = $name.into_field();
+                    let part: fn(&mut Settings) -> &mut _ = $part;
+                    part(&mut self.settings).$name = $name.into_field();
                     self
                 }
             )+
@@ -78,13 +78,15 @@ macro_rules! option_functions {
                 $(#[doc = $doc])*
                 #[allow(clippy::clone_on_copy)] // of most, but not of all
                 pub fn $name(&self) -> $field {
-                    self.state().settings.$block.$name.clone()
+                    let part: fn(&mut Settings) -> &mut _ = $part;
+                    part(&mut self.state().settings).$name.clone()
                 }
 
                 #[doc = concat!("Sets [`", stringify!($name), "`](Agent::", stringify!($name), ").")]
                 pub fn $set(&self, $name: $($argument)? $(Option<$optional>)?) {
                     $(let $name = $name.max($least);)?
-                    self.change().settings.$block.$name = $name.into_field();
+                    let part: fn(&mut Settings) -> &mut _ = $part;
+                    part(&mut self.change().settings).$name = $name.into_field();
                 }
             )+
         }
@@ -93,7 +95,7 @@ macro_rules! option_functions {
     (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
 }
 
-options_of!(settings, option_functions ["Options of the loop and its tools.", engine]);
-options_of!(model, option_functions ["Options of a model's requests.", model]);
-options_of!(limits, option_functions ["Time limits.", limits]);
-options_of!(retry, option_functions ["Retries.", retry]);
+options_of!(settings, option_functions["Options of the loop and its tools.", |settings| settings]);
+options_of!(model, option_functions ["Options of a model's requests.", |settings| &mut settings.model]);
+options_of!(limits, option_functions ["Time limits.", |settings| &mut settings.limits]);
+options_of!(retry, option_functions ["Retries.", |settings| &mut settings.retry]);

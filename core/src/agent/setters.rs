@@ -9,15 +9,16 @@ use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
 use super::handle::{Agent, busy};
-use super::state::{Fallback, State};
+use super::models::ConfiguredModel;
+use super::state::State;
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::message::Message;
 use crate::model::custom::ProviderFn;
 use crate::model::source::{ModelSource, Source};
+use crate::option_names;
 use crate::provider::ModelSpec;
 use crate::runtime::Runtime;
-use crate::settings;
 use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
@@ -75,8 +76,7 @@ impl Agent {
     pub fn set_runtime(&self, runtime: &Runtime) {
         let mut state = self.change();
         state.runtime = Some(runtime.clone());
-        state.resolved = None;
-        state.forget_fallbacks();
+        state.models.forget_resolved();
     }
 
     /// Sets a custom provider, which answers for any model's name, or removes it with `None`.
@@ -86,12 +86,12 @@ impl Agent {
     pub fn set_provider(&self, provider: Option<ProviderFn>) -> Result<(), Error> {
         let mut before = None;
         let mut state = self.change();
-        if provider.is_none() && state.provider.is_none() {
+        if provider.is_none() && state.models.provider.is_none() {
             return Ok(());
         }
-        let changed = state.change_models(true, |state| {
-            before = state.provider.clone();
-            state.take_provider(provider);
+        let changed = state.models.change(true, |models| {
+            before = models.provider.clone();
+            models.set_provider(provider);
         });
         // Not under the lock: what a provider owns may call this agent when it goes.
         drop(state);
@@ -106,9 +106,8 @@ impl Agent {
         let before = {
             let mut state = self.change();
             state.specs = None;
-            state.resolved = None;
-            state.forget_fallbacks();
-            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), state.provider.take())
+            state.models.forget_resolved();
+            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), state.models.provider.take())
         };
         drop(before);
     }
@@ -125,14 +124,14 @@ impl Agent {
             checked.insert(name, value.into());
         }
         let mut state = self.change();
-        state.settings.headers = checked;
-        state.keys_are_given();
+        state.models.headers = checked;
+        state.models.set_keys_for_primary();
         Ok(())
     }
 
     /// Replaces proxies, certificate authorities and the like.
     pub fn set_network(&self, network: Network) {
-        self.change().settings.network = Arc::new(network);
+        self.change().models.network = Arc::new(network);
     }
 
     /// Appends a message to the transcript.
@@ -197,7 +196,7 @@ impl Agent {
     /// `invalid_argument` for a model that cannot be used, or with which a fallback cannot; nothing changes then.
     pub fn set_model(&self, model: impl Into<ModelSource>) -> Result<(), Error> {
         let model = model.into().parse()?;
-        self.change().change_models(true, |state| state.take_model(model))
+        self.change().models.change(true, |models| models.set_primary(model))
     }
 
     /// Replaces the address; `None` for the provider's own.
@@ -205,7 +204,7 @@ impl Agent {
     /// # Errors
     /// `invalid_argument` for an address that cannot be used, or without which the model cannot; nothing changes then.
     pub fn set_base_url(&self, url: Option<&str>) -> Result<(), Error> {
-        self.change().change_models(true, |state| state.take_base_url(url.map(str::to_owned)))
+        self.change().models.change(true, |models| models.set_base_url(url.map(str::to_owned)))
     }
 
     /// Replaces the models that are tried, in this order, when the model fails before its first content and no retry is left. One
@@ -215,15 +214,15 @@ impl Agent {
     /// # Errors
     /// `invalid_argument` when one of them cannot be used; nothing changes then.
     pub fn set_fallbacks<M: Into<ModelSource>>(&self, models: impl IntoIterator<Item = M>) -> Result<(), Error> {
-        let fallbacks = Fallback::all(models.into_iter().map(Into::into).collect())?;
-        self.change().change_models(false, |state| state.fallbacks = fallbacks)
+        let fallbacks = ConfiguredModel::fallbacks(models.into_iter().map(Into::into).collect())?;
+        self.change().models.change(false, |models| models.fallbacks = fallbacks)
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
     pub fn set_api_key(&self, key: Option<&str>) {
         let mut state = self.change();
-        state.api_key = key.map(str::to_owned);
-        state.keys_are_given();
+        state.models.api_key = key.map(str::to_owned);
+        state.models.set_keys_for_primary();
     }
 
     /// Sets options by name, as hosts of other languages have them: all of them, or on an error none. `own` are names that
@@ -234,15 +233,16 @@ impl Agent {
     /// cannot be used; `busy` for `messages` during a run.
     #[doc(hidden)]
     pub fn set_options(&self, given: &Map<String, Value>, spelling: Spelling, own: &[&'static str]) -> Result<(), Error> {
-        let named = settings::named(given, spelling, own)?;
+        let named = option_names::canonical_names(given, spelling, own)?;
         let mut state = self.change();
         let mut new = state.settings.clone();
+        let (mut headers, mut network) = (None, None);
         let (mut model, mut base_url, mut api_key, mut messages, mut fallbacks) = (None, None, None, None, None);
         for (name, spelled, value) in named {
             let text = || options::read(value, spelled, Type::Text, || None::<String>);
             match name {
                 "model" => model = Some(Source::Spec(Box::new(ModelSpec::from_json_spelled(value.clone(), spelling)?))),
-                "fallbacks" => fallbacks = Some(Fallback::all(read_models(value, spelled, spelling)?)?),
+                "fallbacks" => fallbacks = Some(ConfiguredModel::fallbacks(read_models(value, spelled, spelling)?)?),
                 "base_url" => base_url = Some(text()?),
                 // Not through the error of `read`: that would show the key.
                 "api_key" if !value.is_string() && !value.is_null() => {
@@ -250,11 +250,12 @@ impl Agent {
                 }
                 "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
                 "messages" => messages = Some(read_messages(value, spelled)?),
-                "network" => new.network = Arc::new(Network::from_json_spelled(value.clone(), spelling)?),
+                "network" => network = Some(Arc::new(Network::from_json_spelled(value.clone(), spelling)?)),
                 "headers" => {
                     check_headers(&format!("option {spelled:?}"), Some(value))?;
-                    new.headers = options::read(value, spelled, options::HEADERS, Map::new)?;
-                    new.headers.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
+                    let new: Map<String, Value> = options::read(value, spelled, options::HEADERS, Map::new)?;
+                    new.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
+                    headers = Some(new);
                 }
                 _ => {
                     new.set_option(name, value, spelled)?;
@@ -264,16 +265,18 @@ impl Agent {
         if messages.is_some() && state.active.is_some() {
             return Err(busy("the transcript cannot be replaced"));
         }
-        let (check_model, keys) =
-            (model.is_some() || base_url.is_some(), api_key.is_some() || new.headers != state.settings.headers);
-        state.change_models(check_model, |state| {
-            model.into_iter().for_each(|model| state.take_model(model));
-            base_url.into_iter().for_each(|url| state.take_base_url(url));
-            fallbacks.into_iter().for_each(|fallbacks| state.fallbacks = fallbacks);
-            if keys {
-                state.keys_are_given();
+        let check_primary = model.is_some() || base_url.is_some();
+        let has_new_keys = api_key.is_some() || headers.as_ref().is_some_and(|headers| *headers != state.models.headers);
+        state.models.change(check_primary, |models| {
+            model.into_iter().for_each(|model| models.set_primary(model));
+            base_url.into_iter().for_each(|url| models.set_base_url(url));
+            fallbacks.into_iter().for_each(|fallbacks| models.fallbacks = fallbacks);
+            if has_new_keys {
+                models.set_keys_for_primary();
             }
-            api_key.into_iter().for_each(|key| state.api_key = key);
+            api_key.into_iter().for_each(|key| models.api_key = key);
+            headers.into_iter().for_each(|headers| models.headers = headers);
+            network.into_iter().for_each(|network| models.network = network);
         })?;
         if let Some(messages) = messages {
             state.set_messages(Arc::new(messages));

@@ -1,0 +1,243 @@
+//! The models of an agent: the primary one and those to fall back on, where they are served, and who gets the keys.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::model::custom::{CustomModel, ProviderFn};
+use crate::model::source::{ModelSource, Source};
+use crate::model::table::ResolvedModel;
+use crate::model::{self, Model};
+use crate::runtime::Runtime;
+use crate::transport::network::Network;
+
+/// A model as it was described, and once it is resolved the model itself.
+#[derive(Clone)]
+pub(super) struct ConfiguredModel {
+    pub(super) source: Source,
+    /// Made at the first run after a change.
+    resolved: Option<Arc<dyn Model>>,
+}
+
+impl ConfiguredModel {
+    fn new(source: Source) -> ConfiguredModel {
+        ConfiguredModel { source, resolved: None }
+    }
+
+    /// # Errors
+    /// `invalid_argument`: says which of the fallbacks cannot be read, and why.
+    pub(super) fn fallbacks(models: Vec<ModelSource>) -> Result<Vec<ConfiguredModel>, Error> {
+        let parse = |(i, model): (usize, ModelSource)| match model.parse() {
+            Ok(source) => Ok(ConfiguredModel::new(source)),
+            Err(error) => Err(of_fallback(i, &error)),
+        };
+        models.into_iter().enumerate().map(parse).collect()
+    }
+}
+
+/// An agent's models and what reaches them. A change during a run takes effect at its next turn.
+#[derive(Clone)]
+pub(super) struct Models {
+    pub(super) primary: ConfiguredModel,
+    /// Tried in this order when the primary model fails before its first content.
+    pub(super) fallbacks: Vec<ConfiguredModel>,
+    /// The host's own provider, which takes precedence over the known ones.
+    pub(super) provider: Option<ProviderFn>,
+    /// The address of the primary model.
+    pub(super) base_url: Option<String>,
+    pub(super) api_key: Option<String>,
+    /// Headers of each request; they take precedence over the model's and the protocol's own.
+    pub(super) headers: Map<String, Value>,
+    /// The provider that the key and the headers were given for.
+    pub(super) keys_for: String,
+    pub(super) network: Arc<Network>,
+}
+
+impl Models {
+    /// A model at its provider's address.
+    pub(super) fn new(primary: Source) -> Models {
+        Models {
+            keys_for: primary.provider().to_owned(),
+            primary: ConfiguredModel::new(primary),
+            fallbacks: Vec::new(),
+            provider: None,
+            base_url: None,
+            api_key: None,
+            headers: Map::new(),
+            network: Arc::default(),
+        }
+    }
+
+    /// `provider/id` of the primary model.
+    pub(super) fn name(&self) -> String {
+        self.primary.source.name()
+    }
+
+    // ---- changes ----
+
+    /// Makes a change. If a fallback, or the primary model where it is checked, cannot be used after it, it is refused and nothing
+    /// changes. An environment variable that is missing is no reason: it may be set until a run starts.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which of them cannot be used, and why.
+    pub(super) fn change(&mut self, check_primary: bool, change: impl FnOnce(&mut Models)) -> Result<(), Error> {
+        let before = self.clone();
+        change(self);
+        let checked = self.check(check_primary);
+        if checked.is_err() {
+            *self = before;
+        }
+        checked
+    }
+
+    pub(super) fn check(&self, check_primary: bool) -> Result<(), Error> {
+        if self.provider.is_some() {
+            // It answers for any model.
+            return Ok(());
+        }
+        if let (true, Source::Spec(spec)) = (check_primary, &self.primary.source) {
+            model::resolve::check(spec, self.base_url.as_deref())?;
+        }
+        let check = |(i, fallback): (usize, &ConfiguredModel)| match &fallback.source {
+            Source::Spec(spec) => model::resolve::check(spec, self.address_for(&fallback.source)).map_err(|e| of_fallback(i, &e)),
+            Source::Custom(_) => Ok(()),
+        };
+        self.fallbacks.iter().enumerate().try_for_each(check)
+    }
+
+    pub(super) fn set_primary(&mut self, model: Source) {
+        self.primary = ConfiguredModel::new(model);
+        self.forget_fallbacks();
+    }
+
+    pub(super) fn set_provider(&mut self, provider: Option<ProviderFn>) {
+        self.provider = provider;
+        self.forget_resolved();
+    }
+
+    /// A model that plays a script has no address, and goes on with its script.
+    pub(super) fn set_base_url(&mut self, url: Option<String>) {
+        self.base_url = url;
+        self.forget_fallbacks();
+        if !matches!(&self.primary.source, Source::Spec(spec) if spec.provider == "scripted") {
+            self.primary.resolved = None;
+        }
+    }
+
+    /// The key and the headers are for the primary model as it is now.
+    pub(super) fn set_keys_for_primary(&mut self) {
+        self.primary.source.provider().clone_into(&mut self.keys_for);
+    }
+
+    /// All models are made anew when they are needed.
+    pub(super) fn forget_resolved(&mut self) {
+        self.primary.resolved = None;
+        self.forget_fallbacks();
+    }
+
+    fn forget_fallbacks(&mut self) {
+        self.fallbacks.iter_mut().for_each(|fallback| fallback.resolved = None);
+    }
+
+    // ---- addresses and keys ----
+
+    /// Whether the agent's key is for the primary model: it stays with its provider, or with the agent's address, whoever answers
+    /// there.
+    fn keys_are_for_primary(&self) -> bool {
+        self.base_url.is_some() || self.keys_for == self.primary.source.provider()
+    }
+
+    /// The address given for the primary model.
+    fn primary_address(&self) -> Option<&str> {
+        self.base_url.as_deref().or(self.primary.source.base_url())
+    }
+
+    /// Whether another model is served where the primary one is: by the same provider, at no other address.
+    fn is_at_same_address(&self, other: &Source) -> bool {
+        self.keys_are_for_primary()
+            && self.primary.source.provider() == other.provider()
+            && (other.base_url().is_none() || other.base_url() == self.primary_address())
+    }
+
+    /// The agent's address, where it is another model's, too.
+    fn address_for(&self, other: &Source) -> Option<&str> {
+        self.primary_address().filter(|_| self.is_at_same_address(other))
+    }
+
+    // ---- resolving: from a description to a model that can be called, with the connections of the runtime ----
+
+    /// The primary model.
+    pub(super) fn resolve_primary(&mut self, runtime: Option<&Runtime>) -> Result<ResolvedModel, Error> {
+        let model = self.make_primary(runtime)?;
+        self.primary.resolved = Some(Arc::clone(&model));
+        Ok(ResolvedModel { model, takes_keys: self.keys_are_for_primary() })
+    }
+
+    /// The names of the models to fall back on, and the models.
+    pub(super) fn resolve_fallbacks(&mut self, runtime: Option<&Runtime>) -> Vec<(String, Result<ResolvedModel, Error>)> {
+        let resolve = |fallback: &ConfiguredModel| {
+            let takes_keys = self.is_at_same_address(&fallback.source);
+            let model = self.make_fallback(fallback, runtime);
+            (fallback.source.name(), model.map(|model| ResolvedModel { model, takes_keys }))
+        };
+        let fallbacks: Vec<_> = self.fallbacks.iter().map(resolve).collect();
+        for (fallback, (_, model)) in self.fallbacks.iter_mut().zip(&fallbacks) {
+            fallback.resolved = model.as_ref().ok().map(|resolved| Arc::clone(&resolved.model));
+        }
+        fallbacks
+    }
+
+    /// A model that a hook names.
+    pub(super) fn resolve_other(&self, other: &Source, runtime: Option<&Runtime>) -> Result<ResolvedModel, Error> {
+        let model = self.make(other, self.address_for(other), runtime)?;
+        Ok(ResolvedModel { model, takes_keys: self.is_at_same_address(other) })
+    }
+
+    /// The primary model, after all were resolved. They are kept, once there is a runtime whose connections they share.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which of them cannot be used, and why.
+    pub(super) fn resolve_all(&mut self, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
+        let primary = self.make_primary(runtime)?;
+        let made = |(i, fallback): (usize, &ConfiguredModel)| {
+            self.make_fallback(fallback, runtime).map_err(|error| of_fallback(i, &error))
+        };
+        let fallbacks: Vec<_> = self.fallbacks.iter().enumerate().map(made).collect::<Result<_, _>>()?;
+        if runtime.is_some() {
+            self.primary.resolved = Some(Arc::clone(&primary));
+            self.fallbacks.iter_mut().zip(fallbacks).for_each(|(fallback, made)| fallback.resolved = Some(made));
+        }
+        Ok(primary)
+    }
+
+    fn make_primary(&self, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
+        match &self.primary.resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => self.make(&self.primary.source, self.base_url.as_deref(), runtime),
+        }
+    }
+
+    fn make_fallback(&self, fallback: &ConfiguredModel, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
+        match &fallback.resolved {
+            Some(model) => Ok(Arc::clone(model)),
+            None => self.make(&fallback.source, self.address_for(&fallback.source), runtime),
+        }
+    }
+
+    fn make(&self, source: &Source, base_url: Option<&str>, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
+        let spec = match source {
+            Source::Custom(model) => return Ok(Arc::clone(model)),
+            Source::Spec(spec) => spec,
+        };
+        if let Some(function) = &self.provider {
+            return Ok(Arc::new(CustomModel { spec: (**spec).clone(), function: Arc::clone(function) }));
+        }
+        let connections = runtime.map(|runtime| Arc::clone(runtime.connections())).unwrap_or_default();
+        model::resolve::resolve(spec, base_url, &connections)
+    }
+}
+
+fn of_fallback(number: usize, error: &Error) -> Error {
+    error.clone().reworded(|why| format!("option \"fallbacks\": [{number}]: {why}"))
+}
