@@ -11,7 +11,7 @@ use super::attempt::Attempt;
 use super::config::Config;
 use super::emitter::{Emitter, Out};
 use super::limits::Interruption;
-use super::request::{EncodedRequest, Prepared};
+use super::request::{EncodedRequest, PreparedRequest};
 use super::run_state::{Progress, RunState};
 use crate::delta::{Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
@@ -40,9 +40,9 @@ pub(super) struct ModelCalls {
 }
 
 /// What a model call has led to.
-pub(super) enum Answered {
-    /// Another model is to be asked.
-    AskAgain,
+pub(super) enum CallOutcome {
+    /// Another model is to be called.
+    Fallback,
     /// The turn's message.
     Message(Arc<Message>),
     /// There is no call.
@@ -60,13 +60,13 @@ struct Answer {
     /// Raw frames that wait for it.
     held: Vec<EventData>,
     request: Option<EncodedRequest>,
-    stage: Stage,
+    stage: CallStage,
     current: Option<Attempt>,
     attempt: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Stage {
+enum CallStage {
     /// Place the call.
     Call,
     Stream,
@@ -93,8 +93,8 @@ impl Answer {
     /// When it has to be looked at.
     fn timer(&self) -> Option<Timer> {
         match (&self.stage, &self.current) {
-            (Stage::Wait { until_ms }, _) => Some(Timer { at_ms: *until_ms, is_limit: false }),
-            (Stage::Stream, Some(attempt)) => attempt.timer(),
+            (CallStage::Wait { until_ms }, _) => Some(Timer { at_ms: *until_ms, is_limit: false }),
+            (CallStage::Stream, Some(attempt)) => attempt.timer(),
             _ => None,
         }
     }
@@ -184,15 +184,15 @@ impl ModelCalls {
     }
 
     /// The call is prepared, or failed before the model was asked.
-    pub(super) fn begin(&mut self, run: &mut RunState, prepared: Prepared) {
+    pub(super) fn begin(&mut self, run: &mut RunState, prepared: PreparedRequest) {
         let head = head(run.config(), run.now_ms());
         let prices = run.config().model.as_ref().ok().and_then(|model| model.prices);
         let builder = MessageBuilder::new(head.clone(), run.emitter.turn(), prices);
         let (request, stage) = match prepared {
-            Ok(request) => (Some(request), Stage::Call),
-            Err(error) => (None, Stage::Answered(error)),
+            Ok(request) => (Some(request), CallStage::Call),
+            Err(error) => (None, CallStage::Answered(error)),
         };
-        if let Stage::Answered(Some(error)) = &stage
+        if let CallStage::Answered(Some(error)) = &stage
             && !run.is_interrupted()
         {
             run.inform_of_error(error, 0, false);
@@ -201,35 +201,35 @@ impl ModelCalls {
         self.answer = Some(Answer { builder, head, prices, is_started, held, request, stage, current, attempt });
     }
 
-    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<Answered> {
+    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
         let Some(answer) = &mut self.answer else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         let next = match &mut answer.stage {
-            Stage::Call => return self.place_call(run),
-            Stage::Stream => return self.stream(run),
-            Stage::Retry { delay_ms, error } => {
+            CallStage::Call => return self.place_call(run),
+            CallStage::Stream => return self.stream(run),
+            CallStage::Retry { delay_ms, error } => {
                 let (delay_ms, error, attempt) = (*delay_ms, error.clone(), answer.attempt);
                 if run.is_interrupted() {
-                    Stage::Answered(None)
+                    CallStage::Answered(None)
                 } else {
-                    answer.stage = Stage::Backoff { delay_ms };
+                    answer.stage = CallStage::Backoff { delay_ms };
                     run.emitter.emit(EventData::Retry { attempt, delay_ms, error });
                     return Made;
                 }
             }
-            Stage::Backoff { delay_ms } => Stage::Wait { until_ms: run.now_ms().saturating_add(*delay_ms) },
-            Stage::Wait { .. } if run.is_interrupted() => Stage::Answered(None),
-            Stage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
-            Stage::Wait { .. } => {
+            CallStage::Backoff { delay_ms } => CallStage::Wait { until_ms: run.now_ms().saturating_add(*delay_ms) },
+            CallStage::Wait { .. } if run.is_interrupted() => CallStage::Answered(None),
+            CallStage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
+            CallStage::Wait { .. } => {
                 answer.begin_again(run.emitter.turn(), run.now_ms());
-                Stage::Call
+                CallStage::Call
             }
-            Stage::Answered(error) => {
+            CallStage::Answered(error) => {
                 let error = error.take();
                 return self.call_ended(run, error);
             }
-            Stage::EndBlocks => {
+            CallStage::EndBlocks => {
                 answer.start(&mut run.emitter);
                 let event = if run.is_interrupted() { None } else { answer.builder.end_next() };
                 match event {
@@ -237,10 +237,10 @@ impl ModelCalls {
                         run.emitter.push(Out::Streamed(event, answer.builder.partial().steps()));
                         return Made;
                     }
-                    None => Stage::Finish(None),
+                    None => CallStage::Finish(None),
                 }
             }
-            Stage::Finish(error) => {
+            CallStage::Finish(error) => {
                 let error = error.take();
                 return self.finish(run, error);
             }
@@ -249,31 +249,31 @@ impl ModelCalls {
         Made
     }
 
-    fn place_call(&mut self, run: &mut RunState) -> Progress<Answered> {
+    fn place_call(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
         let call = self.next;
         self.next += 1;
         let (Some(answer), Ok(model)) = (&mut self.answer, &run.config().model) else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         let Some((request, body)) = answer.request.clone().filter(|_| !run.is_interrupted()) else {
-            answer.stage = Stage::Answered(None);
+            answer.stage = CallStage::Answered(None);
             return Made;
         };
         let settings = run.settings();
         answer.current = Some(Attempt::new(call, &settings.limits, run.now_ms()));
-        answer.stage = Stage::Stream;
+        answer.stage = CallStage::Stream;
         let (model, raw_events, wants_response) = (model.key, settings.raw_events, run.hooks().has(HookKind::OnResponse));
         run.emitter.push(Out::CallModel(ModelCall { call, model, request, body, raw_events, wants_response }));
         Made
     }
 
     /// Takes in the next delta. Nothing is cloned here.
-    fn stream(&mut self, run: &mut RunState) -> Progress<Answered> {
+    fn stream(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
         if run.is_interrupted() {
             return self.end_attempt(run, true, Ok(()));
         }
         let Some(answer) = &mut self.answer else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         let Some(attempt) = &mut answer.current else {
             return self.end_attempt(run, false, Ok(()));
@@ -317,22 +317,22 @@ impl ModelCalls {
     }
 
     /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
-    fn end_attempt(&mut self, run: &mut RunState, cancel: bool, result: Result<(), Error>) -> Progress<Answered> {
+    fn end_attempt(&mut self, run: &mut RunState, cancel: bool, result: Result<(), Error>) -> Progress<CallOutcome> {
         run.limits.doubt_timer();
         let Some(answer) = &mut self.answer else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         if let Some(attempt) = answer.current.take().filter(|_| cancel) {
             run.emitter.push(Out::CancelModel(attempt.call()));
         }
         if run.is_interrupted() {
-            answer.stage = Stage::Answered(None);
+            answer.stage = CallStage::Answered(None);
             return Made;
         }
         let Err(error) = result.and_then(|()| answer.check()) else {
             let max_tokens = answer.request.as_ref().and_then(|(request, _)| request.options.max_tokens);
             answer.builder.treat_full_length_calls_as_cut(max_tokens);
-            answer.stage = Stage::Answered(None);
+            answer.stage = CallStage::Answered(None);
             return Made;
         };
         let attempt = answer.attempt;
@@ -349,25 +349,25 @@ impl ModelCalls {
         match delay {
             Ok(delay_ms) => {
                 run.inform_of_error(&error, attempt, true);
-                answer.stage = Stage::Retry { delay_ms, error };
+                answer.stage = CallStage::Retry { delay_ms, error };
             }
             Err(error) => {
                 run.inform_of_error(&error, attempt, false);
-                answer.stage = Stage::Answered(Some(error));
+                answer.stage = CallStage::Answered(Some(error));
             }
         }
         Made
     }
 
     /// The call is over: another model is asked, or this is the turn's answer.
-    fn call_ended(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<Answered> {
+    fn call_ended(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<CallOutcome> {
         if let Some(error) = &error
             && self.fall_back(run, error)
         {
-            return Ended(Answered::AskAgain);
+            return Ended(CallOutcome::Fallback);
         }
         if let Some(answer) = &mut self.answer {
-            answer.stage = if error.is_none() { Stage::EndBlocks } else { Stage::Finish(error) };
+            answer.stage = if error.is_none() { CallStage::EndBlocks } else { CallStage::Finish(error) };
         }
         Made
     }
@@ -393,13 +393,13 @@ impl ModelCalls {
         true
     }
 
-    fn finish(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<Answered> {
+    fn finish(&mut self, run: &mut RunState, error: Option<Error>) -> Progress<CallOutcome> {
         let Some(answer) = &mut self.answer else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         if !answer.is_started {
             answer.start(&mut run.emitter);
-            answer.stage = Stage::Finish(error);
+            answer.stage = CallStage::Finish(error);
             return Made;
         }
         let failure = match (run.limits.interruption(), error) {
@@ -410,11 +410,11 @@ impl ModelCalls {
             (None, None) => None,
         };
         let Some(answer) = self.answer.take() else {
-            return Ended(Answered::Nothing);
+            return Ended(CallOutcome::Nothing);
         };
         let message = Arc::new(Message::Assistant(answer.builder.finish(failure)));
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
-        Ended(Answered::Message(message))
+        Ended(CallOutcome::Message(message))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tool calls of one message: prepared, run concurrently or sequentially, each answered exactly once.
+//! The tool calls of one message: checked, run concurrently or sequentially, each answered exactly once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::action::Timer;
 use super::emitter::Out;
-use super::prepare::{ABORTED, Call, Prepared, Preparing, SKIPPED, prepare};
 use super::questions::{AbortWait, NoAnswer};
-use super::replies::{Replies, Reply};
 use super::run_state::{Progress, RunState};
+use super::tool_check::{ABORTED, CheckResult, CheckStage, RequestedCall, SKIPPED, check};
+use super::tool_reports::{ToolReport, ToolReports};
 use crate::event::{EventData, PartialResult};
 use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
 use crate::message::{AssistantMessage, Message, ToolCall, ToolResultMessage};
@@ -26,18 +26,18 @@ pub(super) type Results = (Vec<Arc<Message>>, bool);
 /// The calls of a message, in the order that the model made them.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Batch {
-    calls: Vec<Entry>,
+    calls: Vec<BatchCall>,
     is_sequential: bool,
     /// Whether the message was cut off: no call of it is executed.
     is_cut: bool,
     /// Whether steering is polled between calls.
     polls: bool,
-    stage: Stage,
+    stage: BatchStage,
     /// The next call to start, or whose result is next.
     next: usize,
-    /// Prepared calls that do not run yet.
+    /// Checked calls that do not run yet, by their index.
     waiting: Vec<usize>,
-    /// By the number of the launch: the call, and its time limit if it has one.
+    /// By the number of their launch.
     running: BTreeMap<u32, Running>,
     /// When calls that do not react to an abort are abandoned.
     grace_ms: Option<u64>,
@@ -46,28 +46,28 @@ pub(super) struct Batch {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Running {
-    call: usize,
+    index: usize,
     limit: Option<Limit>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Limit {
-    /// Whether it is the tool's own.
+    /// Whether it is the tool's own `timeout_ms`, and not `tool_timeout_ms`.
     is_of_tool: bool,
     ms: u64,
     at_ms: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Stage {
+enum BatchStage {
     /// `tool_execution_start` of the next call.
     Start,
     /// Everything that can keep it from running.
-    Prepare(Preparing),
-    /// Launch calls and wait for their replies.
+    Check(CheckStage),
+    /// Launch calls and wait for their reports.
     Run,
-    /// A call has its answer; a hook may change it.
-    After(Answered),
+    /// A call that ran has its answer; a hook may change it.
+    After(ToolAnswer),
     /// The next result joins the transcript.
     Result,
     /// Steering is polled; then the batch goes on.
@@ -82,22 +82,22 @@ enum Next {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Answered {
-    call: usize,
+struct ToolAnswer {
+    index: usize,
     output: ToolOutput,
     is_error: bool,
 }
 
-/// One call.
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    call: Call,
+struct BatchCall {
+    requested: RequestedCall,
     started_ms: u64,
-    /// What the tool gets, until it is launched.
-    prepared: Option<Map<String, Value>>,
-    /// What the tool got, where a hook is asked about its answer.
-    given: Option<Map<String, Value>>,
-    answer: Option<(ToolOutput, bool)>,
+    /// The checked arguments, until the call is launched.
+    arguments: Option<Map<String, Value>>,
+    /// The arguments that the tool got, where a hook is asked about its answer.
+    sent: Option<Map<String, Value>>,
+    /// Its result, and whether that is an error.
+    result: Option<(ToolOutput, bool)>,
 }
 
 impl Batch {
@@ -106,15 +106,20 @@ impl Batch {
         let mode = |call: &ToolCall| run.config().tools.get(&call.name).and_then(|tool| tool.execution_mode());
         let is_sequential = settings.tool_execution == ExecutionMode::Sequential
             || message.tool_calls().any(|call| mode(call) == Some(ExecutionMode::Sequential));
-        let entry =
-            |call: &ToolCall| Entry { call: call.clone().into(), started_ms: 0, prepared: None, given: None, answer: None };
+        let batch_call = |call: &ToolCall| BatchCall {
+            requested: call.clone().into(),
+            started_ms: 0,
+            arguments: None,
+            sent: None,
+            result: None,
+        };
         Batch {
-            calls: message.tool_calls().map(entry).collect(),
+            calls: message.tool_calls().map(batch_call).collect(),
             is_sequential,
             is_cut,
             // Nothing of a cut message runs, so there is nothing to skip.
             polls: !is_cut && settings.steering_policy == SteeringPolicy::SkipRemaining,
-            stage: Stage::Start,
+            stage: BatchStage::Start,
             next: 0,
             waiting: Vec::new(),
             running: BTreeMap::new(),
@@ -127,100 +132,104 @@ impl Batch {
     pub(super) fn timer(&self) -> Option<Timer> {
         let at_ms = match self.stage {
             // While a hook is asked, limits are checked after its answer.
-            Stage::Run if self.grace_ms.is_some() => self.grace_ms,
-            Stage::Run => self.running.values().filter_map(|running| running.limit.map(|limit| limit.at_ms)).min(),
+            BatchStage::Run if self.grace_ms.is_some() => self.grace_ms,
+            BatchStage::Run => self.running.values().filter_map(|running| running.limit.map(|limit| limit.at_ms)).min(),
             _ => None,
         };
         at_ms.map(Timer::limit)
     }
 
-    pub(super) fn step(&mut self, run: &mut RunState, replies: &mut Replies) -> Progress<Results> {
-        match std::mem::replace(&mut self.stage, Stage::Run) {
-            Stage::Start => self.start_call(run),
-            Stage::Prepare(preparing) => self.prepare(run, preparing),
-            Stage::Run => self.run_calls(run, replies),
-            Stage::After(answered) => self.after_call(run, answered),
-            Stage::Result if self.next >= self.calls.len() => self.end(),
-            Stage::Result => self.emit_result(run),
-            Stage::Poll(next) => self.poll(run, next),
+    pub(super) fn step(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {
+        // Taken out, as a stage owns what its step goes on from. Each step sets the stage that follows, unless that is `Run`.
+        let stage = std::mem::replace(&mut self.stage, BatchStage::Run);
+        let is_run = matches!(stage, BatchStage::Run | BatchStage::After(_) | BatchStage::Poll(Next::Run));
+        debug_assert!(is_run || self.running.is_empty(), "calls run, and the batch is at {stage:?}");
+        match stage {
+            BatchStage::Start => self.start_call(run),
+            BatchStage::Check(stage) => self.check(run, stage),
+            BatchStage::Run => self.run_calls(run, reports),
+            BatchStage::After(answer) => self.after_call(run, answer),
+            BatchStage::Result if self.next >= self.calls.len() => self.end(),
+            BatchStage::Result => self.emit_result(run),
+            BatchStage::Poll(next) => self.poll(run, next),
         }
     }
 
     fn end(&mut self) -> Progress<Results> {
-        let terminates = |entry: &Entry| entry.answer.as_ref().is_some_and(|(output, _)| output.terminate);
+        let terminates = |call: &BatchCall| call.result.as_ref().is_some_and(|(output, _)| output.terminate);
         let terminates = self.calls.iter().all(terminates);
         Progress::Ended((std::mem::take(&mut self.results), terminates))
     }
 
     fn start_call(&mut self, run: &mut RunState) -> Progress<Results> {
-        let Some(Entry { call, started_ms, .. }) = self.calls.get_mut(self.next) else {
-            // All are prepared (parallel), or all have their results (sequential).
+        let Some(BatchCall { requested, started_ms, .. }) = self.calls.get_mut(self.next) else {
+            // All are checked (parallel), or all have their results (sequential).
             if self.is_sequential {
-                self.stage = Stage::Result;
+                self.stage = BatchStage::Result;
             }
             return Made;
         };
         *started_ms = run.now_ms();
         run.emitter.emit(EventData::ToolExecutionStart {
-            tool_call_id: Arc::clone(&call.id),
-            tool_name: Arc::clone(&call.name),
-            arguments: Arc::clone(&call.arguments),
+            tool_call_id: Arc::clone(&requested.id),
+            tool_name: Arc::clone(&requested.name),
+            arguments: Arc::clone(&requested.arguments),
         });
-        self.stage = Stage::Prepare(Preparing::default());
+        self.stage = BatchStage::Check(CheckStage::default());
         Made
     }
 
-    fn prepare(&mut self, run: &mut RunState, preparing: Preparing) -> Progress<Results> {
-        let place = self.next;
-        let Some(entry) = self.calls.get_mut(place) else {
+    fn check(&mut self, run: &mut RunState, stage: CheckStage) -> Progress<Results> {
+        let index = self.next;
+        let Some(call) = self.calls.get_mut(index) else {
             return Made;
         };
-        match prepare(run, &entry.call, self.is_cut, preparing) {
-            Prepared::Asks(preparing) => {
-                self.stage = Stage::Prepare(preparing);
+        match check(run, &call.requested, self.is_cut, stage) {
+            CheckResult::AsksHook(stage) => {
+                self.stage = BatchStage::Check(stage);
                 Blocked
             }
-            Prepared::Ready(arguments) => {
-                entry.prepared = Some(arguments);
-                self.waiting.push(place);
+            CheckResult::Passed(arguments) => {
+                call.arguments = Some(arguments);
+                self.waiting.push(index);
                 if self.is_sequential {
-                    self.stage = Stage::Run;
+                    self.stage = BatchStage::Run;
                 } else {
                     self.next += 1;
-                    self.stage = Stage::Start;
+                    self.stage = BatchStage::Start;
                 }
                 Made
             }
-            Prepared::Fails(why) => {
-                self.end_call(run, place, ToolOutput::error(why), true);
+            CheckResult::Failed(why) => {
+                self.end_call(run, index, ToolOutput::error(why), true);
                 if self.is_sequential {
-                    self.stage = Stage::Result;
+                    self.stage = BatchStage::Result;
                     return Made;
                 }
                 self.next += 1;
                 let others = self.next < self.calls.len() || !self.waiting.is_empty();
-                self.stage = if self.polls && others { Stage::Poll(Next::Start) } else { Stage::Start };
+                self.stage = if self.polls && others { BatchStage::Poll(Next::Start) } else { BatchStage::Start };
                 Made
             }
         }
     }
 
-    /// Launches prepared calls, as many as may run concurrently, and takes in replies. An abort gives those that run the grace
+    /// Launches checked calls, as many as may run concurrently, and handles reports. An abort gives those that run the grace
     /// time; steering skips those that do not run yet.
-    fn run_calls(&mut self, run: &mut RunState, replies: &mut Replies) -> Progress<Results> {
+    fn run_calls(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {
         let (now_ms, is_interrupted) = (run.now_ms(), run.is_interrupted());
         if is_interrupted {
-            replies.drop_updates();
+            reports.drop_updates();
         }
         if run.turn.is_steered() && !is_interrupted {
-            for place in std::mem::take(&mut self.waiting) {
-                self.end_call(run, place, ToolOutput::error(SKIPPED), true);
+            for index in std::mem::take(&mut self.waiting) {
+                self.end_call(run, index, ToolOutput::error(SKIPPED), true);
             }
         }
         if is_interrupted && self.grace_ms.is_none() {
             // Those that do not run yet get only their end.
-            for place in std::mem::take(&mut self.waiting) {
-                self.end_call(run, place, ToolOutput::error(ABORTED), true);
+            for index in std::mem::take(&mut self.waiting) {
+                self.end_call(run, index, ToolOutput::error(ABORTED), true);
             }
             for call in self.running.keys() {
                 run.emitter.push(Out::CancelTool { call: *call, abandoned: false });
@@ -228,9 +237,9 @@ impl Batch {
             self.grace_ms = Some(now_ms.saturating_add(run.settings().abort_grace_ms));
         }
         if !is_interrupted {
-            let places = run.settings().max_parallel_tools.saturating_sub(self.running.len()).min(self.waiting.len());
-            for place in self.waiting.drain(..places).collect::<Vec<_>>() {
-                self.launch(run, replies, place);
+            let free = run.settings().max_parallel_tools.saturating_sub(self.running.len()).min(self.waiting.len());
+            for index in self.waiting.drain(..free).collect::<Vec<_>>() {
+                self.launch(run, reports, index);
             }
         }
         if self.running.is_empty() {
@@ -238,25 +247,25 @@ impl Batch {
             if !self.is_sequential {
                 self.next = 0;
             }
-            self.stage = Stage::Result;
+            self.stage = BatchStage::Result;
             run.limits.doubt_timer();
             return Made;
         }
         if !run.emitter.is_empty() {
             return Made;
         }
-        if !replies.is_answer_next() && self.grace_ms.is_none() && self.time_out(run, replies) {
+        if !reports.is_answer_next() && self.grace_ms.is_none() && self.time_out(run, reports) {
             return Made;
         }
-        if let Some((number, reply)) = replies.next() {
-            return self.take_reply(run, replies, number, reply);
+        if let Some((number, report)) = reports.next() {
+            return self.handle_report(run, reports, number, report);
         }
         match self.grace_ms {
             Some(grace_ms) if now_ms >= grace_ms => {
                 for (number, running) in std::mem::take(&mut self.running) {
-                    replies.report_replaced(number, &mut run.emitter);
+                    reports.report_replaced(number, &mut run.emitter);
                     run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-                    self.end_call(run, running.call, ToolOutput::error(ABORTED), true);
+                    self.end_call(run, running.index, ToolOutput::error(ABORTED), true);
                 }
                 Made
             }
@@ -266,94 +275,100 @@ impl Batch {
 
     /// Cancels a call whose time limit has passed, if there is one. Limits come before updates: a tool that never stops updating
     /// has a limit, too. An answer that waits behind the call's updates came in time.
-    fn time_out(&mut self, run: &mut RunState, replies: &mut Replies) -> bool {
+    fn time_out(&mut self, run: &mut RunState, reports: &mut ToolReports) -> bool {
         let now_ms = run.now_ms();
         let passed = |(number, running): &(&u32, &Running)| {
-            running.limit.is_some_and(|limit| now_ms >= limit.at_ms) && !replies.has_answer(**number)
+            running.limit.is_some_and(|limit| now_ms >= limit.at_ms) && !reports.has_answer(**number)
         };
         let Some(number) = self.running.iter().find(passed).map(|(number, _)| *number) else {
             return false;
         };
-        if let Some(Running { call, limit: Some(limit) }) = self.running.remove(&number) {
+        if let Some(Running { index, limit: Some(limit) }) = self.running.remove(&number) {
             let name = if limit.is_of_tool { "its timeout_ms" } else { "tool_timeout_ms" };
-            let tool = self.calls.get(call).map(|entry| &*entry.call.name).unwrap_or_default();
+            let tool = self.calls.get(index).map(|call| &*call.requested.name).unwrap_or_default();
             let text = format!("the tool {tool} did not answer within {name} ({}); the call was cancelled", limit.ms);
-            replies.report_replaced(number, &mut run.emitter);
+            reports.report_replaced(number, &mut run.emitter);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-            self.stage = Stage::After(Answered { call, output: ToolOutput::error(text), is_error: true });
+            self.stage = BatchStage::After(ToolAnswer { index, output: ToolOutput::error(text), is_error: true });
         }
         true
     }
 
-    fn launch(&mut self, run: &mut RunState, replies: &mut Replies, place: usize) {
-        let Some(Entry { call: Call { id, name, .. }, prepared, given, .. }) = self.calls.get_mut(place) else {
+    fn launch(&mut self, run: &mut RunState, reports: &mut ToolReports, index: usize) {
+        let Some(BatchCall { requested: RequestedCall { id, name, .. }, arguments, sent, .. }) = self.calls.get_mut(index) else {
             return;
         };
-        let Some(arguments) = prepared.take() else {
+        let Some(arguments) = arguments.take() else {
             return;
         };
-        let number = replies.launch(id, name);
+        let number = reports.launch(id, name);
         let tool_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms());
         let ms = [run.settings().limits.tool_timeout_ms, tool_ms].into_iter().filter(|ms| *ms > 0).min();
         let limit = ms.map(|ms| Limit { is_of_tool: ms == tool_ms, ms, at_ms: run.now_ms().saturating_add(ms) });
         if run.hooks().has(HookKind::AfterToolCall) {
-            *given = Some(arguments.clone());
+            *sent = Some(arguments.clone());
         }
-        self.running.insert(number, Running { call: place, limit });
+        self.running.insert(number, Running { index, limit });
         let (id, name) = (Arc::clone(id), Arc::clone(name));
         run.emitter.push(Out::CallTool { call: number, id, name, arguments });
     }
 
-    fn take_reply(&mut self, run: &mut RunState, replies: &mut Replies, number: u32, reply: Reply) -> Progress<Results> {
+    fn handle_report(
+        &mut self,
+        run: &mut RunState,
+        reports: &mut ToolReports,
+        number: u32,
+        report: ToolReport,
+    ) -> Progress<Results> {
         let Some(running) = self.running.get(&number) else {
-            replies.report_late(number, &reply, &mut run.emitter);
+            reports.report_late(number, &report, &mut run.emitter);
             return Made;
         };
-        let place = running.call;
-        match reply {
-            Reply::Update(value) => {
+        let index = running.index;
+        match report {
+            ToolReport::Update(value) => {
                 let (output, _) = ToolOutput::from_value(value);
-                if let Some(Entry { call, .. }) = self.calls.get(place) {
+                if let Some(BatchCall { requested, .. }) = self.calls.get(index) {
                     run.emitter.emit(EventData::ToolExecutionUpdate {
-                        tool_call_id: Arc::clone(&call.id),
-                        tool_name: Arc::clone(&call.name),
-                        arguments: Arc::clone(&call.arguments),
+                        tool_call_id: Arc::clone(&requested.id),
+                        tool_name: Arc::clone(&requested.name),
+                        arguments: Arc::clone(&requested.arguments),
                         partial_result: Box::new(PartialResult { content: output.content, details: output.details }),
                     });
                 }
             }
-            Reply::Done(result) => {
+            ToolReport::Done(result) => {
                 self.running.remove(&number);
-                replies.report_replaced(number, &mut run.emitter);
+                reports.report_replaced(number, &mut run.emitter);
                 let (output, is_error) = match result {
                     Ok(value) => ToolOutput::from_value(value),
                     Err(_) if run.is_interrupted() => (ToolOutput::error(ABORTED), true),
                     Err(why) => (ToolOutput::error(why), true),
                 };
-                self.stage = Stage::After(Answered { call: place, output, is_error });
+                self.stage = BatchStage::After(ToolAnswer { index, output, is_error });
             }
         }
         Made
     }
 
     /// The end of a call that ran, as the hook changes it.
-    fn after_call(&mut self, run: &mut RunState, answered: Answered) -> Progress<Results> {
-        let Answered { call: place, mut output, mut is_error } = answered;
+    fn after_call(&mut self, run: &mut RunState, answer: ToolAnswer) -> Progress<Results> {
+        let ToolAnswer { index, mut output, mut is_error } = answer;
         if run.hooks().has(HookKind::AfterToolCall)
-            && let Some(Entry { call, given, .. }) = self.calls.get_mut(place)
+            && let Some(BatchCall { requested, sent, .. }) = self.calls.get_mut(index)
         {
             let asked = run.ask(AbortWait::None, || {
                 Question::AfterToolCall(AfterToolCall {
-                    tool_call_id: call.id.to_string(),
-                    tool_name: call.name.to_string(),
-                    arguments: given.take().unwrap_or_default(),
+                    tool_call_id: requested.id.to_string(),
+                    tool_name: requested.name.to_string(),
+                    arguments: sent.take().unwrap_or_default(),
                     result: output.clone(),
                     is_error,
                 })
             });
             match asked {
                 None => {
-                    self.stage = Stage::After(Answered { call: place, output, is_error });
+                    self.stage = BatchStage::After(ToolAnswer { index, output, is_error });
                     return Blocked;
                 }
                 Some(Ok(HookAnswer::Override(ToolOverride { content, details, is_error: failed, terminate }))) => {
@@ -371,19 +386,19 @@ impl Batch {
                 }
             }
         }
-        self.end_call(run, place, output, is_error);
-        self.stage = if self.polls && !self.waiting.is_empty() { Stage::Poll(Next::Run) } else { Stage::Run };
+        self.end_call(run, index, output, is_error);
+        self.stage = if self.polls && !self.waiting.is_empty() { BatchStage::Poll(Next::Run) } else { BatchStage::Run };
         Made
     }
 
-    fn end_call(&mut self, run: &mut RunState, place: usize, output: ToolOutput, is_error: bool) {
-        let Some(Entry { call, started_ms, answer, .. }) = self.calls.get_mut(place) else {
+    fn end_call(&mut self, run: &mut RunState, index: usize, output: ToolOutput, is_error: bool) {
+        let Some(BatchCall { requested, started_ms, result, .. }) = self.calls.get_mut(index) else {
             return;
         };
-        *answer = Some((output.clone(), is_error));
+        *result = Some((output.clone(), is_error));
         run.emitter.emit(EventData::ToolExecutionEnd {
-            tool_call_id: Arc::clone(&call.id),
-            tool_name: Arc::clone(&call.name),
+            tool_call_id: Arc::clone(&requested.id),
+            tool_name: Arc::clone(&requested.name),
             result: Box::new(output),
             is_error,
             duration_ms: run.now_ms().saturating_sub(*started_ms),
@@ -391,14 +406,14 @@ impl Batch {
     }
 
     fn emit_result(&mut self, run: &mut RunState) -> Progress<Results> {
-        let Some(Entry { call, answer, .. }) = self.calls.get(self.next) else {
+        let Some(BatchCall { requested, result, .. }) = self.calls.get(self.next) else {
             return Made;
         };
-        // Each call has its answer by now; otherwise the model must still get one.
-        let (output, is_error) = answer.clone().unwrap_or_else(|| (ToolOutput::error("no answer"), true));
+        // Each call has its result by now; otherwise the model must still get one.
+        let (output, is_error) = result.clone().unwrap_or_else(|| (ToolOutput::error("no answer"), true));
         let message = Arc::new(Message::ToolResult(ToolResultMessage {
-            tool_call_id: call.id.to_string(),
-            tool_name: call.name.to_string(),
+            tool_call_id: requested.id.to_string(),
+            tool_name: requested.name.to_string(),
             content: output.content,
             details: output.details,
             is_error,
@@ -408,9 +423,9 @@ impl Batch {
         run.emitter.emit_message(message);
         self.next += 1;
         self.stage = match (self.is_sequential, self.polls) {
-            (true, true) => Stage::Poll(Next::Start),
-            (true, false) => Stage::Start,
-            (false, _) => Stage::Result,
+            (true, true) => BatchStage::Poll(Next::Start),
+            (true, false) => BatchStage::Start,
+            (false, _) => BatchStage::Result,
         };
         Made
     }
@@ -420,16 +435,16 @@ impl Batch {
         if run.questions.is_asking() || !(run.is_interrupted() || run.turn.failure().is_some() || run.turn.is_steered()) {
             match run.poll_queue(Queue::Steering) {
                 None => {
-                    self.stage = Stage::Poll(next);
+                    self.stage = BatchStage::Poll(next);
                     return Blocked;
                 }
-                Some(Ok(found)) => run.turn.steer(found),
+                Some(Ok(found)) => run.turn.set_steered(found),
                 Some(Err(error)) => run.turn.fail(error),
             }
         }
         self.stage = match next {
-            Next::Start => Stage::Start,
-            Next::Run => Stage::Run,
+            Next::Start => BatchStage::Start,
+            Next::Run => BatchStage::Run,
         };
         Made
     }

@@ -5,11 +5,12 @@
 //! fallbacks and limits, and emits every event. The same inputs give the same actions, byte for byte. It can be saved after any
 //! action and loaded again (`serde`); [`Loop::load`] says what the host then has to do.
 //!
-//! - `run_loop`: the value; `course`: what each `phase` of a run does
+//! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`: what a resumed run begins with
+//! - `action`: its inputs and actions; `config`: what a turn runs with
 //! - `request`: preparing a model call; `answer`: its stream, retries and fallbacks; `attempt`: one try
-//! - `batch`: the tool calls of a message; `prepare`: what can keep a call from running; `replies`: what tools report
+//! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and answers
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `conversation`: the transcript; `inbox`: the
-//!   queues; `turn`: what the turn leaves; `setup`: what it runs with; `questions`: hooks; `limits`: time and aborts
+//!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `limits`: time and aborts
 //!
 //! ```
 //! use agent_loop_proto::machine::{Action, Input, Loop};
@@ -46,14 +47,12 @@ mod attempt;
 mod batch;
 mod config;
 mod conversation;
-mod course;
 mod emitter;
 mod inbox;
 mod limits;
 mod phase;
-mod prepare;
+mod phase_steps;
 mod questions;
-mod replies;
 mod request;
 mod resume;
 mod run_loop;
@@ -61,6 +60,8 @@ mod run_state;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod tool_check;
+mod tool_reports;
 mod turn;
 
 pub use action::{Action, Input, ModelCall, Timer};

@@ -54,7 +54,8 @@ impl NoAnswer {
     }
 }
 
-pub(super) type Answered = Result<HookAnswer, NoAnswer>;
+/// What a hook has answered, or why there is no answer.
+pub(super) type HookReply = Result<HookAnswer, NoAnswer>;
 
 /// The current question, and how many there were.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -83,7 +84,7 @@ impl Questions {
     }
 
     /// The first answer counts.
-    pub(super) fn take_in(&mut self, hook: u32, answer: Result<HookAnswer, String>) {
+    pub(super) fn record_answer(&mut self, hook: u32, answer: Result<HookAnswer, String>) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| asked.hook == hook) {
             asked.answer.get_or_insert(answer);
         }
@@ -123,7 +124,7 @@ impl Questions {
     }
 
     /// The answer to the question that was asked, once it is there.
-    pub(super) fn answer(&mut self, limits: &RunLimits, grace_ms: u64, emitter: &mut Emitter) -> Option<Answered> {
+    pub(super) fn answer(&mut self, limits: &RunLimits, grace_ms: u64, emitter: &mut Emitter) -> Option<HookReply> {
         let asked = self.asked.as_mut()?;
         if asked.is_refused {
             self.asked = None;

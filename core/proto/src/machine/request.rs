@@ -25,12 +25,12 @@ use Progress::{Blocked, Made};
 pub(super) type EncodedRequest = (Arc<Request>, Option<Arc<[u8]>>);
 
 /// A request; or the error that kept it from being prepared, `None` when the run was interrupted.
-pub(super) type Prepared = Result<EncodedRequest, Option<Error>>;
+pub(super) type PreparedRequest = Result<EncodedRequest, Option<Error>>;
 
 /// How far the preparation is.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Preparation {
-    stage: Stage,
+pub(super) struct RequestPreparation {
+    stage: RequestStage,
     /// The messages, while hooks change them.
     messages: Vec<Arc<Message>>,
     request: Request,
@@ -60,7 +60,7 @@ struct Reported {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+enum RequestStage {
     #[default]
     Begin,
     TransformContext,
@@ -72,7 +72,7 @@ enum Stage {
     Call,
 }
 
-impl Preparation {
+impl RequestPreparation {
     /// Goes on from what was repaired and encoded for an earlier run.
     pub(super) fn set_caches(&mut self, caches: RequestCaches) {
         self.caches = caches;
@@ -83,15 +83,15 @@ impl Preparation {
     }
 
     pub(super) fn begin(&mut self) {
-        self.stage = Stage::Begin;
+        self.stage = RequestStage::Begin;
     }
 
-    fn goes_to<T>(&mut self, stage: Stage) -> Progress<T> {
+    fn go_to<T>(&mut self, stage: RequestStage) -> Progress<T> {
         self.stage = stage;
         Made
     }
 
-    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<Prepared> {
+    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<PreparedRequest> {
         if let Some(error) = run.turn.take_failure_before_call() {
             return Progress::Ended(Err(Some(error)));
         }
@@ -102,20 +102,20 @@ impl Preparation {
         };
         let hooks = config.hooks;
         match self.stage {
-            Stage::Begin => {
+            RequestStage::Begin => {
                 if !changes_messages(&config) {
-                    return self.goes_to(Stage::Repair);
+                    return self.go_to(RequestStage::Repair);
                 }
                 self.messages = run.conversation.context().to_vec();
-                self.goes_to(Stage::TransformContext)
+                self.go_to(RequestStage::TransformContext)
             }
-            Stage::TransformContext => self.change_messages(run, HookKind::TransformContext, Stage::ConvertToLlm),
-            Stage::ConvertToLlm => self.change_messages(run, HookKind::ConvertToLlm, Stage::Repair),
-            Stage::Repair => {
+            RequestStage::TransformContext => self.change_messages(run, HookKind::TransformContext, RequestStage::ConvertToLlm),
+            RequestStage::ConvertToLlm => self.change_messages(run, HookKind::ConvertToLlm, RequestStage::Repair),
+            RequestStage::Repair => {
                 self.repair(run, &config, model);
-                self.goes_to(Stage::GetApiKey)
+                self.go_to(RequestStage::GetApiKey)
             }
-            Stage::GetApiKey => {
+            RequestStage::GetApiKey => {
                 if hooks.has(HookKind::GetApiKey) {
                     match run.ask(AbortWait::None, || Question::GetApiKey(model.provider.clone())) {
                         None => return Blocked,
@@ -123,13 +123,13 @@ impl Preparation {
                         Some(Ok(_)) => {}
                     }
                 }
-                self.goes_to(Stage::Encode)
+                self.go_to(RequestStage::Encode)
             }
-            Stage::Encode => {
+            RequestStage::Encode => {
                 self.encode(model, &mut run.emitter);
-                self.goes_to(if hooks.has(HookKind::OnPayload) { Stage::OnPayload } else { Stage::Call })
+                self.go_to(if hooks.has(HookKind::OnPayload) { RequestStage::OnPayload } else { RequestStage::Call })
             }
-            Stage::OnPayload => {
+            RequestStage::OnPayload => {
                 let asked = run.ask(AbortWait::None, || {
                     // A custom model has no body: the hook gets what the model gets.
                     let payload = match &self.body {
@@ -150,16 +150,16 @@ impl Preparation {
                     },
                     Some(Ok(_)) => {}
                 }
-                self.goes_to(Stage::Call)
+                self.go_to(RequestStage::Call)
             }
-            Stage::Call => {
+            RequestStage::Call => {
                 let request = Arc::new(std::mem::take(&mut self.request));
                 Progress::Ended(Ok((request, self.body.take())))
             }
         }
     }
 
-    fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: Stage) -> Progress<Prepared> {
+    fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: RequestStage) -> Progress<PreparedRequest> {
         if run.hooks().has(kind) {
             let asked = run.ask(AbortWait::None, || {
                 let messages = self.messages.clone();
@@ -176,7 +176,7 @@ impl Preparation {
                 Some(Ok(_)) => {}
             }
         }
-        self.goes_to(next)
+        self.go_to(next)
     }
 
     fn repair(&mut self, run: &mut RunState, config: &Config, model: &ModelEntry) {
@@ -212,7 +212,7 @@ fn changes_messages(config: &Config) -> bool {
     config.hooks.has(HookKind::TransformContext) || config.hooks.has(HookKind::ConvertToLlm)
 }
 
-fn not_prepared(unanswered: NoAnswer, kind: HookKind) -> Progress<Prepared> {
+fn not_prepared(unanswered: NoAnswer, kind: HookKind) -> Progress<PreparedRequest> {
     Progress::Ended(Err(unanswered.error(kind)))
 }
 

@@ -15,10 +15,10 @@ use super::inbox::Inbox;
 use super::limits::RunLimits;
 use super::phase::Phase;
 use super::questions::Questions;
-use super::replies::Replies;
-use super::request::{Preparation, RequestCaches};
+use super::request::{RequestCaches, RequestPreparation};
 use super::run_state::{Progress, RunState};
 use super::setup::Setup;
+use super::tool_reports::ToolReports;
 use super::turn::Turn;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
@@ -67,17 +67,17 @@ pub struct Loop {
     version: u32,
     pub(super) phase: Phase,
     /// The input of the first turn, until it begins.
-    pub(super) start: Option<Pending>,
+    pub(super) first_input: Option<FirstInput>,
     pub(super) run: RunState,
-    pub(super) preparation: Preparation,
+    pub(super) preparation: RequestPreparation,
     pub(super) model_calls: ModelCalls,
     pub(super) batch: Option<Batch>,
-    pub(super) replies: Replies,
+    pub(super) tool_reports: ToolReports,
 }
 
 /// The input of the first turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(super) struct FirstInput {
     pub(super) prompts: Vec<Arc<Message>>,
     pub(super) queued: Vec<(u64, Arc<Message>)>,
 }
@@ -129,7 +129,7 @@ impl Loop {
         Loop {
             version: STATE_VERSION,
             phase: Phase::Start,
-            start: Some(Pending { prompts: prompts.into_iter().map(Arc::new).collect(), queued }),
+            first_input: Some(FirstInput { prompts: prompts.into_iter().map(Arc::new).collect(), queued }),
             run: RunState {
                 emitter: Emitter::new(run_id.into()),
                 limits: RunLimits::default(),
@@ -139,10 +139,10 @@ impl Loop {
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
             },
-            preparation: Preparation::default(),
+            preparation: RequestPreparation::default(),
             model_calls: ModelCalls::new(seed),
             batch: None,
-            replies: Replies::default(),
+            tool_reports: ToolReports::default(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Loop {
                 run.limits.abort();
                 run.emitter.drop_updates();
             }
-            Input::HookAnswer { hook, answer } => run.questions.take_in(hook, answer),
+            Input::HookAnswer { hook, answer } => run.questions.record_answer(hook, answer),
             Input::ModelDeltas { call, deltas } => {
                 if let Some(attempt) = self.model_calls.attempt(call) {
                     attempt.receive(deltas);
@@ -177,9 +177,9 @@ impl Loop {
             }
             // After an abort no update is emitted, and after the end no event at all.
             Input::ToolUpdate { .. } if run.is_interrupted() || matches!(self.phase, Phase::Over) => {}
-            Input::ToolUpdate { call, value } => self.replies.update(call, value),
+            Input::ToolUpdate { call, value } => self.tool_reports.update(call, value),
             Input::ToolDone { .. } if matches!(self.phase, Phase::Over) => {}
-            Input::ToolDone { call, result } => self.replies.answer(call, result),
+            Input::ToolDone { call, result } => self.tool_reports.done(call, result),
             Input::ListenersFailed { event, errors } => run.emitter.listeners_failed(&event, errors),
         }
     }
@@ -248,7 +248,7 @@ impl Loop {
     /// Takes the queues out at the end of a run, for the next one.
     pub fn take_queues(&mut self) -> Queues {
         // The handle of a run may outlive it by far: what only the next request would need goes.
-        self.preparation = Preparation::default();
+        self.preparation = RequestPreparation::default();
         self.run.inbox.take()
     }
 

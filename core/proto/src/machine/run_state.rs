@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::limits::RunLimits;
-use super::questions::{AbortWait, Answered, Questions};
+use super::questions::{AbortWait, HookReply, Questions};
 use super::setup::Setup;
 use super::turn::Turn;
 use crate::error::Error;
@@ -61,7 +61,7 @@ impl RunState {
     }
 
     /// Asks a hook, or goes on waiting for its answer: `None` until it is there. A step that asks is called again then.
-    pub(super) fn ask(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<Answered> {
+    pub(super) fn ask(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
         if !self.questions.is_asking() {
             self.questions.ask(question(), abort_wait, &self.limits, &mut self.emitter);
         }
@@ -97,7 +97,7 @@ impl RunState {
         false
     }
 
-    fn take_answer(&mut self) -> Option<Answered> {
+    fn take_answer(&mut self) -> Option<HookReply> {
         let grace_ms = self.settings().abort_grace_ms;
         self.questions.answer(&self.limits, grace_ms, &mut self.emitter)
     }

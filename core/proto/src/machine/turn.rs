@@ -15,8 +15,8 @@ use crate::usage::{Outcome, StopReason};
 pub(super) struct Turn {
     /// Whether this is the last turn allowed.
     is_last: bool,
-    /// The queue that a poll found the next turn's input in.
-    found: Option<Queue>,
+    /// The queue that has the next turn's input, once a poll has found it.
+    next_input: Option<Queue>,
     /// Whether a poll within the tool batch found steering.
     is_steered: bool,
     /// A failure before the model is asked; it becomes the error of the turn's message.
@@ -40,10 +40,10 @@ pub(super) enum Ending {
     Final(Outcome),
 }
 
-/// What is to be done about an answer.
+/// What is to be done about the tool calls of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calls {
-    None,
+pub(super) enum ToolCallPlan {
+    NoCalls,
     /// The message was cut off: no call of it is executed.
     Cut,
     Execute,
@@ -51,7 +51,7 @@ pub(super) enum Calls {
 
 impl Turn {
     pub(super) fn begin(&mut self) {
-        (self.found, self.is_steered) = (None, false);
+        (self.next_input, self.is_steered) = (None, false);
     }
 
     /// A hook has failed, or not, before the model is asked.
@@ -77,21 +77,21 @@ impl Turn {
     }
 
     /// A poll between turns has found the next turn's input.
-    pub(super) fn find(&mut self, queue: Queue) {
-        self.found = Some(queue);
+    pub(super) fn set_next_input(&mut self, queue: Queue) {
+        self.next_input = Some(queue);
     }
 
-    pub(super) fn has_found(&self) -> bool {
-        self.found.is_some()
+    pub(super) fn has_next_input(&self) -> bool {
+        self.next_input.is_some()
     }
 
-    pub(super) fn take_found(&mut self) -> Option<Queue> {
-        self.found.take()
+    pub(super) fn take_next_input(&mut self) -> Option<Queue> {
+        self.next_input.take()
     }
 
-    /// What a poll within the tool batch found.
-    pub(super) fn steer(&mut self, found: bool) {
-        self.is_steered = found;
+    /// Whether a poll within the tool batch found steering.
+    pub(super) fn set_steered(&mut self, is_steered: bool) {
+        self.is_steered = is_steered;
     }
 
     pub(super) fn is_steered(&self) -> bool {
@@ -120,27 +120,27 @@ impl Turn {
         self.message()?.as_assistant()?.error.clone()
     }
 
-    /// The turn's answer is in the transcript.
-    pub(super) fn answer(&mut self, turn: u32, message: Arc<Message>) -> Calls {
+    /// The turn's message is in the transcript. Returns what is to be done about its calls.
+    pub(super) fn set_message(&mut self, turn: u32, message: Arc<Message>) -> ToolCallPlan {
         let summary = self.summary.insert(TurnSummary { turn, message, tool_results: Vec::new() });
         let assistant = summary.message.as_assistant();
         let stop_reason = assistant.and_then(|message| message.stop_reason).unwrap_or(StopReason::Stop);
         let has_calls = assistant.is_some_and(|message| message.tool_calls().next().is_some());
         match stop_reason {
-            StopReason::Error | StopReason::Aborted | StopReason::Refusal => Calls::None,
-            StopReason::Stop | StopReason::Length | StopReason::ToolUse if !has_calls => Calls::None,
-            StopReason::Length => Calls::Cut,
-            StopReason::Stop | StopReason::ToolUse => Calls::Execute,
+            StopReason::Error | StopReason::Aborted | StopReason::Refusal => ToolCallPlan::NoCalls,
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse if !has_calls => ToolCallPlan::NoCalls,
+            StopReason::Length => ToolCallPlan::Cut,
+            StopReason::Stop | StopReason::ToolUse => ToolCallPlan::Execute,
         }
     }
 
     /// All calls have their results.
-    pub(super) fn end_calls(&mut self, results: Vec<Arc<Message>>, terminates: bool) {
+    pub(super) fn set_results(&mut self, results: Vec<Arc<Message>>, terminates: bool) {
         self.terminates = terminates;
         if let Some(summary) = &mut self.summary {
             summary.tool_results = results;
         }
-        self.found = self.is_steered.then_some(Queue::Steering);
+        self.next_input = self.is_steered.then_some(Queue::Steering);
     }
 
     /// What the turn leaves to be done.

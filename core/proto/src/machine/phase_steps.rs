@@ -1,15 +1,15 @@
-//! The course of a run, from turn to turn: what each phase does, and which one follows.
+//! The steps of a run, from turn to turn: what each phase does, and which one follows.
 
 use std::sync::Arc;
 
-use super::answer::Answered;
+use super::answer::CallOutcome;
 use super::batch::Batch;
 use super::emitter::Out;
 use super::phase::Phase;
-use super::questions::{AbortWait, Answered as HookAnswered};
-use super::run_loop::{Loop, Pending};
+use super::questions::{AbortWait, HookReply};
+use super::run_loop::{FirstInput, Loop};
 use super::run_state::Progress;
-use super::turn::{Calls, Ending};
+use super::turn::{Ending, ToolCallPlan};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, Question, RunTask, TurnSummary};
@@ -88,7 +88,7 @@ impl Loop {
             if !run.questions.is_asking() {
                 run.limits.start(limit_ms);
             }
-            let prompts = || self.start.as_ref().map(|start| start.prompts.clone()).unwrap_or_default();
+            let prompts = || self.first_input.as_ref().map(|input| input.prompts.clone()).unwrap_or_default();
             match run.ask(AbortWait::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
                 None => return Blocked,
                 Some(Err(unanswered)) => run.turn.fail_before_call(unanswered.error(HookKind::BeforeRun)),
@@ -103,9 +103,9 @@ impl Loop {
 
     fn begin_turn(&mut self) -> Progress {
         let run = &mut self.run;
-        let (prompts, queued, polls) = match self.start.take() {
+        let (prompts, queued, polls) = match self.first_input.take() {
             // What a resume begins with was found by a poll.
-            Some(Pending { prompts, queued }) => {
+            Some(FirstInput { prompts, queued }) => {
                 let polls = queued.is_empty();
                 (prompts, queued, polls)
             }
@@ -113,7 +113,7 @@ impl Loop {
                 let queued = run.inbox.fix();
                 if queued.is_empty() && run.turn.ending() != Ending::Work {
                     // What a poll had found was cleared.
-                    let phase = match (run.turn.take_found(), run.turn.ending()) {
+                    let phase = match (run.turn.take_next_input(), run.turn.ending()) {
                         (Some(Queue::Steering), _) => Phase::Poll(Queue::FollowUp),
                         (_, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
                         (_, Ending::Work) => Phase::Finish(Outcome::Completed),
@@ -169,23 +169,23 @@ impl Loop {
         match self.model_calls.step(&mut self.run) {
             Made => Made,
             Blocked => Blocked,
-            Ended(Answered::AskAgain) => {
+            Ended(CallOutcome::Fallback) => {
                 self.preparation.begin();
                 self.go(Phase::Request)
             }
-            Ended(Answered::Message(message)) => self.answered_with(message),
-            Ended(Answered::Nothing) => self.go(Phase::EndTurn),
+            Ended(CallOutcome::Message(message)) => self.answered_with(message),
+            Ended(CallOutcome::Nothing) => self.go(Phase::EndTurn),
         }
     }
 
     /// The turn's answer is in the transcript.
     fn answered_with(&mut self, message: Arc<Message>) -> Progress {
         let run = &mut self.run;
-        let calls = run.turn.answer(run.emitter.turn(), Arc::clone(&message));
-        match (calls, message.as_assistant()) {
-            (Calls::None, _) | (_, None) => self.go(Phase::EndTurn),
-            (Calls::Cut | Calls::Execute, Some(message)) => {
-                self.batch = Some(Batch::new(run, message, calls == Calls::Cut));
+        let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
+        match (plan, message.as_assistant()) {
+            (ToolCallPlan::NoCalls, _) | (_, None) => self.go(Phase::EndTurn),
+            (ToolCallPlan::Cut | ToolCallPlan::Execute, Some(message)) => {
+                self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Cut));
                 self.go(Phase::Tools)
             }
         }
@@ -195,19 +195,19 @@ impl Loop {
         let Some(batch) = &mut self.batch else {
             return self.go(Phase::EndTurn);
         };
-        match batch.step(&mut self.run, &mut self.replies) {
+        match batch.step(&mut self.run, &mut self.tool_reports) {
             Made => Made,
             Blocked => Blocked,
             Ended((results, terminates)) => {
                 self.batch = None;
-                self.run.turn.end_calls(results, terminates);
+                self.run.turn.set_results(results, terminates);
                 self.go(Phase::EndTurn)
             }
         }
     }
 
     fn end_turn(&mut self) -> Progress {
-        self.replies.drop_late(&mut self.run.emitter);
+        self.tool_reports.drop_late(&mut self.run.emitter);
         if let Some(TurnSummary { message, tool_results, .. }) = self.run.turn.summary().cloned() {
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
@@ -234,7 +234,7 @@ impl Loop {
         let Some(summary) = run.turn.summary().filter(|_| asks).cloned() else {
             return Some(HookAnswer::Nothing);
         };
-        let answer: HookAnswered = run.ask(AbortWait::None, || question(summary))?;
+        let answer: HookReply = run.ask(AbortWait::None, || question(summary))?;
         Some(answer.unwrap_or_else(|unanswered| {
             run.turn.fail(unanswered.error(kind));
             HookAnswer::Nothing
@@ -269,7 +269,7 @@ impl Loop {
             _ if matches!(answer, HookAnswer::Stop(true)) => Phase::Finish(Outcome::Stopped),
             Ending::Idle(outcome) if turn.is_last() && self.run.inbox.queues().is_empty() => Phase::Finish(outcome),
             _ if turn.is_last() => Phase::Finish(Outcome::MaxTurns),
-            _ if turn.has_found() => Phase::BeginTurn,
+            _ if turn.has_next_input() => Phase::BeginTurn,
             _ => Phase::Poll(Queue::Steering),
         };
         self.go_unless_broken(phase)
@@ -286,7 +286,7 @@ impl Loop {
         });
         let phase = match (queue, run.turn.ending()) {
             _ if found => {
-                run.turn.find(queue);
+                run.turn.set_next_input(queue);
                 Phase::BeginTurn
             }
             (_, Ending::Work) => Phase::BeginTurn,

@@ -1,4 +1,4 @@
-//! What tools report: their updates and answers, until the batch takes them in.
+//! What tools report: their updates and answers, until the batch handles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const MAX_UPDATES: usize = 64;
 
 /// What a tool reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum ToolReport {
     Update(Value),
     Done(Result<Value, String>),
 }
@@ -32,15 +32,15 @@ struct Launched {
     is_late: bool,
 }
 
-/// The calls that were launched in a run, and their replies.
+/// The calls that were launched in a run, and what they report.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Replies {
+pub(super) struct ToolReports {
     /// By the number of the call.
     launched: Vec<Launched>,
-    waiting: VecDeque<(u32, Reply)>,
+    waiting: VecDeque<(u32, ToolReport)>,
 }
 
-impl Replies {
+impl ToolReports {
     /// The number of a call that is launched.
     pub(super) fn launch(&mut self, id: &Arc<str>, name: &Arc<str>) -> u32 {
         let number = u32::try_from(self.launched.len()).unwrap_or(u32::MAX);
@@ -55,55 +55,55 @@ impl Replies {
             return;
         };
         if launched.waiting >= MAX_UPDATES {
-            let is_its = |(number, reply): &&mut (u32, Reply)| *number == call && matches!(reply, Reply::Update(_));
+            let is_its = |(number, report): &&mut (u32, ToolReport)| *number == call && matches!(report, ToolReport::Update(_));
             if let Some((_, last)) = self.waiting.iter_mut().rev().find(is_its) {
-                *last = Reply::Update(value);
+                *last = ToolReport::Update(value);
                 launched.replaced += 1;
                 return;
             }
         }
         launched.waiting += 1;
-        self.waiting.push_back((call, Reply::Update(value)));
+        self.waiting.push_back((call, ToolReport::Update(value)));
     }
 
-    pub(super) fn answer(&mut self, call: u32, result: Result<Value, String>) {
-        self.waiting.push_back((call, Reply::Done(result)));
+    pub(super) fn done(&mut self, call: u32, result: Result<Value, String>) {
+        self.waiting.push_back((call, ToolReport::Done(result)));
     }
 
     /// Whether the call's answer waits.
     pub(super) fn has_answer(&self, call: u32) -> bool {
-        self.waiting.iter().any(|(number, reply)| *number == call && matches!(reply, Reply::Done(_)))
+        self.waiting.iter().any(|(number, report)| *number == call && matches!(report, ToolReport::Done(_)))
     }
 
     /// Whether an answer is next.
     pub(super) fn is_answer_next(&self) -> bool {
-        matches!(self.waiting.front(), Some((_, Reply::Done(_))))
+        matches!(self.waiting.front(), Some((_, ToolReport::Done(_))))
     }
 
-    pub(super) fn next(&mut self) -> Option<(u32, Reply)> {
-        let (call, reply) = self.waiting.pop_front()?;
-        if let (Reply::Update(_), Some(launched)) = (&reply, self.launched.get_mut(call as usize)) {
+    pub(super) fn next(&mut self) -> Option<(u32, ToolReport)> {
+        let (call, report) = self.waiting.pop_front()?;
+        if let (ToolReport::Update(_), Some(launched)) = (&report, self.launched.get_mut(call as usize)) {
             launched.waiting = launched.waiting.saturating_sub(1);
         }
-        Some((call, reply))
+        Some((call, report))
     }
 
     /// The run is interrupted: no update counts any more.
     pub(super) fn drop_updates(&mut self) {
-        self.waiting.retain(|(_, reply)| matches!(reply, Reply::Done(_)));
+        self.waiting.retain(|(_, report)| matches!(report, ToolReport::Done(_)));
         self.launched.iter_mut().for_each(|launched| launched.waiting = 0);
     }
 
     /// The turn is over: what waits came too late.
     pub(super) fn drop_late(&mut self, emitter: &mut Emitter) {
-        while let Some((call, reply)) = self.next() {
-            self.report_late(call, &reply, emitter);
+        while let Some((call, report)) = self.next() {
+            self.report_late(call, &report, emitter);
         }
     }
 
     /// What a tool reports after its end is dropped, with one diagnostic per call.
-    pub(super) fn report_late(&mut self, call: u32, reply: &Reply, emitter: &mut Emitter) {
-        if let (Reply::Update(_), Some(Launched { id, name, is_late, .. })) = (reply, self.launched.get_mut(call as usize))
+    pub(super) fn report_late(&mut self, call: u32, report: &ToolReport, emitter: &mut Emitter) {
+        if let (ToolReport::Update(_), Some(Launched { id, name, is_late, .. })) = (report, self.launched.get_mut(call as usize))
             && !std::mem::replace(is_late, true)
         {
             let message = format!("the tool {name} sent an update after the end of its call {id}; it was dropped");

@@ -1,4 +1,4 @@
-//! Prepares a tool call: lookup, validation, approval.
+//! What can keep a tool call from running: lookup, validation, approval.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,57 +17,55 @@ pub(super) const ABORTED: &str = "aborted";
 
 /// A call as the model made it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Call {
+pub(super) struct RequestedCall {
     pub(super) id: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) arguments: Arc<Map<String, Value>>,
     raw_arguments: Option<String>,
 }
 
-impl From<ToolCall> for Call {
-    fn from(call: ToolCall) -> Call {
+impl From<ToolCall> for RequestedCall {
+    fn from(call: ToolCall) -> RequestedCall {
         let ToolCall { id, name, arguments, raw_arguments, .. } = call;
-        Call { id: id.into(), name: name.into(), arguments, raw_arguments }
+        RequestedCall { id: id.into(), name: name.into(), arguments, raw_arguments }
     }
 }
 
-/// How far the preparation of a call is.
+/// How far the check of a call is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) enum Preparing {
+pub(super) enum CheckStage {
     #[default]
     Begin,
-    /// The tool's own preparation is asked.
-    Arguments,
+    /// The tool's `prepare_arguments` is asked.
+    PrepareArguments,
     /// `before_tool_call` is asked about these arguments.
     Approval(Map<String, Value>),
 }
 
-/// What a preparation comes to.
-pub(super) enum Prepared {
-    /// It goes on when a hook has answered.
-    Asks(Preparing),
+/// What a check comes to.
+pub(super) enum CheckResult {
+    /// It goes on at this stage when a hook has answered.
+    AsksHook(CheckStage),
     /// The call may run with these arguments.
-    Ready(Map<String, Value>),
+    Passed(Map<String, Value>),
     /// The call does not run; the text is for the model.
-    Fails(String),
+    Failed(String),
 }
 
-/// Goes on preparing a call. Those of a cut message are not executed.
-pub(super) fn prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Preparing) -> Prepared {
-    try_prepare(run, call, is_cut, preparing).unwrap_or_else(Prepared::Fails)
+/// Goes on checking a call. Those of a cut message are not executed.
+pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: CheckStage) -> CheckResult {
+    try_check(run, call, is_cut, stage).unwrap_or_else(CheckResult::Failed)
 }
 
-fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Preparing) -> Result<Prepared, String> {
+fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: CheckStage) -> Result<CheckResult, String> {
     let config = Arc::clone(run.setup.current());
-    if matches!(preparing, Preparing::Begin) {
-        let reason = match () {
-            () if run.is_interrupted() => Some(ABORTED),
-            () if is_cut => Some(CUT),
-            () if run.turn.is_steered() => Some(SKIPPED),
-            () => None,
-        };
-        if let Some(reason) = reason {
-            return Err(reason.to_owned());
+    if matches!(stage, CheckStage::Begin) {
+        if run.is_interrupted() {
+            return Err(ABORTED.to_owned());
+        } else if is_cut {
+            return Err(CUT.to_owned());
+        } else if run.turn.is_steered() {
+            return Err(SKIPPED.to_owned());
         }
     }
     let tool = config.tools.get(&call.name);
@@ -76,12 +74,12 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
         return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
     }
     let validated = |arguments: &Map<String, Value>| validated(tool, arguments, &config);
-    let arguments = match preparing {
-        Preparing::Approval(arguments) => arguments,
-        Preparing::Begin | Preparing::Arguments => {
+    let arguments = match stage {
+        CheckStage::Approval(arguments) => arguments,
+        CheckStage::Begin | CheckStage::PrepareArguments => {
             let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
             match run.ask(AbortWait::None, || Question::PrepareArguments { tool: name, arguments }) {
-                None => return Ok(Prepared::Asks(Preparing::Arguments)),
+                None => return Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
                 Some(Ok(HookAnswer::Arguments(prepared))) => validated(&prepared)?,
                 Some(Ok(_)) => validated(&call.arguments)?,
                 Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
@@ -92,7 +90,7 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
         }
     };
     if !config.hooks.has(HookKind::BeforeToolCall) {
-        return Ok(Prepared::Ready(arguments));
+        return Ok(CheckResult::Passed(arguments));
     }
     let message = run.turn.message().map(Arc::clone);
     let asked = run.ask(AbortWait::None, || {
@@ -104,10 +102,10 @@ fn try_prepare(run: &mut RunState, call: &Call, is_cut: bool, preparing: Prepari
         })
     });
     match asked {
-        None => Ok(Prepared::Asks(Preparing::Approval(arguments))),
+        None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
         Some(Ok(HookAnswer::Decision(ToolDecision::Block { reason }))) => Err(reason),
-        Some(Ok(HookAnswer::Decision(ToolDecision::Replace { arguments }))) => Ok(Prepared::Ready(validated(&arguments)?)),
-        Some(Ok(_)) => Ok(Prepared::Ready(arguments)),
+        Some(Ok(HookAnswer::Decision(ToolDecision::Replace { arguments }))) => Ok(CheckResult::Passed(validated(&arguments)?)),
+        Some(Ok(_)) => Ok(CheckResult::Passed(arguments)),
         Some(Err(unanswered)) => {
             let error = unanswered.error(HookKind::BeforeToolCall);
             Err(error.map_or_else(|| ABORTED.to_owned(), |error| error.message().to_owned()))
