@@ -144,21 +144,5 @@ pub mod network {
     pub use crate::transport::network::{Network, Proxy, Roots};
 }
 
-/// All that the bindings use, under one roof.
-#[cfg(feature = "__bindings")]
-mod flat {
-    pub use crate::event::*;
-    pub use crate::hook::*;
-    pub use crate::host::*;
-    pub use crate::model::*;
-    pub use crate::network::*;
-    pub use crate::tool::*;
-    // Not the models' module of that name.
-    pub use agent_loop_proto::table;
-}
-#[cfg(feature = "__bindings")]
-#[doc(hidden)]
-pub use flat::*;
-
 /// This library's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,7 +7,8 @@ pub mod transcript;
 
 use std::ffi::c_char;
 
-use agent_loop::{Agent, Error, ErrorKind, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{Agent, Error, ErrorKind};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use agent_loop::{Error, HostCall, HostFunction, Scope};
+use agent_loop::Error;
+use agent_loop::host::{HostCall, HostFunction, Scope};
 
 /// Called once with the userdata of a callback that will not be called any more.
 pub type agent_destroy_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;

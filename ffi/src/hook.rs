@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_void};
 
-use agent_loop::{Error, ErrorKind, HookKind, HostAnswer, HostCall};
+use agent_loop::hook::HookKind;
+use agent_loop::host::{HostAnswer, HostCall};
+use agent_loop::{Error, ErrorKind};
 
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};

@@ -2,7 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use agent_loop::{Error, ErrorKind, HostAnswer, HostCall};
+use agent_loop::host::{HostAnswer, HostCall};
+use agent_loop::{Error, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::agent::agent_t;

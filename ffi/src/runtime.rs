@@ -3,7 +3,8 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use agent_loop::{Error, ErrorKind, Runtime, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{Error, ErrorKind, Runtime};
 
 use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};

@@ -2,7 +2,8 @@
 
 use std::ffi::c_char;
 
-use agent_loop::{Agent, Context, Error, nearest};
+use agent_loop::host::nearest;
+use agent_loop::{Agent, Context, Error};
 use serde_json::Value;
 
 use crate::agent::agent_t;

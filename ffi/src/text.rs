@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
-use agent_loop::{Error, read_json};
+use agent_loop::Error;
+use agent_loop::host::read_json;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -6,7 +6,8 @@ pub mod middleware;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_loop::{Error, HostFunction, HostTool, Tool, ToolSpec};
+use agent_loop::host::{HostFunction, HostTool};
+use agent_loop::{Error, Tool, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_loop::{ErrorKind, Listener, Runtime};
+use agent_loop::event::Listener;
+use agent_loop::{ErrorKind, Runtime};
 use serde_json::json;
 
 use super::*;

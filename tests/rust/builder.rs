@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::error::Error as _;
 
-use agent_loop::{ErrorKind, HookKind, ModelSource, PendingRun, Prompt, QueueMode, ThinkingBudgets, ToolDecision};
+use agent_loop::hook::{HookKind, ToolDecision};
+use agent_loop::model::{ModelSource, ThinkingBudgets};
+use agent_loop::{ErrorKind, PendingRun, Prompt, QueueMode};
 use agent_loop_proto::options_of;
 use agent_loop_proto::table::options;
 use serde_json::json;
@@ -86,7 +88,9 @@ macro_rules! options_with_functions {
 
 #[test]
 fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
-    use agent_loop::*;
+    use agent_loop::model::{CacheRetention, ToolChoice};
+    use agent_loop::tool::{ExecutionMode, Validation};
+    use agent_loop::{Network, SteeringPolicy, ThinkingLevel};
     let mut names = BTreeSet::new();
     let agent = scripted(json!([]));
     options_of!(settings, options_with_functions names, agent;);

@@ -3,7 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use agent_loop::{Agent, Error, ErrorKind, ModelCall, Outcome, ResponseHead, Spelling};
+use agent_loop::hook::ResponseHead;
+use agent_loop::host::Spelling;
+use agent_loop::model::ModelCall;
+use agent_loop::{Agent, Error, ErrorKind, Outcome};
 use agent_mock::{Answer, Chunk, Frame, Mock, Script};
 
 use super::*;
@@ -345,7 +348,7 @@ async fn another_provider_gets_neither_the_key_nor_the_address_of_the_first() {
     agent.set_hook(Hook::prepare_next_turn(move |_, _| {
         let model = json!({ "provider": "company", "id": "tiny", "base_url": url });
         let model = agent_loop::ModelSpec::from_json(model).ok();
-        async { Ok::<_, String>(agent_loop::TurnChange { model, ..Default::default() }) }
+        async { Ok::<_, String>(agent_loop::hook::TurnChange { model, ..Default::default() }) }
     }));
     assert_eq!(agent.prompt("go").await.unwrap().text, "from the second");
     assert!(first.requests()[0].headers.contains_key("authorization"));

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Agent, Context, ErrorKind, Hook, Message, ModelSpec, Spelling};
+use agent_loop::hook::Hook;
+use agent_loop::host::Spelling;
+use agent_loop::{Agent, Context, ErrorKind, Message, ModelSpec};
 use agent_mock::{Answer, Failure, Mock, Script, Speech};
 use serde_json::json;
 

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use agent_loop::{BoxFuture, CancelToken, ErrorKind, Listener, Outcome, Spelling};
+use agent_loop::event::Listener;
+use agent_loop::host::Spelling;
+use agent_loop::model::BoxFuture;
+use agent_loop::{CancelToken, ErrorKind, Outcome};
 use agent_mock::{Answer, Mock, Script};
 
 use super::*;

@@ -9,9 +9,9 @@ mod recording;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use agent_loop::{
-    Agent, AssistantMessage, ContentBlock, FnTool, Hook, Message, ModelSpec, Outcome, Prompt, Spelling, ToolSet, ToolSpec, Usage,
-};
+use agent_loop::hook::Hook;
+use agent_loop::host::Spelling;
+use agent_loop::{Agent, AssistantMessage, ContentBlock, FnTool, Message, ModelSpec, Outcome, Prompt, ToolSet, ToolSpec, Usage};
 use agent_mock::{Mock, Script};
 use serde_json::{Map, Value, json};
 

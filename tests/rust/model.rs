@@ -1,8 +1,8 @@
 //! Models: naming them, options, scripts, and custom models.
 
-use agent_loop::{
-    BlockStart, BoxFuture, Delta, DeltaSink, Error, ErrorKind, Model, ModelInfo, ModelRequest, Spelling, StopReason,
-};
+use agent_loop::host::Spelling;
+use agent_loop::model::{BlockStart, BoxFuture, Delta, DeltaSink, ModelInfo, ModelRequest};
+use agent_loop::{Error, ErrorKind, Model, StopReason};
 use serde_json::json;
 
 use super::*;

@@ -7,7 +7,8 @@ mod server;
 use std::path::PathBuf;
 use std::process::Command;
 
-use agent_loop::{ErrorKind, Network, Runtime, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{ErrorKind, Network, Runtime};
 use agent_mock::{Answer, Mock, Script};
 
 use self::proxy::Forwarder;

@@ -1,10 +1,10 @@
 //! What holds of every run, whatever happens in it: any mixture of answers, cuts, retries, tools that are slow, fail or never
 //! answer, aborts, steering and limits.
 
+use agent_loop::host::Spelling;
 use agent_loop::testing::check_events;
-use agent_loop::{
-    Agent, Error, ErrorKind, EventData, ExecutionMode, FnTool, Message, Outcome, QueueMode, Spelling, SteeringPolicy, ToolContext,
-};
+use agent_loop::tool::ExecutionMode;
+use agent_loop::{Agent, Error, ErrorKind, EventData, FnTool, Message, Outcome, QueueMode, SteeringPolicy, ToolContext};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -6,8 +6,9 @@
 use std::net::SocketAddr;
 pub(crate) use std::sync::Arc;
 
+pub(crate) use agent_loop::hook::Hook;
 pub(crate) use agent_loop::{
-    Agent, AgentBuilder, Event, EventData, FnTool, Hook, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext,
+    Agent, AgentBuilder, Event, EventData, FnTool, Message, MessageUpdate, ModelSpec, Run, RunResult, Tool, ToolContext,
 };
 pub(crate) use serde_json::{Value, json};
 use tokio::net::TcpSocket;

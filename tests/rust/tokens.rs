@@ -1,6 +1,7 @@
 //! Access tokens that are fetched where no key is given: Google's.
 
-use agent_loop::{ErrorKind, Network, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{ErrorKind, Network};
 use agent_mock::{Answer, Frame, Mock, Script, Speech};
 
 use super::network::ask_in_a_child;

@@ -38,7 +38,7 @@ async fn a_tool_that_fails_panics_or_forgets() {
         fn spec(&self) -> &ToolSpec {
             &self.0
         }
-        fn start(&self, call: agent_loop::PendingCall) {
+        fn start(&self, call: agent_loop::tool::PendingCall) {
             assert!(self.1, "a panic before the answer");
             drop(call);
         }
@@ -60,7 +60,7 @@ async fn a_blocking_tool_has_a_separate_thread() {
         fn may_block(&self) -> bool {
             true
         }
-        fn start(&self, call: agent_loop::PendingCall) {
+        fn start(&self, call: agent_loop::tool::PendingCall) {
             std::thread::sleep(Duration::from_millis(20));
             call.respond(json!("slept"));
         }
@@ -146,7 +146,7 @@ async fn what_a_tool_owns_may_call_its_agent_when_it_goes() {
         fn spec(&self) -> &ToolSpec {
             &self.0
         }
-        fn start(&self, call: agent_loop::PendingCall) {
+        fn start(&self, call: agent_loop::tool::PendingCall) {
             call.respond(json!(null));
         }
     }
@@ -169,7 +169,7 @@ async fn answers_that_come_at_the_same_moment_all_arrive() {
         fn spec(&self) -> &ToolSpec {
             &self.0
         }
-        fn start(&self, call: agent_loop::PendingCall) {
+        fn start(&self, call: agent_loop::tool::PendingCall) {
             std::thread::spawn(move || call.respond(json!("done")));
         }
     }

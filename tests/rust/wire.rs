@@ -1,6 +1,7 @@
 //! Over HTTP: what goes out, and what comes of bad answers.
 
-use agent_loop::{Error, ErrorKind, Outcome, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{Error, ErrorKind, Outcome};
 use agent_mock::{Answer, Frame, Mock, Script, Speech};
 use serde_json::json;
 

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::future::ready;
 use std::sync::Arc;
 
-use agent_loop::{Context, HookKind, Message, ModelSpec, PendingRun, Prompt, Spelling};
+use agent_loop::hook::HookKind;
+use agent_loop::host::Spelling;
+use agent_loop::{Context, Message, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -318,5 +320,5 @@ fn options_of(text: &str) -> Result<Map<String, Value>> {
 /// The names of all options, for the test that gives each of them.
 #[napi(catch_unwind)]
 pub fn option_names() -> Vec<String> {
-    agent_loop::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
+    agent_loop::host::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_loop::{CancelToken, HostAnswer, HostCall, HostFunction, JobQueue};
+use agent_loop::CancelToken;
+use agent_loop::host::{HostAnswer, HostCall, HostFunction, JobQueue};
 use napi::Env;
 use napi::bindgen_prelude::{Function, sys};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -66,7 +67,7 @@ type Pump = ThreadsafeFunction<(), (), (), napi::Status, false, true, 0>;
 /// `None` once the environment is gone.
 struct Wakeup(RwLock<Option<Pump>>);
 
-impl agent_loop::Wakeup for Wakeup {
+impl agent_loop::host::Wakeup for Wakeup {
     fn wake(&self) -> bool {
         if let Some(pump) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             // A failure means that the environment is closing: nothing is awaited any more.

@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, HostAnswer, HostCall, ModelCall, ToolContext, read_json};
+use agent_loop::host::{HostAnswer, HostCall, read_json};
+use agent_loop::model::ModelCall;
+use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, ToolContext};
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

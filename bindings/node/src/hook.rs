@@ -1,6 +1,6 @@
 //! The names of hooks.
 
-use agent_loop::HookKind;
+use agent_loop::hook::HookKind;
 use napi_derive::napi;
 
 use crate::error::{Result, invalid_argument};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Error, Message, Prompt, RunResult, read_json};
+use agent_loop::host::read_json;
+use agent_loop::{Error, Message, Prompt, RunResult};
 use serde_json::Value;
 
 use crate::camel_case;

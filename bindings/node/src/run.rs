@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use agent_loop::{Event, EventData, Message, Partial};
+use agent_loop::host::Partial;
+use agent_loop::{Event, EventData, Message};
 use napi_derive::napi;
 
 use crate::bridge::Link;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_loop::{ExecutionMode, HostTool, Spelling, ToolSpec};
+use agent_loop::ToolSpec;
+use agent_loop::host::{HostTool, Spelling};
+use agent_loop::tool::ExecutionMode;
 use napi_derive::napi;
 
 use crate::bridge::{Callback, Link};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use agent_loop::host::Spelling;
 use agent_loop::transcript::{self, Constraints, Repair};
-use agent_loop::{Message, ModelSpec, Spelling};
+use agent_loop::{Message, ModelSpec};
 use napi_derive::napi;
 use serde::Serialize;
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::{
-    Agent as CoreAgent, Context, HookKind, Message as CoreMessage, Run as CoreRun, Runtime, Scope, Spelling, ToolSet,
-};
+use agent_loop::hook::HookKind;
+use agent_loop::host::{Scope, Spelling};
+use agent_loop::{Agent as CoreAgent, Context, Message as CoreMessage, Run as CoreRun, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Context;
 
-use agent_loop::{HostAnswer, HostCall as CoreCall, HostFunction, HostKind};
+use agent_loop::host::{HostAnswer, HostCall as CoreCall, HostFunction, HostKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
@@ -88,7 +88,7 @@ pub(crate) struct HostCall {
     object: Shared,
     method: Option<&'static str>,
     vars: Shared,
-    input: Mutex<Option<agent_loop::HookInput>>,
+    input: Mutex<Option<agent_loop::host::HookInput>>,
     /// Until the answer: wakes the event loop when it is no longer needed.
     watch: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
@@ -100,7 +100,7 @@ impl HostCall {
     }
 
     fn read(&self, value: &Bound<'_, PyAny>) -> PyResult<HostAnswer> {
-        use agent_loop::HookKind::{ConvertToLlm, TransformContext};
+        use agent_loop::hook::HookKind::{ConvertToLlm, TransformContext};
         match self.core.kind() {
             HostKind::Listener | HostKind::Model => Ok(HostAnswer::Nothing),
             // Transcripts may be long, so messages are passed without a conversion to JSON.
@@ -215,7 +215,7 @@ impl HostCall {
 
     /// Ready when the run can take the next chunk; false when the call was cancelled.
     fn ready(&self) -> NativeFuture {
-        let ready = self.core.model_call().map(agent_loop::ModelCall::ready);
+        let ready = self.core.model_call().map(agent_loop::model::ModelCall::ready);
         NativeFuture::new(None, async move {
             let ready = match ready {
                 Some(ready) => ready.await,
@@ -227,7 +227,7 @@ impl HostCall {
 
     /// Same as `ready`, for a thread that may block.
     fn ready_sync(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.core.model_call().is_some_and(agent_loop::ModelCall::ready_blocking))
+        py.detach(|| self.core.model_call().is_some_and(agent_loop::model::ModelCall::ready_blocking))
     }
 
     /// Answers the call, unless it was answered; a wrong value fails it. Of a listener and a provider the value does not count.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Event as CoreEvent, EventData, MessageUpdate as Update, events_of};
+use agent_loop::host::events_of;
+use agent_loop::{Event as CoreEvent, EventData, MessageUpdate as Update};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

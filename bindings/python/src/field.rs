@@ -45,7 +45,7 @@ fields! {
     Arc<Message> => |value, py| message(py, value);
     Vec<Arc<Message>> => |value, py| Ok(messages(py, value)?.into_any());
     ContentBlock => |value, py| block(py, value);
-    agent_loop::PartialResult => |value, py| PartialResult(value.clone()).into_bound_py_any(py);
+    agent_loop::event::PartialResult => |value, py| PartialResult(value.clone()).into_bound_py_any(py);
     agent_loop::ToolOutput => |value, py| ToolOutput(value.clone()).into_bound_py_any(py);
     agent_loop::Usage => |value, py| Usage(value.clone()).into_bound_py_any(py);
     Outcome => |value, py| value.as_str().into_bound_py_any(py);

@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use agent_loop::{BoxFuture, Error, RunResult as CoreResult, Scope};
+use agent_loop::host::Scope;
+use agent_loop::model::BoxFuture;
+use agent_loop::{Error, RunResult as CoreResult};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use serde_json::Value;

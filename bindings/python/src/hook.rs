@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Agent as CoreAgent, HookKind};
+use agent_loop::Agent as CoreAgent;
+use agent_loop::hook::HookKind;
 use pyo3::prelude::*;
 
 use crate::call::Target;
@@ -27,7 +28,7 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function:
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<HookKind> {
     HookKind::parse(name).ok_or_else(|| {
         let known = || HookKind::ALL.iter().map(|kind| kind.as_str());
-        let hint = match agent_loop::nearest(name, known()) {
+        let hint = match agent_loop::host::nearest(name, known()) {
             Some(right) => format!("did you mean {right:?}?"),
             None => format!("known are {}", known().collect::<Vec<_>>().join(", ")),
         };

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{HookInput, Message, Question, RunResult as CoreResult, for_each_hook, hook_inputs_of};
+use agent_loop::host::{HookInput, Question, for_each_hook, hook_inputs_of};
+use agent_loop::{Message, RunResult as CoreResult};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -67,7 +68,7 @@ macro_rules! value_inputs {
         $(#[doc = $doc:literal])* $name:ident $parameter:ident, $since:literal
         { $($(#[doc = $field_doc:literal])* $field:ident: $type:ty $(as $exact:ident)? $(= $field_since:literal)?,)* }
     )+) => {
-        $(impl Input for agent_loop::$name {
+        $(impl Input for agent_loop::hook::$name {
             fn argument<'py>(self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
                 $(self.$field.argument(py))*
             }
@@ -86,7 +87,7 @@ macro_rules! object_inputs {
         $(
             $(#[doc = $doc])*
             #[pyclass(frozen, module = "agent_loop")]
-            pub(crate) struct $name(agent_loop::$name);
+            pub(crate) struct $name(agent_loop::hook::$name);
 
             #[pymethods]
             impl $name {
@@ -106,7 +107,7 @@ macro_rules! object_inputs {
                 }
             }
 
-            impl Input for agent_loop::$name {
+            impl Input for agent_loop::hook::$name {
                 fn argument<'py>(self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
                     $name(self).into_bound_py_any(py).map(Some)
                 }

@@ -28,7 +28,7 @@ pub(crate) enum Job {
 }
 
 /// The side of a job queue that any thread may hold.
-pub(crate) type Jobs = agent_loop::JobQueue<Job, Wakeup>;
+pub(crate) type Jobs = agent_loop::host::JobQueue<Job, Wakeup>;
 
 /// The job queue of one event loop; the loop's side.
 #[pyclass(frozen, module = "agent_loop._native")]
@@ -40,7 +40,7 @@ pub(crate) enum Wakeup {
     Call(Mutex<Option<Shared>>),
 }
 
-impl agent_loop::Wakeup for Wakeup {
+impl agent_loop::host::Wakeup for Wakeup {
     fn wake(&self) -> bool {
         match self {
             // At most one byte is ever in the pipe, so this does not block; it fails only when the loop's side is gone.

@@ -63,9 +63,9 @@ mod _native {
         let shutdown = pyo3::wrap_pyfunction!(crate::runtime::shutdown, module)?;
         crate::event::add_classes(module)?;
         crate::hook_input::add_classes(module)?;
-        let hooks = agent_loop::HookKind::ALL.iter().map(|kind| kind.as_str());
+        let hooks = agent_loop::hook::HookKind::ALL.iter().map(|kind| kind.as_str());
         module.add("HOOKS", pyo3::types::PyTuple::new(module.py(), hooks)?)?;
-        let options: Vec<&str> = agent_loop::table::options::names().collect();
+        let options: Vec<&str> = agent_loop::host::table::options::names().collect();
         module.add("OPTIONS", pyo3::types::PyTuple::new(module.py(), options)?)?;
         module.py().import("atexit")?.call_method1("register", (shutdown,))?;
         Ok(())

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Agent as CoreAgent, ModelRequest as CoreRequest, ModelSpec};
+use agent_loop::model::ModelRequest as CoreRequest;
+use agent_loop::{Agent as CoreAgent, ModelSpec};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

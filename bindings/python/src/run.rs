@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use agent_loop::{Prompt, Run as CoreRun, RunResult as CoreResult, Scope};
+use agent_loop::host::Scope;
+use agent_loop::{Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 

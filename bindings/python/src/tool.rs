@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_loop::{HostTool, Spelling, ToolContext, ToolSpec as CoreSpec};
+use agent_loop::host::{HostTool, Spelling};
+use agent_loop::{ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -50,8 +51,8 @@ impl ToolSpec {
     #[getter]
     fn execution_mode(&self) -> Option<&'static str> {
         self.0.execution_mode().map(|mode| match mode {
-            agent_loop::ExecutionMode::Parallel => "parallel",
-            agent_loop::ExecutionMode::Sequential => "sequential",
+            agent_loop::tool::ExecutionMode::Parallel => "parallel",
+            agent_loop::tool::ExecutionMode::Sequential => "sequential",
         })
     }
 
@@ -168,7 +169,7 @@ impl ToolOutput {
 
 /// A tool's progress update, before its result.
 #[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct PartialResult(pub(crate) agent_loop::PartialResult);
+pub(crate) struct PartialResult(pub(crate) agent_loop::event::PartialResult);
 
 #[pymethods]
 impl PartialResult {

@@ -60,7 +60,7 @@ impl Usage {
 
 /// A price in US dollars.
 #[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct Cost(agent_loop::Cost);
+pub(crate) struct Cost(agent_loop::model::Cost);
 
 #[pymethods]
 impl Cost {

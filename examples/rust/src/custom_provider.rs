@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use agent_loop::{Agent, Error, EventData, Message, MessageUpdate, ModelCall};
+use agent_loop::model::ModelCall;
+use agent_loop::{Agent, Error, EventData, Message, MessageUpdate};
 use serde_json::json;
 
 /// Answers a request, now or later, from any thread.

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use agent_loop::{Error, ErrorKind, Event, Listener};
+use agent_loop::event::Listener;
+use agent_loop::{Error, ErrorKind, Event};
 
 use super::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};

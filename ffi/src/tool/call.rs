@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::{Mutex, OnceLock};
 
-use agent_loop::{Error, ErrorKind, HostAnswer, HostCall, MiddlewareCall};
+use agent_loop::host::{HostAnswer, HostCall};
+use agent_loop::tool::MiddlewareCall;
+use agent_loop::{Error, ErrorKind};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 

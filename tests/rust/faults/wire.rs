@@ -1,6 +1,7 @@
 //! The four wire formats as these tests see them: a model of each, and what of a stream is where.
 
-use agent_loop::{Agent, ModelSpec, Spelling};
+use agent_loop::host::Spelling;
+use agent_loop::{Agent, ModelSpec};
 use agent_mock::{Answer, Format, Mock, Speech};
 use serde_json::{Value, json};
 

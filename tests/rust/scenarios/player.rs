@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use agent_loop::{
-    Agent, Context, Error, HookKind, HostAnswer, HostCall, HostFunction, HostTool, Message, Prompt, Run, Spelling, Subscription,
-    ToolSpec,
-};
+use agent_loop::hook::HookKind;
+use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
+use agent_loop::{Agent, Context, Error, Message, Prompt, Run, Subscription, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
