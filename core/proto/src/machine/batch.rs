@@ -156,8 +156,7 @@ impl Batch {
     }
 
     fn end(&mut self) -> Progress<Results> {
-        let terminates = |call: &BatchCall| call.result.as_ref().is_some_and(|(output, _)| output.terminate);
-        let terminates = self.calls.iter().all(terminates);
+        let terminates = self.calls.iter().all(|call| call.result.as_ref().is_some_and(|(output, _)| output.terminate));
         Progress::Ended((std::mem::take(&mut self.results), terminates))
     }
 

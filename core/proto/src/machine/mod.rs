@@ -7,7 +7,8 @@
 //!
 //! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`: what a resumed run begins with
 //! - `action`: its inputs and actions; `config`: what a turn runs with
-//! - `request`: preparing a model call; `answer`: its stream, retries and fallbacks; `attempt`: one try
+//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one try; `answer`: from deltas to
+//!   events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and answers
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `conversation`: the transcript; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `limits`: time and aborts
@@ -48,11 +49,14 @@ mod batch;
 mod config;
 mod conversation;
 mod emitter;
+mod fallback;
 mod inbox;
 mod limits;
+mod model_calls;
 mod phase;
 mod phase_steps;
 mod questions;
+mod random;
 mod request;
 mod resume;
 mod run_loop;

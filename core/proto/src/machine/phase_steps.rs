@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::answer::CallOutcome;
 use super::batch::Batch;
 use super::emitter::Out;
+use super::model_calls::CallOutcome;
 use super::phase::Phase;
 use super::questions::{AbortWait, HookReply};
 use super::run_loop::{FirstInput, Loop};
@@ -174,7 +174,6 @@ impl Loop {
                 self.go(Phase::Request)
             }
             Ended(CallOutcome::Message(message)) => self.answered_with(message),
-            Ended(CallOutcome::Nothing) => self.go(Phase::EndTurn),
         }
     }
 

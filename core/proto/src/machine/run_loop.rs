@@ -6,13 +6,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::action::{Action, Input, Timer};
-use super::answer::ModelCalls;
 use super::batch::Batch;
 use super::config::Config;
 use super::conversation::Conversation;
 use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
 use super::limits::RunLimits;
+use super::model_calls::ModelCalls;
 use super::phase::Phase;
 use super::questions::Questions;
 use super::request::{RequestCaches, RequestPreparation};

@@ -1,0 +1,309 @@
+//! The model calls of a run: a call is placed and its answer streamed; one that fails is retried, or another model is called.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{ModelCall, Timer};
+use super::answer::Answer;
+use super::attempt::Attempt;
+use super::emitter::Out;
+use super::fallback::Fallbacks;
+use super::random::Random;
+use super::request::{EncodedRequest, PreparedRequest};
+use super::run_state::{Progress, RunState};
+use crate::delta::Delta;
+use crate::error::{Error, ErrorKind};
+use crate::event::EventData;
+use crate::hook::{HookKind, Question, ResponseHead};
+use crate::message::Message;
+use crate::partial::Partial;
+use crate::retry::Jitter;
+use crate::usage::StopReason;
+
+use Progress::{Blocked, Ended, Made};
+
+/// The model calls of a run, one at a time.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ModelCalls {
+    /// Boxed, as each step takes it out.
+    current: Option<Box<CurrentCall>>,
+    /// The number of the next try.
+    next: u32,
+    random: Random,
+    fallbacks: Fallbacks,
+}
+
+/// What a model call has led to.
+pub(super) enum CallOutcome {
+    /// Another model is to be called.
+    Fallback,
+    /// The turn's message.
+    Message(Arc<Message>),
+}
+
+/// A call, over all its tries.
+#[derive(Debug, Serialize, Deserialize)]
+struct CurrentCall {
+    stage: CallStage,
+    /// None when it could not be prepared.
+    request: Option<EncodedRequest>,
+    answer: Answer,
+    attempt: Option<Attempt>,
+    /// The number of the try, from 1.
+    attempt_number: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum CallStage {
+    /// Place the call.
+    Call,
+    Stream,
+    /// Report a retry.
+    Retry {
+        delay_ms: u64,
+        error: Error,
+    },
+    /// The retry was reported; its backoff begins.
+    Backoff {
+        delay_ms: u64,
+    },
+    Wait {
+        until_ms: u64,
+    },
+    /// There is an answer, or the error that ended the call; `None` also when the run was interrupted.
+    Answered(Option<Error>),
+    /// Open blocks are ended, one at a time.
+    EndBlocks,
+    Finish(Option<Error>),
+}
+
+impl CurrentCall {
+    /// When it has to be looked at.
+    fn timer(&self) -> Option<Timer> {
+        match (&self.stage, &self.attempt) {
+            (CallStage::Wait { until_ms }, _) => Some(Timer { at_ms: *until_ms, is_limit: false }),
+            (CallStage::Stream, Some(attempt)) => attempt.timer(),
+            _ => None,
+        }
+    }
+}
+
+impl ModelCalls {
+    pub(super) fn new(seed: u64) -> ModelCalls {
+        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default() }
+    }
+
+    pub(super) fn begin_turn(&mut self) {
+        self.fallbacks.begin_turn();
+    }
+
+    /// The current try, if this is its number.
+    pub(super) fn attempt(&mut self, call: u32) -> Option<&mut Attempt> {
+        self.current.as_mut()?.attempt.as_mut().filter(|attempt| attempt.call() == call)
+    }
+
+    /// The message at an event of its stream.
+    pub(super) fn partial(&self, position: usize) -> Option<Partial> {
+        Some(self.current.as_ref()?.answer.partial(position))
+    }
+
+    pub(super) fn timer(&self) -> Option<Timer> {
+        self.current.as_ref()?.timer()
+    }
+
+    /// The call is prepared, or failed before the model was asked.
+    pub(super) fn begin(&mut self, run: &mut RunState, prepared: PreparedRequest) {
+        let answer = Answer::new(run.config(), run.emitter.turn(), run.now_ms());
+        let (request, stage) = match prepared {
+            Ok(request) => (Some(request), CallStage::Call),
+            Err(error) => (None, CallStage::Answered(error)),
+        };
+        if let CallStage::Answered(Some(error)) = &stage
+            && !run.is_interrupted()
+        {
+            run.inform_of_error(error, 0, false);
+        }
+        self.current = Some(Box::new(CurrentCall { stage, request, answer, attempt: None, attempt_number: 1 }));
+    }
+
+    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
+        // Taken out, as its steps change the rest too; put back unless it is over.
+        let Some(mut call) = self.current.take() else {
+            debug_assert!(false, "a step without a model call");
+            return Blocked;
+        };
+        if let CallStage::Finish(error) = &mut call.stage
+            && call.answer.is_started()
+        {
+            let error = error.take();
+            return Ended(CallOutcome::Message(self.finish(run, call.answer, error)));
+        }
+        let progress = self.step_call(run, &mut call);
+        if !matches!(progress, Ended(_)) {
+            self.current = Some(call);
+        }
+        progress
+    }
+
+    fn step_call(&mut self, run: &mut RunState, call: &mut CurrentCall) -> Progress<CallOutcome> {
+        let next = match &mut call.stage {
+            CallStage::Call => self.place_call(run, call),
+            CallStage::Stream => match self.stream(run, call) {
+                Ended(next) => next,
+                Made => return Made,
+                Blocked => return Blocked,
+            },
+            CallStage::Retry { .. } if run.is_interrupted() => CallStage::Answered(None),
+            CallStage::Retry { delay_ms, error } => {
+                let (delay_ms, error) = (*delay_ms, error.clone());
+                run.emitter.emit(EventData::Retry { attempt: call.attempt_number, delay_ms, error });
+                CallStage::Backoff { delay_ms }
+            }
+            CallStage::Backoff { delay_ms } => CallStage::Wait { until_ms: run.now_ms().saturating_add(*delay_ms) },
+            CallStage::Wait { .. } if run.is_interrupted() => CallStage::Answered(None),
+            CallStage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
+            CallStage::Wait { .. } => {
+                call.answer.begin_again(run.emitter.turn(), run.now_ms());
+                call.attempt_number += 1;
+                CallStage::Call
+            }
+            CallStage::Answered(error) => match error.take() {
+                None => CallStage::EndBlocks,
+                Some(error) => {
+                    if self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
+                        return Ended(CallOutcome::Fallback);
+                    }
+                    CallStage::Finish(Some(error))
+                }
+            },
+            CallStage::EndBlocks => {
+                call.answer.start(&mut run.emitter);
+                if !run.is_interrupted() && call.answer.end_next_block(&mut run.emitter) {
+                    return Made;
+                }
+                CallStage::Finish(None)
+            }
+            CallStage::Finish(_) => {
+                call.answer.start(&mut run.emitter);
+                return Made;
+            }
+        };
+        call.stage = next;
+        Made
+    }
+
+    fn place_call(&mut self, run: &mut RunState, call: &mut CurrentCall) -> CallStage {
+        let number = self.next;
+        self.next += 1;
+        let Some((request, body)) = call.request.clone().filter(|_| !run.is_interrupted()) else {
+            return CallStage::Answered(None);
+        };
+        let model = match &run.config().model {
+            Ok(model) => model.key,
+            Err(error) => return CallStage::Answered(Some(error.clone())),
+        };
+        let settings = run.settings();
+        call.attempt = Some(Attempt::new(number, &settings.limits, run.now_ms()));
+        let (raw_events, wants_response) = (settings.raw_events, run.hooks().has(HookKind::OnResponse));
+        run.emitter.push(Out::CallModel(ModelCall { call: number, model, request, body, raw_events, wants_response }));
+        CallStage::Stream
+    }
+
+    /// Takes in the next delta; at the end of the stream, what follows.
+    fn stream(&mut self, run: &mut RunState, call: &mut CurrentCall) -> Progress<CallStage> {
+        if run.is_interrupted() {
+            return Ended(self.end_attempt(run, call, true, Ok(())));
+        }
+        let Some(attempt) = &mut call.attempt else {
+            return Ended(self.end_attempt(run, call, false, Ok(())));
+        };
+        let (now_ms, limits) = (run.now_ms(), &run.settings().limits);
+        attempt.note_sign(limits, now_ms);
+        match attempt.next_delta() {
+            Some(Delta::Response { status, headers }) => {
+                if run.hooks().has(HookKind::OnResponse) {
+                    let provider = call.answer.provider().to_owned();
+                    run.inform(Question::OnResponse(ResponseHead { provider, status, headers: *headers }));
+                }
+                return Made;
+            }
+            Some(delta) => {
+                return match call.answer.apply(delta, &mut run.emitter) {
+                    Ok(()) => Made,
+                    Err(error) => Ended(self.end_attempt(run, call, true, Err(error))),
+                };
+            }
+            None => {}
+        }
+        let provider = call.answer.provider();
+        let (cancel, result) = match attempt.take_end() {
+            Some(Ok(())) if call.answer.is_stopped() => (false, Ok(())),
+            Some(Ok(())) => {
+                let text = format!("{provider}'s answer ended without its closing event");
+                (false, Err(Error::new(ErrorKind::StreamTruncated, text).with_provider(provider)))
+            }
+            Some(Err(error)) => (false, Err(error)),
+            None => match attempt.passed(limits, now_ms) {
+                None => return Blocked,
+                Some((what, name, limit_ms)) => {
+                    let text = format!("{provider}: {what} within {name} ({limit_ms})");
+                    (true, Err(Error::new(ErrorKind::Timeout, text).with_provider(provider)))
+                }
+            },
+        };
+        Ended(self.end_attempt(run, call, cancel, result))
+    }
+
+    /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
+    fn end_attempt(&mut self, run: &mut RunState, call: &mut CurrentCall, cancel: bool, result: Result<(), Error>) -> CallStage {
+        run.limits.doubt_timer();
+        if let Some(attempt) = call.attempt.take().filter(|_| cancel) {
+            run.emitter.push(Out::CancelModel(attempt.call()));
+        }
+        if run.is_interrupted() {
+            return CallStage::Answered(None);
+        }
+        let Err(error) = result.and_then(|()| call.answer.check()) else {
+            let max_tokens = call.request.as_ref().and_then(|(request, _)| request.options.max_tokens);
+            call.answer.treat_full_length_calls_as_cut(max_tokens);
+            return CallStage::Answered(None);
+        };
+        let number = call.attempt_number;
+        match self.retry_delay(run, call, error.clone()) {
+            Ok(delay_ms) => {
+                run.inform_of_error(&error, number, true);
+                CallStage::Retry { delay_ms, error }
+            }
+            Err(error) => {
+                run.inform_of_error(&error, number, false);
+                CallStage::Answered(Some(error))
+            }
+        }
+    }
+
+    /// The backoff before the next try, or the error that ends the call. What was emitted cannot be taken back: there is no retry
+    /// after content.
+    fn retry_delay(&mut self, run: &RunState, call: &CurrentCall, error: Error) -> Result<u64, Error> {
+        if call.answer.has_content() {
+            return Err(error);
+        }
+        let jitter = match run.config().has_jitter {
+            true => Jitter::Random(self.random.next()),
+            false => Jitter::None,
+        };
+        run.settings().retry.pause(error, call.attempt_number, jitter)
+    }
+
+    /// The turn's message joins the transcript.
+    fn finish(&self, run: &mut RunState, answer: Answer, error: Option<Error>) -> Arc<Message> {
+        let failure = match (run.limits.interruption(), error) {
+            (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
+            (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
+            (None, None) => None,
+        };
+        let message = answer.finish(failure);
+        run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
+        message
+    }
+}
