@@ -223,7 +223,11 @@ impl Driver {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::AskHook { hook, question } => self.ask_hook(hook, question),
+            Action::AskHook { hook, question, of_next_turn, is_cancellable } => {
+                let host = Arc::clone(if of_next_turn { &self.next } else { &self.turn });
+                let cancel = if is_cancellable { self.run.abort.child() } else { CancelToken::new() };
+                self.ask_hook(hook, question, &host, cancel);
+            }
             Action::CancelHook { hook } => {
                 if let Some(cancelled) = self.hook.take_if(|asked| asked.hook == hook) {
                     cancelled.finish();
@@ -289,20 +293,10 @@ impl Driver {
         })
     }
 
-    fn ask_hook(&mut self, hook: u32, mut question: Question) {
-        let kind = question.kind();
-        let host = match kind {
-            Some(HookKind::PrepareNextTurn | HookKind::ShouldStopAfterTurn | HookKind::AfterRun) => &self.next,
-            Some(_) | None => &self.turn,
-        };
+    fn ask_hook(&mut self, hook: u32, mut question: Question, host: &HostSide, cancel: CancelToken) {
         if let Question::OnPayload(payload) = &mut question {
             self.payload_headers = PayloadHeaders::add(payload, &host.headers, &self.models);
         }
-        // A hook that is awaited without limit is not cancelled either.
-        let cancel = match kind {
-            Some(HookKind::AfterRun) => CancelToken::new(),
-            _ => self.run.abort.child(),
-        };
         self.hook = HookCall::ask(hook, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {
             self.run.machine().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });

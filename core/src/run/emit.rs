@@ -138,7 +138,7 @@ impl Driver {
         }
     }
 
-    /// Failed listeners are counted and reported; not those on a report itself, nor on the last event.
+    /// Failed listeners are counted, and reported to the loop.
     fn count_failures(&self, event: &Event, failed: Vec<String>) {
         if failed.is_empty() {
             return;
@@ -148,9 +148,7 @@ impl Driver {
             tracing::warn!(event = kind, error = %why, "a listener failed");
             self.agent.listeners().count_error();
         }
-        if !matches!(event.data, EventData::Diagnostic { .. } | EventData::AgentEnd { .. }) {
-            self.run.machine().handle(Input::ListenersFailed { event: kind.to_owned(), errors: failed });
-        }
+        self.run.machine().handle(Input::ListenersFailed { event: kind.to_owned(), errors: failed });
     }
 }
 

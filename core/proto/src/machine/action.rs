@@ -71,7 +71,7 @@ pub enum Input {
         /// The answer.
         result: Result<Value, String>,
     },
-    /// Listeners failed on the event that was emitted last.
+    /// Listeners failed on the event that was emitted last. The loop decides whether that is reported.
     ListenersFailed {
         /// The event's type.
         event: String,
@@ -117,6 +117,10 @@ pub enum Action {
         hook: u32,
         /// The hook and its input.
         question: Question,
+        /// Whether it is the hook as it is set for the next turn: that of the last [`Input::Configure`]. Else it is this turn's.
+        of_next_turn: bool,
+        /// Whether an abort cancels what the hook does. One that is not cancelled is awaited until it answers.
+        is_cancellable: bool,
     },
     /// The answer of this hook is no longer wanted.
     CancelHook {

@@ -34,7 +34,12 @@ pub(super) enum Out {
         call: u32,
         abandoned: bool,
     },
-    AskHook(u32, Question),
+    AskHook {
+        hook: u32,
+        question: Question,
+        of_next_turn: bool,
+        is_cancellable: bool,
+    },
     CancelHook(u32),
     Done(Box<RunResult>),
 }
@@ -90,9 +95,12 @@ impl Emitter {
         self.emit(EventData::Diagnostic { code: code.into(), message, data: Box::new(data) });
     }
 
-    /// Reports failed listeners directly after the event that they failed on. The failure of a listener on the report itself is
-    /// only counted by the host.
+    /// Reports failed listeners directly after the event that they failed on. A failure on the report itself, or on the last
+    /// event, is only counted by the host.
     pub(super) fn listeners_failed(&mut self, event: &str, errors: Vec<String>) {
+        if matches!(event, "diagnostic" | "agent_end") {
+            return;
+        }
         for error in errors.into_iter().rev() {
             self.out.push_front(Out::Event(EventData::Diagnostic {
                 code: codes::LISTENER_ERROR.into(),

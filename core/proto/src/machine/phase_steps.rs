@@ -233,7 +233,7 @@ impl Loop {
         let Some(summary) = run.turn.summary().filter(|_| asks).cloned() else {
             return Some(HookAnswer::Nothing);
         };
-        let answer: HookReply = run.ask(AbortWait::None, || question(summary))?;
+        let answer: HookReply = run.ask_of_next_turn(AbortWait::None, || question(summary))?;
         Some(answer.unwrap_or_else(|unanswered| {
             run.turn.fail(unanswered.error(kind));
             HookAnswer::Nothing
@@ -322,7 +322,7 @@ impl Loop {
         self.run.close();
         let result = self.result(outcome, error);
         if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))
-            && self.run.ask(AbortWait::Unlimited, || Question::AfterRun(result.clone())).is_none()
+            && self.run.ask_of_next_turn(AbortWait::Unlimited, || Question::AfterRun(result.clone())).is_none()
         {
             return Blocked;
         }

@@ -11,17 +11,31 @@ use crate::hook::{HookAnswer, HookKind, Question};
 #[derive(Debug, Serialize, Deserialize)]
 struct Asked {
     hook: u32,
-    kind: Option<HookKind>,
     abort_wait: AbortWait,
     answer: Option<Result<HookAnswer, String>>,
     /// The run was aborted before: the hook is not asked.
     is_refused: bool,
-    /// The hook decides nothing: its failure is reported and otherwise ignored.
-    is_observer: bool,
+    /// The hook, if it decides nothing: its failure is reported and otherwise ignored.
+    observer: Option<HookKind>,
     /// When an abort gives the question up.
     deadline_ms: Option<u64>,
     /// Whether the poll that asks has found messages in the queue itself.
     found: bool,
+}
+
+impl Asked {
+    fn new(abort_wait: AbortWait) -> Asked {
+        Asked { hook: 0, abort_wait, answer: None, is_refused: false, observer: None, deadline_ms: None, found: false }
+    }
+}
+
+/// Whose hook is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HookOf {
+    /// That of the turn's configuration.
+    ThisTurn,
+    /// That of the configuration for the next turn: the turn is over.
+    NextTurn,
 }
 
 /// How long an answer is awaited after an abort.
@@ -70,8 +84,8 @@ impl Questions {
     }
 
     /// Which observer hook is asked.
-    pub(super) fn observer(&self) -> Option<Option<HookKind>> {
-        self.asked.as_ref().filter(|asked| asked.is_observer).map(|asked| asked.kind)
+    pub(super) fn observer(&self) -> Option<HookKind> {
+        self.asked.as_ref().and_then(|asked| asked.observer)
     }
 
     /// Whether the poll that asks has found messages in the queue itself.
@@ -90,37 +104,40 @@ impl Questions {
         }
     }
 
-    pub(super) fn ask(&mut self, question: Question, abort_wait: AbortWait, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, abort_wait, limits, emitter, |_| {});
+    pub(super) fn ask(
+        &mut self,
+        question: Question,
+        of: HookOf,
+        abort_wait: AbortWait,
+        limits: &RunLimits,
+        emitter: &mut Emitter,
+    ) {
+        self.begin(question, of, Asked::new(abort_wait), limits, emitter);
     }
 
     /// Asks a hook that decides nothing.
     pub(super) fn inform(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, AbortWait::None, limits, emitter, |asked| asked.is_observer = true);
+        let asked = Asked { observer: question.kind(), ..Asked::new(AbortWait::None) };
+        self.begin(question, HookOf::ThisTurn, asked, limits, emitter);
     }
 
     /// Asks the hook that belongs to a queue, in which the poll has found something or not.
     pub(super) fn poll(&mut self, question: Question, found: bool, limits: &RunLimits, emitter: &mut Emitter) {
-        self.begin(question, AbortWait::Grace, limits, emitter, |asked| asked.found = found);
+        let asked = Asked { found, ..Asked::new(AbortWait::Grace) };
+        self.begin(question, HookOf::ThisTurn, asked, limits, emitter);
     }
 
-    fn begin(
-        &mut self,
-        question: Question,
-        abort_wait: AbortWait,
-        limits: &RunLimits,
-        emitter: &mut Emitter,
-        change: impl FnOnce(&mut Asked),
-    ) {
-        let (hook, kind) = (self.next, question.kind());
+    fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, limits: &RunLimits, emitter: &mut Emitter) {
+        asked.hook = self.next;
         self.next += 1;
-        let is_refused = limits.is_interrupted() && abort_wait != AbortWait::Unlimited;
-        if !is_refused {
-            emitter.push(Out::AskHook(hook, question));
+        // A hook that is awaited without limit is not cancelled either.
+        let is_cancellable = asked.abort_wait != AbortWait::Unlimited;
+        asked.is_refused = limits.is_interrupted() && is_cancellable;
+        if !asked.is_refused {
+            let of_next_turn = of == HookOf::NextTurn;
+            emitter.push(Out::AskHook { hook: asked.hook, question, of_next_turn, is_cancellable });
         }
-        let asked =
-            Asked { hook, kind, abort_wait, answer: None, is_refused, is_observer: false, deadline_ms: None, found: false };
-        change(self.asked.insert(asked));
+        self.asked = Some(asked);
     }
 
     /// The answer to the question that was asked, once it is there.

@@ -280,7 +280,9 @@ impl Loop {
             Out::CancelModel(call) => Action::CancelModel { call },
             Out::CallTool { call, id, name, arguments } => Action::CallTool { call, id, name, arguments },
             Out::CancelTool { call, abandoned } => Action::CancelTool { call, abandoned },
-            Out::AskHook(hook, question) => Action::AskHook { hook, question },
+            Out::AskHook { hook, question, of_next_turn, is_cancellable } => {
+                Action::AskHook { hook, question, of_next_turn, is_cancellable }
+            }
             Out::CancelHook(hook) => Action::CancelHook { hook },
             Out::Done(result) => Action::Done(result),
         }

@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::limits::RunLimits;
-use super::questions::{AbortWait, HookReply, Questions};
+use super::questions::{AbortWait, HookOf, HookReply, Questions};
 use super::setup::Setup;
 use super::turn::Turn;
 use crate::error::Error;
@@ -60,10 +60,20 @@ impl RunState {
         self.limits.is_interrupted()
     }
 
-    /// Asks a hook, or goes on waiting for its answer: `None` until it is there. A step that asks is called again then.
+    /// Asks a hook of this turn, or goes on waiting for its answer: `None` until it is there. A step that asks is called again
+    /// then.
     pub(super) fn ask(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
+        self.ask_hook(HookOf::ThisTurn, abort_wait, question)
+    }
+
+    /// The same after the turn: the hook is that of the configuration for the next one.
+    pub(super) fn ask_of_next_turn(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
+        self.ask_hook(HookOf::NextTurn, abort_wait, question)
+    }
+
+    fn ask_hook(&mut self, of: HookOf, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
         if !self.questions.is_asking() {
-            self.questions.ask(question(), abort_wait, &self.limits, &mut self.emitter);
+            self.questions.ask(question(), of, abort_wait, &self.limits, &mut self.emitter);
         }
         self.take_answer()
     }
@@ -88,7 +98,7 @@ impl RunState {
         let Some(answer) = self.take_answer() else {
             return true;
         };
-        if let (Err(unanswered), Some(kind)) = (answer, kind)
+        if let Err(unanswered) = answer
             && let Some(error) = unanswered.error(kind)
         {
             let data = json!({ "hook": kind.as_str(), "error": error });

@@ -47,6 +47,8 @@ pub(crate) struct Task {
     pub(crate) frames: Vec<Frame>,
     pub(crate) blocked: Blocked,
     /// Whether sleeps end early.
+    /// Whether an abort cancels it.
+    pub(crate) is_cancellable: bool,
     pub(crate) is_cancelled: bool,
 }
 

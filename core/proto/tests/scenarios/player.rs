@@ -189,14 +189,13 @@ impl Player {
         }
     }
 
-    /// Functions and the model notice an abort, except for the hook after the run.
+    /// Functions that an abort cancels notice it, and so does the model.
     fn see_abort(&mut self) -> bool {
         let Some(active) = &mut self.active else { return false };
         if !active.run.is_interrupted() || std::mem::replace(&mut active.has_seen_abort, true) {
             return false;
         }
-        let cancelled =
-            |task: &&mut Task| task.run == self.runs && !matches!(task.owner, Owner::Hook(_, Some(HookKind::AfterRun)));
+        let cancelled = |task: &&mut Task| task.run == self.runs && task.is_cancellable;
         self.tasks.iter_mut().filter(cancelled).for_each(|task| task.is_cancelled = true);
         true
     }
@@ -250,13 +249,13 @@ impl Player {
             Action::CallTool { call, name, arguments, .. } => {
                 let index = self.config.tools.descriptions().iter().position(|tool| *tool.name == *name).expect("a tool");
                 let frame = self.frame(index, 0, Value::Object(arguments));
-                self.spawn(Owner::Tool(call, index), frame);
+                self.spawn(Owner::Tool(call, index), frame, true);
             }
             Action::CancelTool { call, .. } => {
                 let is_it = |task: &&mut Task| task.run == self.runs && matches!(task.owner, Owner::Tool(own, _) if own == call);
                 self.tasks.iter_mut().filter(is_it).for_each(|task| task.is_cancelled = true);
             }
-            Action::AskHook { hook, question } => self.ask(hook, question),
+            Action::AskHook { hook, question, is_cancellable, .. } => self.ask(hook, question, is_cancellable),
             Action::CancelHook { hook } => {
                 let run = self.runs;
                 self.tasks.retain(|task| task.run != run || !matches!(task.owner, Owner::Hook(own, _) if own == hook));
@@ -290,7 +289,7 @@ impl Player {
             }
         }
         self.listener_errors += u32::try_from(errors.len()).expect("few errors");
-        if !errors.is_empty() && !matches!(event.data, EventData::Diagnostic { .. } | EventData::AgentEnd { .. }) {
+        if !errors.is_empty() {
             let input = Input::ListenersFailed { event: event.kind().to_owned(), errors };
             self.active.as_mut().expect("a run").run.handle(input);
         }
@@ -307,7 +306,7 @@ impl Player {
         Ok(())
     }
 
-    fn ask(&mut self, hook: u32, question: Question) {
+    fn ask(&mut self, hook: u32, question: Question, is_cancellable: bool) {
         let kind = question.kind();
         let (behaviour, value) = match (kind, question) {
             (None, Question::PrepareArguments { tool, arguments }) => {
@@ -323,7 +322,7 @@ impl Player {
             }
         };
         match behaviour {
-            Some(behaviour) => self.spawn(Owner::Hook(hook, kind), Frame::new(0, behaviour, value, Value::Null)),
+            Some(behaviour) => self.spawn(Owner::Hook(hook, kind), Frame::new(0, behaviour, value, Value::Null), is_cancellable),
             None => {
                 let answer = Ok(HookAnswer::Nothing);
                 self.active.as_mut().expect("a run").run.handle(Input::HookAnswer { hook, answer });
@@ -331,10 +330,11 @@ impl Player {
         }
     }
 
-    fn spawn(&mut self, owner: Owner, frame: Frame) {
+    fn spawn(&mut self, owner: Owner, frame: Frame, is_cancellable: bool) {
         let is_aborted = self.active.as_ref().is_some_and(|active| active.has_seen_abort);
-        let is_cancelled = is_aborted && !matches!(owner, Owner::Hook(_, Some(HookKind::AfterRun)));
-        self.tasks.push(Task { owner, run: self.runs, frames: vec![frame], blocked: Blocked::No, is_cancelled });
+        let is_cancelled = is_aborted && is_cancellable;
+        let (run, frames, blocked) = (self.runs, vec![frame], Blocked::No);
+        self.tasks.push(Task { owner, run, frames, blocked, is_cancellable, is_cancelled });
     }
 
     /// The middleware function of this depth, or the tool inside of all of them.

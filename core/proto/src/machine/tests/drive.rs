@@ -22,6 +22,8 @@ pub(super) struct Drive {
     answers: VecDeque<Value>,
     /// Model calls, tools, hooks and the words of events, in order; deltas are left out.
     pub(super) seen: Vec<String>,
+    /// Hooks that were asked: which, whether it was the next turn's, whether an abort cancels it.
+    pub(super) asked: Vec<(HookKind, bool, bool)>,
     /// The timer that the loop has set.
     pub(super) timer_ms: Option<u64>,
     pub(super) result: Option<RunResult>,
@@ -75,6 +77,7 @@ impl Drive {
             now_ms: 0,
             answers: answers.iter().cloned().collect(),
             seen: Vec::new(),
+            asked: Vec::new(),
             timer_ms: None,
             result: None,
             hook: |_| Ok(HookAnswer::Nothing),
@@ -106,9 +109,10 @@ impl Drive {
                         self.run.handle(Input::ToolDone { call, result: Ok("ran".into()) });
                     }
                 }
-                Action::AskHook { hook, question } => {
+                Action::AskHook { hook, question, of_next_turn, is_cancellable } => {
                     let answer = question.kind().map_or(Ok(HookAnswer::Nothing), |kind| {
                         self.see(kind.to_string());
+                        self.asked.push((kind, of_next_turn, is_cancellable));
                         (self.hook)(kind)
                     });
                     self.run.handle(Input::HookAnswer { hook, answer });

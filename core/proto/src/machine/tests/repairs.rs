@@ -28,7 +28,7 @@ fn a_repair_is_reported_once_though_its_place_shifts() {
                     reports.push((event.turn, places.collect::<Vec<_>>()));
                 }
             }
-            Action::AskHook { hook, question: Question::TransformContext(messages) } => {
+            Action::AskHook { hook, question: Question::TransformContext(messages), .. } => {
                 let before = contexts.next().unwrap().into_iter().cloned();
                 let answer = Ok(HookAnswer::Messages(before.chain(messages).collect()));
                 drive.run.handle(Input::HookAnswer { hook, answer });

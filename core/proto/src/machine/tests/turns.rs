@@ -91,6 +91,19 @@ fn a_failing_hook_of_a_call_or_an_observer_does_not_end_the_run() {
 }
 
 #[test]
+fn hooks_after_a_turn_are_those_of_the_next_one_and_the_last_is_not_cancelled() {
+    let mut drive = Drive::new(config(HookKind::ALL, |_| {}), &[call("a"), says("Done.")]);
+    drive.rest();
+    let of_next_turn = [HookKind::PrepareNextTurn, HookKind::ShouldStopAfterTurn, HookKind::AfterRun];
+    for (kind, is_of_next_turn, is_cancellable) in &drive.asked {
+        assert_eq!(*is_of_next_turn, of_next_turn.contains(kind), "{kind}");
+        assert_eq!(*is_cancellable, *kind != HookKind::AfterRun, "{kind}");
+    }
+    let asked = |kind: &HookKind| drive.asked.iter().any(|(asked, ..)| asked == kind);
+    assert!(of_next_turn.iter().all(asked) && asked(&HookKind::BeforeToolCall), "{:?}", drive.asked);
+}
+
+#[test]
 fn an_abort_at_each_point_is_the_outcome() {
     let all = Drive::new(config(HookKind::ALL, |_| {}), &[call("a"), says("Done.")]).end().1;
     assert!(all.len() > 30, "{all:?}");
@@ -141,4 +154,13 @@ fn a_failed_call_is_retried_and_then_another_model_is_asked() {
     assert_eq!((result.outcome, result.text.as_str(), result.turns), (Outcome::Completed, "Here.", 1));
     assert_eq!(words(&seen, &["model", "retry", "diagnostic"]), ["model", "retry", "model", "diagnostic", "model"]);
     assert_eq!(result.message.unwrap().as_assistant().unwrap().model, "other");
+}
+
+#[test]
+fn a_failed_listener_is_reported_but_not_on_the_report_or_the_end() {
+    let failed = |event: &str| Input::ListenersFailed { event: event.to_owned(), errors: vec!["no".to_owned()] };
+    let mut drive = Drive::new(config(&[], |_| {}), &[says("Done.")]);
+    drive.on = ["turn_end", "diagnostic", "agent_end"].map(|event| (event, failed(event))).into();
+    let (_, seen) = drive.end();
+    assert_eq!(words(&seen, &["turn_end", "diagnostic", "agent_end"]), ["turn_end", "diagnostic", "agent_end"]);
 }
