@@ -1,7 +1,18 @@
-//! Time as a seam: real, or virtual for scripts and scenarios.
+//! The time: real, or virtual for scripts and scenarios.
 //!
-//! A virtual clock starts at 0 and stands still while anybody is at work: the engine, or a host callback that has not
-//! answered. When all of them wait, it jumps to the next deadline. Whoever works holds a [`Busy`].
+//! A virtual clock starts at 0 and stands still while anybody is at work: a part of the engine, or a host callback that has not
+//! answered. Whoever works holds a [`Busy`]. When the last one is dropped, the clock jumps to the next deadline:
+//!
+//! ```text
+//! engine:   Clock::working ─> Busy ┐
+//!                                  ├─ the last is dropped ─> now = the first deadline; its sleeper is woken, and is at work
+//! callback: Clock::busy ────> Busy ┘
+//!                              ^
+//!                              └── Clock::limit gives up callbacks that are silent for as long in real time
+//! ```
+//!
+//! A sleeper that is woken counts as engine work until it is polled, so that the clock cannot jump on before the task runs. Not
+//! so a limit: the run may be blocked elsewhere and look at its limits later.
 //!
 //! It is not visible whether a silent callback still works or will never answer. Limits ([`Clock::limit`]) decide it as they do
 //! in real life: once one has passed by the machine's clock, the callbacks at work no longer hold up virtual time, which then
@@ -43,14 +54,27 @@ struct Virtual(Mutex<State>);
 struct State {
     now: u64,
     /// How many parts of the engine are at work.
-    engine: usize,
+    busy_engine: usize,
     /// How many host callbacks are.
-    hosts: usize,
-    /// How many times callbacks were taken to be silent; tokens of an earlier count no longer count.
+    busy_callbacks: usize,
+    /// How many times callbacks were given up as silent. A [`Busy`] from before the last time no longer counts.
     given_up: u64,
     next_id: u64,
-    /// By deadline; and whether the sleeper counts as working from its deadline until it is polled.
-    sleepers: BTreeMap<(u64, u64), (Waker, bool)>,
+    sleepers: BTreeMap<SleeperKey, Sleeper>,
+}
+
+/// Sleepers wake in the order of their deadlines, those of one deadline in the order in which their sleeps were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SleeperKey {
+    deadline_ms: u64,
+    id: u64,
+}
+
+#[derive(Debug)]
+struct Sleeper {
+    waker: Waker,
+    /// Whether it counts as engine work from its deadline until it is polled.
+    is_work: bool,
 }
 
 impl Clock {
@@ -86,9 +110,9 @@ impl Clock {
             Some(clock) => {
                 let mut state = clock.lock();
                 state.next_id += 1;
-                let place = (state.now.saturating_add(ms), state.next_id);
+                let key = SleeperKey { deadline_ms: state.now.saturating_add(ms), id: state.next_id };
                 drop(state);
-                Sleep::Simulated { clock: Arc::clone(clock), place, stage: Stage::New, counts: true }
+                Sleep::Simulated { clock: Arc::clone(clock), key, stage: SleepStage::New, is_work: true }
             }
         }
     }
@@ -97,9 +121,9 @@ impl Clock {
     /// least a second, no longer hold up virtual time.
     pub(crate) fn limit(&self, ms: u64) -> impl Future<Output = ()> + Send + use<> {
         let (mut sleep, clock) = (self.sleep(ms), self.clone());
-        if let Sleep::Simulated { counts, .. } = &mut sleep {
+        if let Sleep::Simulated { is_work, .. } = &mut sleep {
             // The run may be busy with something else and look at its limits later; time goes on meanwhile.
-            *counts = false;
+            *is_work = false;
         }
         async move {
             let Some(simulated) = &clock.simulated else {
@@ -110,7 +134,7 @@ impl Clock {
                 tokio::select! {
                     biased;
                     () = &mut sleep => return,
-                    () = tokio::time::sleep(real_limit) => simulated.give_hosts_up(),
+                    () = tokio::time::sleep(real_limit) => simulated.give_up_callbacks(),
                 }
             }
         }
@@ -121,25 +145,25 @@ impl Clock {
         self.simulated.is_some()
     }
 
-    /// Says that a host is at work until the value is dropped.
+    /// Says that a host callback is at work until the value is dropped.
     pub fn busy(&self) -> Busy {
-        let whose = match &self.simulated {
+        let worker = match &self.simulated {
             Some(clock) => {
                 let mut state = clock.lock();
-                state.hosts += 1;
-                Whose::Host(state.given_up)
+                state.busy_callbacks += 1;
+                Worker::Callback { given_up: state.given_up }
             }
-            None => Whose::Engine,
+            None => Worker::Engine,
         };
-        Busy(self.simulated.clone(), whose)
+        Busy { clock: self.simulated.clone(), worker }
     }
 
     /// Says that the engine is at work until the value is dropped.
     fn engine_busy(&self) -> Busy {
         if let Some(clock) = &self.simulated {
-            clock.lock().engine += 1;
+            clock.lock().busy_engine += 1;
         }
-        Busy(self.simulated.clone(), Whose::Engine)
+        Busy { clock: self.simulated.clone(), worker: Worker::Engine }
     }
 
     /// The future, counted as working from the moment it is woken until it waits again.
@@ -190,52 +214,60 @@ impl Virtual {
     }
 
     /// One fewer at work; the last one lets time jump to the next deadline, whose sleeper is then at work.
-    fn rest(&self, whose: Whose) {
+    fn finish_work(&self, worker: Worker) {
         let mut state = self.lock();
-        match whose {
-            Whose::Engine => state.engine = state.engine.saturating_sub(1),
-            Whose::Host(count) if count == state.given_up => state.hosts = state.hosts.saturating_sub(1),
-            Whose::Host(_) => return,
+        match worker {
+            Worker::Engine => state.busy_engine = state.busy_engine.saturating_sub(1),
+            Worker::Callback { given_up } if given_up == state.given_up => {
+                state.busy_callbacks = state.busy_callbacks.saturating_sub(1);
+            }
+            Worker::Callback { .. } => return,
         }
         Virtual::jump(state);
     }
 
     /// Callbacks that are at work now are not waited for any longer.
-    fn give_hosts_up(&self) {
+    fn give_up_callbacks(&self) {
         let mut state = self.lock();
-        state.hosts = 0;
+        state.busy_callbacks = 0;
         state.given_up += 1;
         Virtual::jump(state);
     }
 
     fn jump(mut state: MutexGuard<'_, State>) {
-        if state.engine + state.hosts > 0 {
+        if state.busy_engine + state.busy_callbacks > 0 {
             return;
         }
-        if let Some(((deadline, _), (waker, counts))) = state.sleepers.pop_first() {
-            state.now = state.now.max(deadline);
-            state.engine += usize::from(counts);
+        if let Some((key, Sleeper { waker, is_work })) = state.sleepers.pop_first() {
+            state.now = state.now.max(key.deadline_ms);
+            state.busy_engine += usize::from(is_work);
             drop(state);
             waker.wake();
         }
     }
 }
 
+/// Who is at work.
 #[derive(Debug, Clone, Copy)]
-enum Whose {
+enum Worker {
     Engine,
-    /// With the count of `given_up` at its beginning.
-    Host(u64),
+    Callback {
+        /// The clock's count when its work began.
+        given_up: u64,
+    },
 }
 
 /// Held by whoever is at work; see [`Clock`].
 #[derive(Debug)]
-pub struct Busy(Option<Arc<Virtual>>, Whose);
+pub struct Busy {
+    clock: Option<Arc<Virtual>>,
+    worker: Worker,
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        if let Some(clock) = &self.0 {
-            clock.rest(self.1);
+        if let Some(clock) = &self.clock {
+            clock.finish_work(self.worker);
         }
     }
 }
@@ -248,12 +280,12 @@ pub enum Sleep {
     /// By a virtual clock.
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    Simulated { clock: Arc<Virtual>, place: (u64, u64), stage: Stage, counts: bool },
+    Simulated { clock: Arc<Virtual>, key: SleeperKey, stage: SleepStage, is_work: bool },
 }
 
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Stage {
+pub enum SleepStage {
     New,
     Waiting,
     Done,
@@ -265,36 +297,36 @@ impl Future for Sleep {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match self.get_mut() {
             Sleep::Real(sleep) => sleep.as_mut().poll(cx),
-            Sleep::Simulated { clock, place, stage, counts } => {
+            Sleep::Simulated { clock, key, stage, is_work } => {
                 let mut state = clock.lock();
                 match stage {
-                    Stage::Waiting if !state.sleepers.contains_key(place) => {
+                    SleepStage::Waiting if !state.sleepers.contains_key(key) => {
                         // Our deadline came: the clock counted us as working until now.
-                        *stage = Stage::Done;
+                        *stage = SleepStage::Done;
                         drop(state);
-                        if *counts {
-                            clock.rest(Whose::Engine);
+                        if *is_work {
+                            clock.finish_work(Worker::Engine);
                         }
                         Poll::Ready(())
                     }
-                    Stage::New if place.0 <= state.now => {
-                        *stage = Stage::Done;
+                    SleepStage::New if key.deadline_ms <= state.now => {
+                        *stage = SleepStage::Done;
                         Poll::Ready(())
                     }
-                    Stage::New if state.engine + state.hosts == 0 => {
+                    SleepStage::New if state.busy_engine + state.busy_callbacks == 0 => {
                         // No work uses this clock (it came with a model that joined a run later): it may jump at once.
-                        state.now = state.now.max(place.0);
-                        *stage = Stage::Done;
+                        state.now = state.now.max(key.deadline_ms);
+                        *stage = SleepStage::Done;
                         Poll::Ready(())
                     }
-                    Stage::New | Stage::Waiting => {
-                        *stage = Stage::Waiting;
-                        let before = state.sleepers.insert(*place, (cx.waker().clone(), *counts));
+                    SleepStage::New | SleepStage::Waiting => {
+                        *stage = SleepStage::Waiting;
+                        let before = state.sleepers.insert(*key, Sleeper { waker: cx.waker().clone(), is_work: *is_work });
                         drop(state);
                         drop(before);
                         Poll::Pending
                     }
-                    Stage::Done => Poll::Ready(()),
+                    SleepStage::Done => Poll::Ready(()),
                 }
             }
         }
@@ -303,13 +335,13 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Sleep::Simulated { clock, place, stage: Stage::Waiting, counts } = self {
-            let sleeper = clock.lock().sleepers.remove(place);
+        if let Sleep::Simulated { clock, key, stage: SleepStage::Waiting, is_work } = self {
+            let sleeper = clock.lock().sleepers.remove(key);
             // Not under the lock: dropping the waker may let time go on.
             let fired = sleeper.is_none();
             drop(sleeper);
-            if fired && *counts {
-                clock.rest(Whose::Engine);
+            if fired && *is_work {
+                clock.finish_work(Worker::Engine);
             }
         }
     }

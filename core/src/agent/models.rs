@@ -76,8 +76,8 @@ impl Models {
 
     // ---- changes ----
 
-    /// Makes a change. If a fallback, or the primary model where it is checked, cannot be used after it, it is refused and nothing
-    /// changes. An environment variable that is missing is no reason: it may be set until a run starts.
+    /// Makes a change. If a fallback, or the primary model where it is checked, cannot be used after it, it is refused and
+    /// nothing changes. An environment variable that is missing is no reason: it may be set until a run starts.
     ///
     /// # Errors
     /// `invalid_argument`: says which of them cannot be used, and why.
