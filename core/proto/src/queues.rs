@@ -62,7 +62,7 @@ enum State {
     /// Found by a poll; can still be cleared.
     Marked,
     /// Part of a turn that has begun.
-    Fixed,
+    Committed,
 }
 
 impl Queues {
@@ -114,11 +114,11 @@ impl Queues {
     }
 
     /// Makes the marked messages part of a turn. Returns them in order, with the numbers for [`Queues::appended`].
-    pub fn fix(&mut self) -> Vec<(u64, Arc<Message>)> {
+    pub fn commit_marked(&mut self) -> Vec<(u64, Arc<Message>)> {
         let marked = self.steering.iter_mut().chain(&mut self.follow_up).filter(|queued| queued.state == State::Marked);
         marked
             .map(|queued| {
-                queued.state = State::Fixed;
+                queued.state = State::Committed;
                 (queued.number, Arc::clone(&queued.message))
             })
             .collect()
@@ -133,7 +133,7 @@ impl Queues {
     /// Removes and returns the messages that no turn has begun with.
     pub fn clear(&mut self, which: Queue) -> Vec<Arc<Message>> {
         let queue = self.queue(which);
-        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == State::Fixed);
+        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == State::Committed);
         *queue = kept;
         let cleared: VecDeque<Queued> = cleared;
         cleared.into_iter().map(|queued| queued.message).collect()

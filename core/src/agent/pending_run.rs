@@ -43,13 +43,13 @@ enum State {
 }
 
 struct Pending {
-    of: Of,
+    owner: RunOwner,
     prompt: Option<Prompt>,
     cancels: Vec<BoxFuture<'static, ()>>,
 }
 
 /// Whose run it is.
-enum Of {
+enum RunOwner {
     Agent(Agent),
     /// Of a stateless run: its conversation, and the agent with its settings.
     Conversation(Conversation, Agent),
@@ -57,12 +57,12 @@ enum Of {
 
 impl PendingRun {
     pub(super) fn of_agent(agent: Agent, prompt: Option<Prompt>) -> PendingRun {
-        PendingRun(State::Pending(Box::new(Pending { of: Of::Agent(agent), prompt, cancels: Vec::new() })))
+        PendingRun(State::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), prompt, cancels: Vec::new() })))
     }
 
     pub(super) fn of_conversation(conversation: Conversation, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
-        let of = Of::Conversation(conversation, settings);
-        PendingRun(State::Pending(Box::new(Pending { of, prompt, cancels: Vec::new() })))
+        let owner = RunOwner::Conversation(conversation, settings);
+        PendingRun(State::Pending(Box::new(Pending { owner, prompt, cancels: Vec::new() })))
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -99,17 +99,17 @@ impl PendingRun {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
         match self.0 {
             State::Pending(pending) => pending.begin(with_queue),
-            State::Running(_) | State::Over => Err(begun()),
+            State::Running(_) | State::Over => Err(already_begun()),
         }
     }
 }
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { of, prompt, mut cancels } = self;
-        let agent = match of {
-            Of::Agent(agent) => agent,
-            Of::Conversation(conversation, settings) => settings.for_stateless_run(conversation)?,
+        let Pending { owner, prompt, mut cancels } = self;
+        let agent = match owner {
+            RunOwner::Agent(agent) => agent,
+            RunOwner::Conversation(conversation, settings) => settings.for_stateless_run(conversation)?,
         };
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
@@ -127,7 +127,7 @@ impl Future for PendingRun {
                 Err(error) => return Poll::Ready(Err(error)),
             },
             State::Running(running) => running,
-            State::Over => return Poll::Ready(Err(begun())),
+            State::Over => return Poll::Ready(Err(already_begun())),
         };
         let result = running.as_mut().poll(cx);
         if result.is_pending() {
@@ -137,7 +137,7 @@ impl Future for PendingRun {
     }
 }
 
-fn begun() -> Error {
+fn already_begun() -> Error {
     Error::new(ErrorKind::InvalidState, "this run was begun before; ask the agent for another one")
 }
 

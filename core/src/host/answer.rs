@@ -43,7 +43,7 @@ impl Answer {
     }
 
     /// Delivers an answer. False: there was one before.
-    pub(crate) fn give(&self, result: HostResult) -> bool {
+    pub(crate) fn deliver(&self, result: HostResult) -> bool {
         let deliver = self.lock().take();
         // Not under the lock: whoever gets the answer may use the call.
         deliver.map(|deliver| deliver(result)).is_some()
@@ -51,11 +51,11 @@ impl Answer {
 
     /// Fails the call with a text. False: it was answered before.
     pub(crate) fn fail(&self, text: impl Into<String>) -> bool {
-        self.give(Err(Error::new(self.failure, text)))
+        self.deliver(Err(Error::new(self.failure, text)))
     }
 
-    /// Does something that must not come after the answer. `None`: there was one before.
-    pub(crate) fn before<T>(&self, function: impl FnOnce() -> T) -> Option<T> {
+    /// Does something that must not come after the answer. `None`: the call is answered.
+    pub(crate) fn if_unanswered<T>(&self, function: impl FnOnce() -> T) -> Option<T> {
         let waiting = self.lock();
         waiting.is_some().then(function)
     }
@@ -67,7 +67,7 @@ impl Answer {
 
 impl std::fmt::Debug for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer").field("is_given", &self.lock().is_none()).finish()
+        f.debug_struct("Answer").field("is_delivered", &self.lock().is_none()).finish()
     }
 }
 

@@ -227,7 +227,7 @@ impl HostCall {
     /// `invalid_state` after the answer.
     pub fn update(&self, partial: Value) -> Result<(), Error> {
         let update = || self.tool_context().map(|context| context.update(partial));
-        self.answer.before(update).map(drop).ok_or_else(|| self.answered())
+        self.answer.if_unanswered(update).map(drop).ok_or_else(|| self.answered())
     }
 
     /// Answers the call. A model's response is complete with any answer.
@@ -235,7 +235,7 @@ impl HostCall {
     /// # Errors
     /// `invalid_state` when it was answered before.
     pub fn respond(&self, answer: HostAnswer) -> Result<(), Error> {
-        self.give(Ok(answer))
+        self.respond_with(Ok(answer))
     }
 
     /// Fails the call with a text.
@@ -251,12 +251,12 @@ impl HostCall {
     /// # Errors
     /// As [`HostCall::respond`].
     pub fn fail_with(&self, error: Error) -> Result<(), Error> {
-        self.give(Err(error))
+        self.respond_with(Err(error))
     }
 
     /// Whether the call was answered.
     pub fn is_answered(&self) -> bool {
-        self.answer.before(|| ()).is_none()
+        self.answer.if_unanswered(|| ()).is_none()
     }
 
     /// # Errors
@@ -269,8 +269,8 @@ impl HostCall {
         &self.answer
     }
 
-    fn give(&self, result: HostResult) -> Result<(), Error> {
-        if self.answer.give(result) { Ok(()) } else { Err(self.answered()) }
+    fn respond_with(&self, result: HostResult) -> Result<(), Error> {
+        if self.answer.deliver(result) { Ok(()) } else { Err(self.answered()) }
     }
 
     fn answered(&self) -> Error {

@@ -30,10 +30,10 @@ enum State {
     Working {
         _busy: Busy,
     },
-    /// In `sleep`, in this many at once.
-    Resting(usize),
+    /// In `sleep`, in this many concurrently.
+    Sleeping(usize),
     /// Answered, or given up.
-    Over,
+    Finished,
 }
 
 impl HostWork {
@@ -47,14 +47,14 @@ impl HostWork {
         &self.0.cancel
     }
 
-    /// Waits in the engine's time; ends at once when the work is cancelled. True when the whole time passed.
+    /// Waits in the engine's time; ends immediately when the work is cancelled. True when the whole time passed.
     pub(crate) async fn sleep(&self, ms: u64) -> bool {
         if self.0.cancel.is_cancelled() {
             return false;
         }
         let sleep = self.0.clock.sleep(ms);
         // The wait is registered before we stop counting as working, so that the clock cannot pass it by.
-        let mut sleep = Waiting { sleep, work: self, resting: false };
+        let mut sleep = CallbackSleep { sleep, work: self, has_begun: false };
         tokio::select! {
             biased;
             () = self.0.cancel.wait() => false,
@@ -78,38 +78,38 @@ impl HostWork {
             return;
         }
         let mut state = self.state();
-        if matches!(*state, State::Resting(_)) {
+        if matches!(*state, State::Sleeping(_)) {
             *state = State::Working { _busy: self.0.clock.busy() };
         }
     }
 
     /// The callback has answered, or is no longer waited for.
     pub(crate) fn finish(&self) {
-        let before = std::mem::replace(&mut *self.state(), State::Over);
+        let before = std::mem::replace(&mut *self.state(), State::Finished);
         // Not under the lock: time may go on now, and whom it wakes may want it.
         drop(before);
     }
 
     /// One sleep begins.
-    fn rest(&self) {
+    fn begin_sleep(&self) {
         let mut state = self.state();
-        let resting = match &*state {
-            State::Working { .. } => State::Resting(1),
-            State::Resting(sleeps) => State::Resting(sleeps + 1),
-            State::Over => return,
+        let sleeping = match &*state {
+            State::Working { .. } => State::Sleeping(1),
+            State::Sleeping(sleeps) => State::Sleeping(sleeps + 1),
+            State::Finished => return,
         };
-        let before = std::mem::replace(&mut *state, resting);
+        let before = std::mem::replace(&mut *state, sleeping);
         drop(state);
         drop(before);
     }
 
     /// One sleep ends: the callback works again unless it is in another, too.
-    fn wake(&self) {
+    fn end_sleep(&self) {
         let mut state = self.state();
         match &mut *state {
-            State::Resting(sleeps) if *sleeps > 1 => *sleeps -= 1,
-            State::Resting(_) => *state = State::Working { _busy: self.0.clock.busy() },
-            State::Working { .. } | State::Over => {}
+            State::Sleeping(sleeps) if *sleeps > 1 => *sleeps -= 1,
+            State::Sleeping(_) => *state = State::Working { _busy: self.0.clock.busy() },
+            State::Working { .. } | State::Finished => {}
         }
     }
 
@@ -119,13 +119,13 @@ impl HostWork {
 }
 
 /// A sleep during which the callback does not count as working.
-struct Waiting<'a> {
+struct CallbackSleep<'a> {
     sleep: Sleep,
     work: &'a HostWork,
-    resting: bool,
+    has_begun: bool,
 }
 
-impl Future for Waiting<'_> {
+impl Future for CallbackSleep<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -137,9 +137,9 @@ impl Future for Waiting<'_> {
                 Poll::Ready(())
             }
             Poll::Pending => {
-                if !self.resting {
-                    self.resting = true;
-                    self.work.rest();
+                if !self.has_begun {
+                    self.has_begun = true;
+                    self.work.begin_sleep();
                 }
                 Poll::Pending
             }
@@ -147,15 +147,15 @@ impl Future for Waiting<'_> {
     }
 }
 
-impl Waiting<'_> {
+impl CallbackSleep<'_> {
     fn end(&mut self) {
-        if std::mem::take(&mut self.resting) {
-            self.work.wake();
+        if std::mem::take(&mut self.has_begun) {
+            self.work.end_sleep();
         }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for CallbackSleep<'_> {
     fn drop(&mut self) {
         self.end();
     }

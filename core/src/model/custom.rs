@@ -148,12 +148,12 @@ impl ModelCall {
     /// The answer is complete, if it was not ended before; chunks after it are ignored. Its `stop_reason` is `tool_use` where
     /// there are calls, else `stop`.
     pub fn finish(&self) {
-        self.answer.give(Ok(HostAnswer::Nothing));
+        self.answer.deliver(Ok(HostAnswer::Nothing));
     }
 
     /// The answer failed. `provider` is the error's kind where nothing says better.
     pub fn fail(&self, error: Error) {
-        self.answer.give(Err(error));
+        self.answer.deliver(Err(error));
     }
 }
 

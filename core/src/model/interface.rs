@@ -174,8 +174,8 @@ pub struct DeltaSink(Arc<Sink>);
 #[derive(Debug, Default)]
 struct Sink {
     deltas: Mutex<Vec<Delta>>,
-    /// How many times something came that is no delta.
-    signs: AtomicU64,
+    /// How many times something came that is no delta: its change is activity.
+    activity_count: AtomicU64,
 }
 
 /// How many deltas may wait before [`DeltaSink::ready`] makes the model wait.
@@ -189,7 +189,7 @@ impl DeltaSink {
 
     /// Says that the model is alive though it has no delta: time limits begin anew.
     pub fn alive(&self) {
-        self.0.signs.fetch_add(1, Ordering::Relaxed);
+        self.0.activity_count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Waits until the run has taken up what was pushed, if that was much.
@@ -205,8 +205,8 @@ impl DeltaSink {
         .await;
     }
 
-    pub(crate) fn signs(&self) -> u64 {
-        self.0.signs.load(Ordering::Relaxed)
+    pub(crate) fn activity_count(&self) -> u64 {
+        self.0.activity_count.load(Ordering::Relaxed)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<Delta>> {

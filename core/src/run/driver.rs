@@ -41,7 +41,7 @@ pub(crate) struct Driver {
     pub(super) clock: Clock,
     pub(super) scope: Scope,
     /// Whether the engine and the tools were made to notice an abort.
-    has_seen_abort: bool,
+    has_noticed_abort: bool,
     pub(super) aborted: Cancelled,
     /// The host's side of the agent's configuration: of this turn, and of the next.
     turn: Arc<HostSide>,
@@ -77,7 +77,7 @@ impl Driver {
             run,
             clock,
             scope,
-            has_seen_abort: false,
+            has_noticed_abort: false,
             aborted,
             turn: Arc::clone(&host),
             next: host,
@@ -120,7 +120,7 @@ impl Driver {
 
     async fn end_after_panic(&mut self, why: &str) -> RunResult {
         let error = Error::new(ErrorKind::Panic, format!("the engine panicked: {why}; please report this"));
-        let (event, result) = self.run.machine().cut(Outcome::Error, error);
+        let (event, result) = self.run.machine().force_end(Outcome::Error, error);
         let clock = self.clock.clone();
         if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
             tracing::error!("a panic while the end of a run was emitted");
@@ -174,8 +174,8 @@ impl Driver {
             self.next = Arc::new(host);
             self.run.machine().handle(Input::Configure(Arc::new(config)));
         }
-        if !self.has_seen_abort && self.run.abort.is_cancelled() {
-            self.see_abort();
+        if !self.has_noticed_abort && self.run.abort.is_cancelled() {
+            self.notice_abort();
         }
         self.tools.retain(|_, context| {
             let has_answered = context.has_answered();
@@ -186,8 +186,8 @@ impl Driver {
         });
     }
 
-    fn see_abort(&mut self) {
-        self.has_seen_abort = true;
+    fn notice_abort(&mut self) {
+        self.has_noticed_abort = true;
         // Before time can go on: a sleeping hook is to be woken by the abort, not passed by the grace time.
         if let Some(hook) = &self.hook {
             hook.mark_working();
@@ -199,11 +199,11 @@ impl Driver {
     fn poll(&mut self) -> Option<Action> {
         let now_ms = self.clock.now_ms();
         let mut machine = self.run.machine();
-        let is_plain = self.agent.listeners().kind() == ListenerKind::None;
+        let gathers = self.agent.listeners().kind() == ListenerKind::None;
         let action = loop {
             match machine.poll(now_ms) {
                 Some(Action::Emit(event))
-                    if is_plain && self.outbox.len() < BATCH && matches!(event.data, EventData::MessageUpdate(_)) =>
+                    if gathers && self.outbox.len() < BATCH && matches!(event.data, EventData::MessageUpdate(_)) =>
                 {
                     if self.run.queue.is_some() {
                         self.outbox.push(event);
@@ -258,7 +258,7 @@ impl Driver {
             let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
             return self.run.machine().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
-        call.body = call.body.map(|body| self.payload_headers.give_back(body));
+        call.body = call.body.map(|body| self.payload_headers.restore(body));
         // The same for each try of a call.
         let key = self.key.clone();
         self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
@@ -310,7 +310,7 @@ impl Driver {
                 debug_assert_eq!(kind, Some(HookKind::GetApiKey));
                 self.key = key.take();
             }
-            HookOutput::Payload(Some(payload)) => self.payload_headers.take(payload),
+            HookOutput::Payload(Some(payload)) => self.payload_headers.extract(payload),
             _ => {}
         }
         let (agent, models) = (&self.agent, &mut self.models);
@@ -324,8 +324,8 @@ impl Driver {
     }
 
     fn poll_inputs(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.has_seen_abort && Pin::new(&mut self.aborted).poll(cx).is_ready() {
-            self.see_abort();
+        if !self.has_noticed_abort && Pin::new(&mut self.aborted).poll(cx).is_ready() {
+            self.notice_abort();
             return Poll::Ready(());
         }
         // Also without tools: a call counts as answered before its report is there.
@@ -402,7 +402,7 @@ impl Drop for Driver {
         if self.has_ended {
             return;
         }
-        let (end, result) = self.run.machine().cut(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
+        let (end, result) = self.run.machine().force_end(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
         self.agent.note(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
         if self.run.queue.is_some() {

@@ -60,7 +60,7 @@ impl Driver {
                 continue;
             }
             let _busy = self.clock.busy();
-            let heard = match &listener.listener {
+            let result = match &listener.listener {
                 Listener::Function { function, blocking: false } => self.scope.run(|| call_function(&**function, event)),
                 Listener::Function { function, blocking: true } => {
                     may_block(|| self.scope.run(|| call_function(&**function, event)))
@@ -77,13 +77,13 @@ impl Driver {
                     .await
                 }
             };
-            failed.extend(heard.err());
+            failed.extend(result.err());
         }
-        self.was_held_up();
+        self.report_activity();
         failed
     }
 
-    /// While the run is held up by a reader or a listener: its time limit still holds.
+    /// While a reader or a listener blocks the run: its time limit still holds.
     fn poll_limits(&mut self, cx: &mut Context<'_>) {
         while self.poll_timer(cx).is_ready() {
             let mut machine = self.run.machine();
@@ -100,8 +100,8 @@ impl Driver {
         }
     }
 
-    /// Hands the gathered events to the reader and waits for room, during which a virtual clock stands still. From an abort on
-    /// there is room.
+    /// Hands the gathered events to the reader and waits until its queue has capacity; a virtual clock stands still meanwhile.
+    /// After an abort it always has.
     pub(super) async fn flush(&mut self) {
         if self.outbox.is_empty() || self.run.queue.is_none() {
             return;
@@ -112,29 +112,29 @@ impl Driver {
             let Some(queue) = &run.queue else {
                 return Poll::Ready(());
             };
-            let mut room = queue.poll_push(&mut self.outbox, cx);
-            if room.is_pending() {
+            let mut capacity = queue.poll_push(&mut self.outbox, cx);
+            if capacity.is_pending() {
                 self.poll_limits(cx);
                 if run.abort.is_cancelled() || Pin::new(&mut self.aborted).poll(cx).is_ready() {
                     queue.unbound();
-                    room = queue.poll_push(&mut self.outbox, cx);
+                    capacity = queue.poll_push(&mut self.outbox, cx);
                 }
             }
-            if room.is_pending() && busy.is_none() {
+            if capacity.is_pending() && busy.is_none() {
                 busy = Some(self.clock.busy());
             }
-            room
+            capacity
         })
         .await;
         if busy.is_some() {
-            self.was_held_up();
+            self.report_activity();
         }
     }
 
-    /// The run was held up by a reader or a listener, and the model was not read meanwhile: it was not silent.
-    fn was_held_up(&self) {
+    /// A reader or a listener has blocked the run, and the model was not read meanwhile: it was not silent.
+    fn report_activity(&self) {
         if let Some(model) = &self.model {
-            self.run.machine().handle(Input::ModelAlive { call: model.call() });
+            self.run.machine().handle(Input::ModelActivity { call: model.call() });
         }
     }
 
@@ -162,14 +162,14 @@ fn may_block<T>(call: impl FnOnce() -> T) -> T {
 }
 
 fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync), event: &Event) -> Result<(), String> {
-    let heard = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| function(event)));
-    heard.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| function(event)));
+    result.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
 }
 
 async fn call_future(
     function: &(dyn Fn(Event) -> BoxFuture<'static, Result<(), String>> + Send + Sync),
     event: Event,
 ) -> Result<(), String> {
-    let heard = catch_panic(async { function(event).await }).await;
-    heard.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
+    let result = catch_panic(async { function(event).await }).await;
+    result.unwrap_or_else(|payload| Err(format!("it panicked: {}", panic_message(&*payload))))
 }

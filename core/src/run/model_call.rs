@@ -27,7 +27,7 @@ const EMPTY_POLLS: u32 = 2;
 pub(super) struct Streaming {
     call: u32,
     sink: DeltaSink,
-    signs: u64,
+    activity_count: u64,
     held: Vec<Delta>,
     empty_polls_left: u32,
     #[allow(clippy::type_complexity)] // a caught panic, a failure
@@ -73,8 +73,8 @@ impl Streaming {
             // A custom model is one more callback of the host.
             scope.enter(catch_panic(async move { model.stream(&request, &sink).await })).instrument(span)
         };
-        let (signs, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
-        Streaming { call: call.call, sink, signs, held, empty_polls_left, future: Box::pin(future), _busy: busy }
+        let (activity_count, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
+        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, future: Box::pin(future), _busy: busy }
     }
 
     /// The number of the call.
@@ -99,7 +99,7 @@ impl Streaming {
         self.empty_polls_left = if has_new { EMPTY_POLLS } else { self.empty_polls_left.saturating_sub(1) };
         if ended.is_none() && self.held.len() < BATCH {
             if self.held.is_empty() {
-                return self.report_sign(run);
+                return self.report_activity(run);
             }
             if self.empty_polls_left > 0 {
                 cx.waker().wake_by_ref();
@@ -107,7 +107,7 @@ impl Streaming {
             }
         }
         self.empty_polls_left = EMPTY_POLLS;
-        self.signs = self.sink.signs();
+        self.activity_count = self.sink.activity_count();
         let mut machine = run.machine();
         if !self.held.is_empty() {
             machine.handle(Input::ModelDeltas { call: self.call, deltas: std::mem::take(&mut self.held) });
@@ -123,13 +123,13 @@ impl Streaming {
     }
 
     /// Bytes came that are no delta (yet).
-    fn report_sign(&mut self, run: &RunShared) -> Poll<bool> {
-        let signs = self.sink.signs();
-        if signs == self.signs {
+    fn report_activity(&mut self, run: &RunShared) -> Poll<bool> {
+        let activity = self.sink.activity_count();
+        if activity == self.activity_count {
             return Poll::Pending;
         }
-        self.signs = signs;
-        run.machine().handle(Input::ModelAlive { call: self.call });
+        self.activity_count = activity;
+        run.machine().handle(Input::ModelActivity { call: self.call });
         Poll::Ready(false)
     }
 }

@@ -24,15 +24,15 @@ pub(super) struct PayloadHeaders {
 impl PayloadHeaders {
     /// Adds the headers to the payload of a custom model: those that hold credentials only where the model gets them.
     pub(super) fn add(payload: &mut Payload, headers: &Map<String, Value>, models: &[ResolvedModel]) -> PayloadHeaders {
-        let asked = |known: &&ResolvedModel| {
+        let has_name = |known: &&ResolvedModel| {
             let info = known.model.info();
             info.provider == payload.provider && info.id == payload.model
         };
         // Models of one name may be served at several addresses: what does not hold for all of them holds for none.
-        let asked: Vec<_> = models.iter().filter(asked).collect();
-        let is_custom = !asked.is_empty() && asked.iter().all(|known| known.model.encoder().is_none());
+        let candidates: Vec<_> = models.iter().filter(has_name).collect();
+        let is_custom = !candidates.is_empty() && candidates.iter().all(|known| known.model.encoder().is_none());
         if is_custom {
-            let takes_keys = asked.iter().all(|known| known.takes_keys);
+            let takes_keys = candidates.iter().all(|known| known.takes_keys);
             let headers = headers_for(takes_keys, headers);
             if !headers.is_empty()
                 && let Some(options) = options_of(&mut payload.payload)
@@ -44,14 +44,14 @@ impl PayloadHeaders {
     }
 
     /// Takes the headers out of what the hook has answered.
-    pub(super) fn take(&mut self, payload: &mut Map<String, Value>) {
+    pub(super) fn extract(&mut self, payload: &mut Map<String, Value>) {
         if self.is_custom {
             self.answered = options_of(payload).and_then(|options| options.remove(HEADERS));
         }
     }
 
-    /// The payload as the hook has answered it.
-    pub(super) fn give_back(&self, body: Arc<[u8]>) -> Arc<[u8]> {
+    /// The payload as the hook has answered it, with its headers.
+    pub(super) fn restore(&self, body: Arc<[u8]>) -> Arc<[u8]> {
         let Some(headers) = &self.answered else {
             return body;
         };

@@ -75,7 +75,7 @@ impl EventQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends all events, then asks for room: pending while the queue is full.
+    /// Appends all events, then asks for capacity: pending while the queue is full.
     pub(crate) fn poll_push(&self, events: &mut Vec<Event>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let was_ready = state.ready();
@@ -84,14 +84,14 @@ impl EventQueue {
         } else {
             state.append(events);
         }
-        let room = if state.has_capacity() {
+        let capacity = if state.has_capacity() {
             Poll::Ready(())
         } else {
             state.writer = Some(cx.waker().clone());
             Poll::Pending
         };
         self.notify(state, was_ready);
-        room
+        capacity
     }
 
     /// Appends the last events and closes: the reader gets them, then the end.

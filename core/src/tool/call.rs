@@ -205,7 +205,7 @@ impl PendingCall {
 
     /// Answers with a JSON value: a full result, or anything plain (see `ToolOutput`).
     pub fn respond(self, value: Value) {
-        self.answer.give(Ok(HostAnswer::Json(value)));
+        self.answer.deliver(Ok(HostAnswer::Json(value)));
     }
 
     /// Answers that the call failed; the text goes to the model.

@@ -45,8 +45,8 @@ pub enum Input {
         /// The parts, in order.
         deltas: Vec<Delta>,
     },
-    /// Bytes came from the model's server: the limits of silence start anew.
-    ModelAlive {
+    /// Bytes came from the model's server, though no delta: `idle_timeout_ms` starts anew.
+    ModelActivity {
         /// The number of [`Action::CallModel`].
         call: u32,
     },

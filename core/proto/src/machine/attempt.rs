@@ -19,9 +19,9 @@ pub(super) struct Attempt {
     deadline_ms: Option<u64>,
     /// When the server has been silent for too long. Set when the first byte comes; later ones only leave their time.
     silence_ms: Option<u64>,
-    last_sign_ms: u64,
-    has_sign: bool,
-    is_alive: bool,
+    last_activity_ms: u64,
+    has_new_activity: bool,
+    has_first_byte: bool,
 }
 
 impl Attempt {
@@ -33,17 +33,17 @@ impl Attempt {
             end: None,
             deadline_ms: limit(limits.request_timeout_ms),
             silence_ms: limit(limits.first_byte_timeout_ms),
-            last_sign_ms: now_ms,
-            has_sign: false,
-            is_alive: false,
+            last_activity_ms: now_ms,
+            has_new_activity: false,
+            has_first_byte: false,
         }
     }
 
-    /// Notes that the server has sent something since the last look.
-    pub(super) fn note_sign(&mut self, limits: &Limits, now_ms: u64) {
-        if std::mem::take(&mut self.has_sign) {
-            self.last_sign_ms = now_ms;
-            if !std::mem::replace(&mut self.is_alive, true) {
+    /// Moves the limit of silence when the server has sent something since the last look.
+    pub(super) fn extend_silence(&mut self, limits: &Limits, now_ms: u64) {
+        if std::mem::take(&mut self.has_new_activity) {
+            self.last_activity_ms = now_ms;
+            if !std::mem::replace(&mut self.has_first_byte, true) {
                 let idle_ms = limits.idle_timeout_ms;
                 self.silence_ms = (idle_ms > 0).then(|| now_ms.saturating_add(idle_ms));
             }
@@ -58,11 +58,11 @@ impl Attempt {
         if self.silence_ms.is_none_or(|silence_ms| now_ms < silence_ms) {
             return None;
         }
-        if !self.is_alive {
+        if !self.has_first_byte {
             return Some(("nothing came", "first_byte_timeout_ms", limits.first_byte_timeout_ms));
         }
         let idle_ms = limits.idle_timeout_ms;
-        let silent_until_ms = self.last_sign_ms.saturating_add(idle_ms);
+        let silent_until_ms = self.last_activity_ms.saturating_add(idle_ms);
         if now_ms >= silent_until_ms {
             return Some(("nothing more came", "idle_timeout_ms", idle_ms));
         }
@@ -75,13 +75,13 @@ impl Attempt {
     }
 
     pub(super) fn receive(&mut self, deltas: Vec<Delta>) {
-        self.has_sign |= !deltas.is_empty();
+        self.has_new_activity |= !deltas.is_empty();
         self.deltas.extend(deltas);
     }
 
     /// Bytes have come, though no delta.
-    pub(super) fn sign(&mut self) {
-        self.has_sign = true;
+    pub(super) fn record_activity(&mut self) {
+        self.has_new_activity = true;
     }
 
     /// The first end counts.

@@ -247,7 +247,7 @@ impl Batch {
                 self.next = 0;
             }
             self.stage = BatchStage::Result;
-            run.limits.doubt_timer();
+            run.limits.mark_timer_stale();
             return Made;
         }
         if !run.emitter.is_empty() {

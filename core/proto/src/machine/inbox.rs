@@ -48,8 +48,8 @@ impl Inbox {
     }
 
     /// What was marked is part of the turn.
-    pub(super) fn fix(&mut self) -> Vec<(u64, Arc<Message>)> {
-        self.queues.fix()
+    pub(super) fn commit_marked(&mut self) -> Vec<(u64, Arc<Message>)> {
+        self.queues.commit_marked()
     }
 
     pub(super) fn appended(&mut self, number: u64) {

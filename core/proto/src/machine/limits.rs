@@ -99,12 +99,12 @@ impl RunLimits {
     }
 
     /// What the timer was set for may be over.
-    pub(super) fn doubt_timer(&mut self) {
+    pub(super) fn mark_timer_stale(&mut self) {
         self.is_timer_stale = true;
     }
 
-    /// Whether the timer is to be checked before anything else is done.
-    pub(super) fn doubts_timer(&mut self) -> bool {
+    /// Whether the timer is to be checked before anything else is done; once.
+    pub(super) fn take_timer_stale(&mut self) -> bool {
         std::mem::take(&mut self.is_timer_stale)
     }
 

@@ -10,7 +10,7 @@
 //! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one try; `answer`: from deltas to
 //!   events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and answers
-//! - `run_state`: what these parts share. `emitter`: events and actions, in order; `conversation`: the transcript; `inbox`: the
+//! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `limits`: time and aborts
 //!
 //! ```
@@ -47,7 +47,6 @@ mod answer;
 mod attempt;
 mod batch;
 mod config;
-mod conversation;
 mod emitter;
 mod fallback;
 mod inbox;
@@ -61,6 +60,7 @@ mod request;
 mod resume;
 mod run_loop;
 mod run_state;
+mod run_transcript;
 mod setup;
 #[cfg(test)]
 mod tests;

@@ -122,7 +122,7 @@ impl ModelCalls {
         if let CallStage::Answered(Some(error)) = &stage
             && !run.is_interrupted()
         {
-            run.inform_of_error(error, 0, false);
+            run.notify_of_error(error, 0, false);
         }
         self.current = Some(Box::new(CurrentCall { stage, request, answer, attempt: None, attempt_number: 1 }));
     }
@@ -219,12 +219,12 @@ impl ModelCalls {
             return Ended(self.end_attempt(run, call, false, Ok(())));
         };
         let (now_ms, limits) = (run.now_ms(), &run.settings().limits);
-        attempt.note_sign(limits, now_ms);
+        attempt.extend_silence(limits, now_ms);
         match attempt.next_delta() {
             Some(Delta::Response { status, headers }) => {
                 if run.hooks().has(HookKind::OnResponse) {
                     let provider = call.answer.provider().to_owned();
-                    run.inform(Question::OnResponse(ResponseHead { provider, status, headers: *headers }));
+                    run.notify(Question::OnResponse(ResponseHead { provider, status, headers: *headers }));
                 }
                 return Made;
             }
@@ -257,7 +257,7 @@ impl ModelCalls {
 
     /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
     fn end_attempt(&mut self, run: &mut RunState, call: &mut CurrentCall, cancel: bool, result: Result<(), Error>) -> CallStage {
-        run.limits.doubt_timer();
+        run.limits.mark_timer_stale();
         if let Some(attempt) = call.attempt.take().filter(|_| cancel) {
             run.emitter.push(Out::CancelModel(attempt.call()));
         }
@@ -272,11 +272,11 @@ impl ModelCalls {
         let number = call.attempt_number;
         match self.retry_delay(run, call, error.clone()) {
             Ok(delay_ms) => {
-                run.inform_of_error(&error, number, true);
+                run.notify_of_error(&error, number, true);
                 CallStage::Retry { delay_ms, error }
             }
             Err(error) => {
-                run.inform_of_error(&error, number, false);
+                run.notify_of_error(&error, number, false);
                 CallStage::Answered(Some(error))
             }
         }

@@ -60,14 +60,14 @@ impl Loop {
         }
     }
 
-    fn go(&mut self, phase: Phase) -> Progress {
+    fn enter(&mut self, phase: Phase) -> Progress {
         self.phase = phase;
-        self.run.limits.doubt_timer();
+        self.run.limits.mark_timer_stale();
         Made
     }
 
-    /// How the run ends if it was interrupted, or something failed that is not the model's message.
-    fn broken(&self) -> Option<Outcome> {
+    /// How the run ends early, if it was interrupted or something failed that is not the model's message.
+    fn early_outcome(&self) -> Option<Outcome> {
         match (self.run.limits.interruption(), self.run.turn.failure()) {
             (Some(interruption), _) => Some(interruption.outcome()),
             (None, Some(_)) => Some(Outcome::Error),
@@ -75,10 +75,10 @@ impl Loop {
         }
     }
 
-    /// Goes on to a phase between turns, unless the run is to end.
-    fn go_unless_broken(&mut self, phase: Phase) -> Progress {
-        let phase = self.broken().map_or(phase, Phase::Finish);
-        self.go(phase)
+    /// Enters a phase between turns, unless the run ends early.
+    fn enter_unless_ended(&mut self, phase: Phase) -> Progress {
+        let phase = self.early_outcome().map_or(phase, Phase::Finish);
+        self.enter(phase)
     }
 
     fn begin(&mut self) -> Progress {
@@ -98,7 +98,7 @@ impl Loop {
             run.limits.start(limit_ms);
         }
         run.emitter.emit(EventData::AgentStart);
-        self.go(Phase::BeginTurn)
+        self.enter(Phase::BeginTurn)
     }
 
     fn begin_turn(&mut self) -> Progress {
@@ -110,7 +110,7 @@ impl Loop {
                 (prompts, queued, polls)
             }
             None => {
-                let queued = run.inbox.fix();
+                let queued = run.inbox.commit_marked();
                 if queued.is_empty() && run.turn.ending() != Ending::Work {
                     // What a poll had found was cleared.
                     let phase = match (run.turn.take_next_input(), run.turn.ending()) {
@@ -118,7 +118,7 @@ impl Loop {
                         (_, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
                         (_, Ending::Work) => Phase::Finish(Outcome::Completed),
                     };
-                    return self.go_unless_broken(phase);
+                    return self.enter_unless_ended(phase);
                 }
                 (Vec::new(), queued, false)
             }
@@ -128,7 +128,7 @@ impl Loop {
         run.emitter.begin_turn();
         prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
         run.emitter.emit_queued(queued, run.limits.now_ms());
-        if polls { self.go(Phase::FirstPoll) } else { self.begin_request() }
+        if polls { self.enter(Phase::FirstPoll) } else { self.begin_request() }
     }
 
     fn first_poll(&mut self) -> Progress {
@@ -140,7 +140,7 @@ impl Loop {
             match polled {
                 // What an abort has overtaken stays in its queue.
                 Ok(_) if run.is_interrupted() => {}
-                Ok(_) => run.emitter.emit_queued(run.inbox.fix(), run.limits.now_ms()),
+                Ok(_) => run.emitter.emit_queued(run.inbox.commit_marked(), run.limits.now_ms()),
                 Err(error) => run.turn.fail_before_call(error),
             }
         }
@@ -151,7 +151,7 @@ impl Loop {
     fn begin_request(&mut self) -> Progress {
         self.model_calls.begin_turn();
         self.preparation.begin();
-        self.go(Phase::Request)
+        self.enter(Phase::Request)
     }
 
     fn prepare_request(&mut self) -> Progress {
@@ -160,7 +160,7 @@ impl Loop {
             Blocked => Blocked,
             Ended(prepared) => {
                 self.model_calls.begin(&mut self.run, prepared);
-                self.go(Phase::Answer)
+                self.enter(Phase::Answer)
             }
         }
     }
@@ -171,7 +171,7 @@ impl Loop {
             Blocked => Blocked,
             Ended(CallOutcome::Fallback) => {
                 self.preparation.begin();
-                self.go(Phase::Request)
+                self.enter(Phase::Request)
             }
             Ended(CallOutcome::Message(message)) => self.answered_with(message),
         }
@@ -182,17 +182,17 @@ impl Loop {
         let run = &mut self.run;
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
-            (ToolCallPlan::NoCalls, _) | (_, None) => self.go(Phase::EndTurn),
+            (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EndTurn),
             (ToolCallPlan::Cut | ToolCallPlan::Execute, Some(message)) => {
                 self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Cut));
-                self.go(Phase::Tools)
+                self.enter(Phase::Tools)
             }
         }
     }
 
     fn step_batch(&mut self) -> Progress {
         let Some(batch) = &mut self.batch else {
-            return self.go(Phase::EndTurn);
+            return self.enter(Phase::EndTurn);
         };
         match batch.step(&mut self.run, &mut self.tool_reports) {
             Made => Made,
@@ -200,7 +200,7 @@ impl Loop {
             Ended((results, terminates)) => {
                 self.batch = None;
                 self.run.turn.set_results(results, terminates);
-                self.go(Phase::EndTurn)
+                self.enter(Phase::EndTurn)
             }
         }
     }
@@ -210,7 +210,7 @@ impl Loop {
         if let Some(TurnSummary { message, tool_results, .. }) = self.run.turn.summary().cloned() {
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
-        self.go(Phase::TurnEnded)
+        self.enter(Phase::TurnEnded)
     }
 
     fn turn_ended(&mut self) -> Progress {
@@ -222,7 +222,7 @@ impl Loop {
             Ending::Work | Ending::Idle(_) if run.turn.is_last() => Phase::ShouldStop,
             Ending::Work | Ending::Idle(_) => Phase::PrepareNextTurn,
         };
-        self.go_unless_broken(phase)
+        self.enter_unless_ended(phase)
     }
 
     /// Asks a hook about the turn, if it is set. Its failure is the run's.
@@ -248,7 +248,7 @@ impl Loop {
             let run = &mut self.run;
             let messages = change.messages.take();
             match (run.setup.change(*change, model.map(|model| *model)), messages) {
-                (Ok(()), Some(messages)) => run.conversation.replace(messages),
+                (Ok(()), Some(messages)) => run.transcript.replace(messages),
                 (Ok(()), None) => {}
                 (Err(why), _) => {
                     let text = format!("the hook {} failed: {why}", HookKind::PrepareNextTurn);
@@ -256,7 +256,7 @@ impl Loop {
                 }
             }
         }
-        self.go_unless_broken(Phase::ShouldStop)
+        self.enter_unless_ended(Phase::ShouldStop)
     }
 
     fn should_stop(&mut self) -> Progress {
@@ -271,7 +271,7 @@ impl Loop {
             _ if turn.has_next_input() => Phase::BeginTurn,
             _ => Phase::Poll(Queue::Steering),
         };
-        self.go_unless_broken(phase)
+        self.enter_unless_ended(phase)
     }
 
     fn poll_between_turns(&mut self, queue: Queue) -> Progress {
@@ -292,14 +292,14 @@ impl Loop {
             (Queue::Steering, _) => Phase::Poll(Queue::FollowUp),
             (Queue::FollowUp, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
         };
-        self.go_unless_broken(phase)
+        self.enter_unless_ended(phase)
     }
 
     fn finish(&mut self, outcome: Outcome) -> Progress {
         if let (Outcome::Error, Some(error)) = (outcome, self.run.turn.failure().cloned()) {
-            self.run.inform_of_error(&error, 0, false);
+            self.run.notify_of_error(&error, 0, false);
         }
-        self.go(Phase::Conclude(outcome))
+        self.enter(Phase::Conclude(outcome))
     }
 
     /// The outcome with its error. An abort may have come while a hook was informed of a failure.
@@ -315,7 +315,7 @@ impl Loop {
         run.limits.end();
         let result = self.result(outcome, error.clone());
         self.run.emitter.emit(result.agent_end());
-        self.go(Phase::End(outcome, error))
+        self.enter(Phase::End(outcome, error))
     }
 
     fn end(&mut self, outcome: Outcome, error: Option<Error>) -> Progress {
@@ -327,12 +327,12 @@ impl Loop {
             return Blocked;
         }
         self.run.emitter.push(Out::Done(Box::new(result)));
-        self.go(Phase::Over)
+        self.enter(Phase::Over)
     }
 
     /// The result, with the messages that the run has added so far.
     pub(super) fn result(&self, outcome: Outcome, error: Option<Error>) -> RunResult {
-        let (added, turns) = (self.run.conversation.added(), self.run.emitter.turn());
+        let (added, turns) = (self.run.transcript.added(), self.run.emitter.turn());
         let mut result = RunResult::new(outcome, added, turns, error);
         result.undelivered = self.run.inbox.undelivered().cloned();
         result

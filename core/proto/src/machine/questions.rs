@@ -115,8 +115,8 @@ impl Questions {
         self.begin(question, of, Asked::new(abort_wait), limits, emitter);
     }
 
-    /// Asks a hook that decides nothing.
-    pub(super) fn inform(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
+    /// Asks an observer hook, which decides nothing.
+    pub(super) fn notify(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
         let asked = Asked { observer: question.kind(), ..Asked::new(AbortWait::None) };
         self.begin(question, HookOf::ThisTurn, asked, limits, emitter);
     }

@@ -106,7 +106,7 @@ impl RequestPreparation {
                 if !changes_messages(&config) {
                     return self.go_to(RequestStage::Repair);
                 }
-                self.messages = run.conversation.context().to_vec();
+                self.messages = run.transcript.context().to_vec();
                 self.go_to(RequestStage::TransformContext)
             }
             RequestStage::TransformContext => self.change_messages(run, HookKind::TransformContext, RequestStage::ConvertToLlm),
@@ -183,7 +183,7 @@ impl RequestPreparation {
         let settings = &config.settings;
         let constraints = Constraints { max_result_bytes: settings.max_result_bytes, ..model.constraints.clone() };
         let changed = std::mem::take(&mut self.messages);
-        let context = if changes_messages(config) { &changed } else { run.conversation.context() };
+        let context = if changes_messages(config) { &changed } else { run.transcript.context() };
         let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
         self.request = Request {
             model: model.name(),

@@ -39,7 +39,7 @@ pub fn resumable(
                      or queue one with steer or follow_up",
                 );
             }
-            Ok(queues.fix())
+            Ok(queues.commit_marked())
         }
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::action::{Action, Input, Timer};
 use super::batch::Batch;
 use super::config::Config;
-use super::conversation::Conversation;
 use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
 use super::limits::RunLimits;
@@ -17,6 +16,7 @@ use super::phase::Phase;
 use super::questions::Questions;
 use super::request::{RequestCaches, RequestPreparation};
 use super::run_state::{Progress, RunState};
+use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use super::tool_reports::ToolReports;
 use super::turn::Turn;
@@ -135,7 +135,7 @@ impl Loop {
                 limits: RunLimits::default(),
                 questions: Questions::default(),
                 setup: Setup::new(config),
-                conversation: Conversation::new(transcript),
+                transcript: RunTranscript::new(transcript),
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
             },
@@ -165,9 +165,9 @@ impl Loop {
                     attempt.receive(deltas);
                 }
             }
-            Input::ModelAlive { call } => {
+            Input::ModelActivity { call } => {
                 if let Some(attempt) = self.model_calls.attempt(call) {
-                    attempt.sign();
+                    attempt.record_activity();
                 }
             }
             Input::ModelEnd { call, result } => {
@@ -189,7 +189,7 @@ impl Loop {
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
         self.run.limits.set_now(now_ms);
         loop {
-            if self.run.limits.doubts_timer()
+            if self.run.limits.take_timer_stale()
                 && let Some(action) = self.set_timer()
             {
                 return Some(action);
@@ -217,7 +217,8 @@ impl Loop {
         self.run.is_interrupted()
     }
 
-    /// Whether a time limit of the run has passed by now, though the loop is not polled: for hosts that are held up.
+    /// Whether the run's time limit has passed by now, though the loop is not polled: for hosts that a reader or a listener
+    /// blocks.
     pub fn check_limits(&mut self, now_ms: u64) -> bool {
         self.run.limits.set_now(now_ms);
         self.run.limits.check();
@@ -229,7 +230,7 @@ impl Loop {
         self.run.inbox.queues()
     }
 
-    /// When `run_timeout_ms` passes: for hosts that are held up.
+    /// When `run_timeout_ms` passes: for hosts that a reader or a listener blocks.
     pub fn run_deadline_ms(&self) -> Option<u64> {
         self.run.limits.deadline_ms()
     }
@@ -258,7 +259,7 @@ impl Loop {
     }
 
     /// Ends the run from outside, whatever it was doing: the last event and the result. For hosts that cannot go on.
-    pub fn cut(&mut self, outcome: Outcome, error: Error) -> (Event, RunResult) {
+    pub fn force_end(&mut self, outcome: Outcome, error: Error) -> (Event, RunResult) {
         self.run.emitter.clear();
         self.phase = Phase::Over;
         self.run.close();
@@ -291,7 +292,7 @@ impl Loop {
     /// A message joins the transcript with its event.
     fn event(&mut self, data: EventData, position: Option<usize>) -> Event {
         if let EventData::MessageEnd { message } = &data {
-            self.run.conversation.append(message);
+            self.run.transcript.append(message);
         }
         let partial = position.and_then(|position| self.model_calls.partial(position));
         self.run.emitter.number(data, partial)

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::config::{Config, HookSet};
-use super::conversation::Conversation;
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::limits::RunLimits;
 use super::questions::{AbortWait, HookOf, HookReply, Questions};
+use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use super::turn::Turn;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub(super) struct RunState {
     pub(super) limits: RunLimits,
     pub(super) questions: Questions,
     pub(super) setup: Setup,
-    pub(super) conversation: Conversation,
+    pub(super) transcript: RunTranscript,
     pub(super) inbox: Inbox,
     pub(super) turn: Turn,
 }
@@ -78,15 +78,15 @@ impl RunState {
         self.take_answer()
     }
 
-    /// Asks a hook that decides nothing, if it is set. The current phase goes on after its answer.
-    pub(super) fn inform(&mut self, question: Question) {
-        self.questions.inform(question, &self.limits, &mut self.emitter);
+    /// Asks an observer hook, which decides nothing. The current phase goes on after its answer.
+    pub(super) fn notify(&mut self, question: Question) {
+        self.questions.notify(question, &self.limits, &mut self.emitter);
     }
 
     /// Reports a failure to `on_error`.
-    pub(super) fn inform_of_error(&mut self, error: &Error, attempt: u32, will_retry: bool) {
+    pub(super) fn notify_of_error(&mut self, error: &Error, attempt: u32, will_retry: bool) {
         if self.hooks().has(HookKind::OnError) {
-            self.inform(Question::OnError(Failure { error: error.clone(), attempt, will_retry }));
+            self.notify(Question::OnError(Failure { error: error.clone(), attempt, will_retry }));
         }
     }
 

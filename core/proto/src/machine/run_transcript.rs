@@ -8,7 +8,7 @@ use crate::message::Message;
 
 /// The transcript of a run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Conversation {
+pub(super) struct RunTranscript {
     messages: Vec<Arc<Message>>,
     /// How many messages stood there when the run began.
     base: usize,
@@ -16,9 +16,9 @@ pub(super) struct Conversation {
     replaced: Option<Vec<Arc<Message>>>,
 }
 
-impl Conversation {
-    pub(super) fn new(messages: Vec<Arc<Message>>) -> Conversation {
-        Conversation { base: messages.len(), messages, replaced: None }
+impl RunTranscript {
+    pub(super) fn new(messages: Vec<Arc<Message>>) -> RunTranscript {
+        RunTranscript { base: messages.len(), messages, replaced: None }
     }
 
     pub(super) fn append(&mut self, message: &Arc<Message>) {
