@@ -1,6 +1,10 @@
 //! The agent: model, system prompt, tools, limits and the conversation so far, with at most one active run.
 //!
-//! [`handle`] has what runs and the rest of the agent share; on it are built its setters, its getters and the start of its runs.
+//! - `handle`: the agent, with what its runs and its other parts share; `state`: what is behind its lock; `models`: its models,
+//!   their addresses and keys
+//! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
+//! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
+//! - `stateless`: runs without an agent; `conversation`: the context of such a run
 
 pub(crate) mod builder;
 mod conversation;

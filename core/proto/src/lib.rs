@@ -2,12 +2,14 @@
 //!
 //! # Modules
 //!
-//! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`limits`].
-//! - Models and who serves them: [`model_spec`], [`quirks`], [`hosting`], [`provider`], [`provider_error`].
+//! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`], [`settings`],
+//!   [`limits`].
+//! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
+//!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
-//!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message).
-//! - Decisions: [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`], [`queues`].
-//! - What all languages have in common: [`table`].
+//!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
+//! - Decisions: [`machine`] (a run), [`queues`], [`transcript`] (repair), [`schema`] (arguments), [`retry`], [`retry_after`].
+//! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]

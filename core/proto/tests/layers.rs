@@ -1,4 +1,4 @@
-//! The layers: no module depends on itself through others, and nothing in this crate can wait.
+//! The layers: no module depends on itself through others, nothing in this crate can wait, and the indexes are complete.
 //!
 //! Imports are read from the source: paths that begin with `crate`, `super`, `self` or a child module. Tests are left out.
 
@@ -170,6 +170,18 @@ fn no_module_of_core_is_part_of_a_circle() {
     assert!(graph["agent::start"].contains("run::driver") && graph["run::driver"].contains("agent::handle"), "{graph:#?}");
     let circles = circles(&graph);
     assert!(circles.is_empty(), "imports point in a circle: {circles:#?}");
+}
+
+#[test]
+fn an_index_names_all_files() {
+    for index in ["src/lib.rs", "src/machine/mod.rs", "../src/run/mod.rs", "../src/agent.rs"] {
+        let source = std::fs::read_to_string(folder(index)).unwrap();
+        let documentation: String = source.lines().filter(|line| line.starts_with("//!")).collect();
+        let modules = source.lines().filter_map(|line| line.strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name));
+        let missing: Vec<&str> =
+            modules.filter(|name| *name != "tests" && !documentation.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "{index} does not say what is in {missing:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
-//! One run: its handle for the host, its driver, its queue of events. What a run does is decided by
-//! [`Loop`](agent_loop_proto::machine::Loop).
+//! One run. What it does is decided by [`Loop`](agent_loop_proto::machine::Loop); here its actions are executed.
+//!
+//! - `handle`: the host's handle; `shared`: what handle, agent and driver share; `queue`: the events on their way to the reader
+//! - `driver`: executes actions and reports what comes of them; `emit`: an event to the agent, its listeners and the queue
+//! - `model_call`: a call that is streamed; `hook_call`: a hook that is asked; `payload_headers`: the headers in its payload
 
 pub(crate) mod driver;
 mod emit;
