@@ -105,7 +105,7 @@ impl State {
         self.caches = RequestCaches::default();
     }
 
-    /// Where runs live: here, when nothing else was said.
+    /// Where runs live: the tokio runtime of the caller, if none was set.
     pub(super) fn runtime_here(&mut self) -> Result<Runtime, Error> {
         match &self.runtime {
             Some(runtime) => Ok(runtime.clone()),

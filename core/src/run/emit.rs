@@ -91,7 +91,7 @@ impl Driver {
                 drop(machine);
                 return self.run.abort();
             }
-            // It was another limit's, which the loop looks at when it goes on.
+            // It was another limit's, which the loop checks when it is polled again.
             let Some(at_ms) = machine.run_deadline_ms() else {
                 return;
             };

@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// After reading: the run may go on, and the observer learns that nothing is left.
+    /// After reading: the run may go on, and the observer is called if nothing is left.
     fn taken(&mut self) -> Option<Waker> {
         if !self.ready()
             && let Some(observer) = &self.observer

@@ -61,7 +61,7 @@ impl RunShared {
         }
     }
 
-    /// Ready when there was a report since the last look.
+    /// Ready when there was a report since this was last ready.
     pub(super) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut reported.is_new) {

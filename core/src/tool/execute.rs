@@ -14,7 +14,7 @@ use crate::scope::Scope;
 pub(crate) fn start(tool: Arc<dyn Tool>, context: ToolContext, arguments: Map<String, Value>, scope: Scope) {
     let called = context.clone();
     let answer = Answer::new(ErrorKind::Callback, move |result| called.done(answer::json(result)));
-    take_up(tool, PendingCall::new(context, arguments, scope, answer));
+    call_tool(tool, PendingCall::new(context, arguments, scope, answer));
 }
 
 /// Hands a call to its tool and waits for its answer.
@@ -25,11 +25,11 @@ pub(super) async fn execute(
     scope: Scope,
 ) -> Result<Value, String> {
     let (answer, receiver) = Answer::awaited();
-    take_up(tool, PendingCall::new(context, arguments, scope, answer));
+    call_tool(tool, PendingCall::new(context, arguments, scope, answer));
     receiver.await.map_or_else(|_| Err("the tool gave no answer".to_owned()), answer::json)
 }
 
-fn take_up(tool: Arc<dyn Tool>, call: PendingCall) {
+fn call_tool(tool: Arc<dyn Tool>, call: PendingCall) {
     let (answer, scope, may_block) = (call.answer(), call.scope(), tool.may_block());
     let start = move || {
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(call))));

@@ -79,8 +79,8 @@ impl Answer {
 
     /// Takes in one delta. Nothing is cloned here.
     pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter) -> Result<(), Error> {
-        let (odd, update) = self.builder.apply(delta)?;
-        for event in odd.into_iter().chain(update) {
+        let (diagnostic, update) = self.builder.apply(delta)?;
+        for event in diagnostic.into_iter().chain(update) {
             match event {
                 EventData::Raw { .. } if !self.is_started => {
                     self.held.push(event);

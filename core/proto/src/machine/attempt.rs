@@ -17,8 +17,9 @@ pub(super) struct Attempt {
     end: Option<Result<(), Error>>,
     /// When the whole try takes too long.
     deadline_ms: Option<u64>,
-    /// When the server has been silent for too long. Set when the first byte comes; later ones only leave their time.
-    silence_ms: Option<u64>,
+    /// When the server has been silent for too long. Set at the start and at the first byte; later bytes only leave their time,
+    /// which is compared when this has passed: it costs less.
+    silence_deadline_ms: Option<u64>,
     last_activity_ms: u64,
     has_new_activity: bool,
     has_first_byte: bool,
@@ -32,20 +33,20 @@ impl Attempt {
             deltas: VecDeque::new(),
             end: None,
             deadline_ms: limit(limits.request_timeout_ms),
-            silence_ms: limit(limits.first_byte_timeout_ms),
+            silence_deadline_ms: limit(limits.first_byte_timeout_ms),
             last_activity_ms: now_ms,
             has_new_activity: false,
             has_first_byte: false,
         }
     }
 
-    /// Moves the limit of silence when the server has sent something since the last look.
-    pub(super) fn extend_silence(&mut self, limits: &Limits, now_ms: u64) {
+    /// Notes whether the server has sent something since this was called last.
+    pub(super) fn note_activity(&mut self, limits: &Limits, now_ms: u64) {
         if std::mem::take(&mut self.has_new_activity) {
             self.last_activity_ms = now_ms;
             if !std::mem::replace(&mut self.has_first_byte, true) {
                 let idle_ms = limits.idle_timeout_ms;
-                self.silence_ms = (idle_ms > 0).then(|| now_ms.saturating_add(idle_ms));
+                self.silence_deadline_ms = (idle_ms > 0).then(|| now_ms.saturating_add(idle_ms));
             }
         }
     }
@@ -55,7 +56,7 @@ impl Attempt {
         if self.deadline_ms.is_some_and(|deadline_ms| now_ms >= deadline_ms) {
             return Some(("the answer was not complete", "request_timeout_ms", limits.request_timeout_ms));
         }
-        if self.silence_ms.is_none_or(|silence_ms| now_ms < silence_ms) {
+        if self.silence_deadline_ms.is_none_or(|silence_ms| now_ms < silence_ms) {
             return None;
         }
         if !self.has_first_byte {
@@ -66,7 +67,7 @@ impl Attempt {
         if now_ms >= silent_until_ms {
             return Some(("nothing more came", "idle_timeout_ms", idle_ms));
         }
-        self.silence_ms = Some(silent_until_ms);
+        self.silence_deadline_ms = Some(silent_until_ms);
         None
     }
 
@@ -100,7 +101,7 @@ impl Attempt {
 
     /// When a limit passes.
     pub(super) fn timer(&self) -> Option<Timer> {
-        let at_ms = [self.deadline_ms, self.silence_ms].into_iter().flatten().min()?;
+        let at_ms = [self.deadline_ms, self.silence_deadline_ms].into_iter().flatten().min()?;
         Some(Timer::limit(at_ms))
     }
 }

@@ -124,7 +124,7 @@ impl RunLimits {
     /// The new timer, when the next time to poll has changed.
     pub(super) fn set_timer(&mut self, others: impl IntoIterator<Item = Option<Timer>>) -> Option<Option<Timer>> {
         let run = self.limit.filter(|_| !self.is_interrupted()).map(|(_, at_ms)| Timer::limit(at_ms));
-        // A limit that has passed and was not acted on waits for a hook, and is looked at after its answer.
+        // A limit that has passed and was not acted on waits for a hook, and is checked after its answer.
         let next = others.into_iter().chain([run]).flatten().filter(|timer| timer.at_ms > self.now_ms);
         let next = next.min_by_key(|timer| timer.at_ms);
         (next != self.timer).then(|| {

@@ -219,7 +219,7 @@ impl ModelCalls {
             return Ended(self.end_attempt(run, call, false, Ok(())));
         };
         let (now_ms, limits) = (run.now_ms(), &run.settings().limits);
-        attempt.extend_silence(limits, now_ms);
+        attempt.note_activity(limits, now_ms);
         match attempt.next_delta() {
             Some(Delta::Response { status, headers }) => {
                 if run.hooks().has(HookKind::OnResponse) {

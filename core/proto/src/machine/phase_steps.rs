@@ -173,12 +173,12 @@ impl Loop {
                 self.preparation.begin();
                 self.enter(Phase::Request)
             }
-            Ended(CallOutcome::Message(message)) => self.answered_with(message),
+            Ended(CallOutcome::Message(message)) => self.begin_tool_calls(message),
         }
     }
 
-    /// The turn's answer is in the transcript.
-    fn answered_with(&mut self, message: Arc<Message>) -> Progress {
+    /// The turn's message is in the transcript; its tool calls follow.
+    fn begin_tool_calls(&mut self, message: Arc<Message>) -> Progress {
         let run = &mut self.run;
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
