@@ -4,6 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::conversation::Conversation;
+
 use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
 use super::state::State;
@@ -122,7 +124,7 @@ impl AgentBuilder {
             tools,
             hooks: self.hooks,
             middleware: self.middleware,
-            messages: Arc::new(self.messages),
+            conversation: Conversation::new(Arc::new(self.messages)),
             ..State::new(models)
         })
     }

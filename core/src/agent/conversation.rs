@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use agent_loop_proto::conversation as proto;
+
 use super::handle::Agent;
 use super::state::State;
 use crate::error::Error;
@@ -82,7 +84,7 @@ impl Agent {
             tools: conversation.tools,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
-            messages: conversation.messages,
+            conversation: proto::Conversation::new(conversation.messages),
             ..State::new(state.models.clone())
         };
         Ok(Agent::from_state(alone, true))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::handle::Agent;
 use crate::error::Error;
@@ -38,7 +38,7 @@ impl Agent {
 
     /// The conversation: exactly the messages of the `message_end` events. Shared, not copied.
     pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
-        Arc::clone(&self.state().messages)
+        Arc::clone(self.state().conversation.messages())
     }
 
     /// The tools.
@@ -48,23 +48,23 @@ impl Agent {
 
     /// Whether a run is active: from its acceptance until the agent is idle.
     pub fn is_streaming(&self) -> bool {
-        self.state().active.is_some()
+        self.state().conversation.active().is_some()
     }
 
     /// The assistant message that is being streamed, with what has come so far.
     pub fn streaming_message(&self) -> Option<Message> {
-        let partial = self.state().streaming_message.clone()?;
+        let partial = self.state().conversation.streaming_message().cloned()?;
         Some(Message::Assistant(partial.latest().message()))
     }
 
     /// The ids of the calls between their execution's start and end.
     pub fn pending_tool_calls(&self) -> Vec<Arc<str>> {
-        self.state().pending_tool_calls.clone()
+        self.state().conversation.pending_tool_calls().to_vec()
     }
 
     /// The error of the last run, if its outcome was `error` or `aborted`.
     pub fn error(&self) -> Option<Error> {
-        self.state().error.clone()
+        self.state().conversation.error().cloned()
     }
 
     /// How many times a listener failed.
@@ -75,27 +75,12 @@ impl Agent {
     /// The state in canonical JSON: `{system_prompt, model, thinking_level, tools, messages, is_streaming, streaming_message,
     /// pending_tool_calls, error, listener_errors}`; `tools` are names.
     pub fn state_json(&self) -> Value {
-        let streaming_message = self.streaming_message();
-        let state = self.state();
-        let mut json = json!({
-            "system_prompt": state.settings.system_prompt,
-            "model": state.models.name(),
-            "thinking_level": state.settings.thinking_level,
-            "tools": state.tools.iter().map(|tool| tool.spec().name()).collect::<Vec<_>>(),
-            "messages": null,
-            "is_streaming": state.active.is_some(),
-            "streaming_message": null,
-            "pending_tool_calls": state.pending_tool_calls.iter().map(|id| &**id).collect::<Vec<_>>(),
-            "error": state.error,
-            "listener_errors": self.listeners().errors(),
-        });
-        let messages = Arc::clone(&state.messages);
-        // A long transcript takes a while to write: not under the lock, the run wants it.
-        drop(state);
-        if let Some(fields) = json.as_object_mut() {
-            fields.insert("messages".into(), json!(&*messages));
-            fields.insert("streaming_message".into(), json!(streaming_message));
-        }
-        json
+        let now = {
+            let state = self.state();
+            let tools = state.tools.iter().map(|tool| tool.spec().name());
+            state.conversation.state(&state.settings, state.models.name(), tools, self.listeners().errors())
+        };
+        // A long transcript takes a while to write: not under the lock, the run wants it. All of its keys are texts.
+        serde_json::to_value(now).unwrap_or_default()
     }
 }

@@ -4,14 +4,14 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_loop_proto::machine::{Config, Input};
+use agent_loop_proto::machine::Config;
 use tokio::sync::Notify;
 
 use super::host_side::HostSide;
 use super::state::State;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::event::{Event, EventData};
+use crate::event::Event;
 use crate::listener::{Listener, Listeners, Subscription};
 use crate::message::Prompt;
 use crate::model::source::Source;
@@ -85,59 +85,34 @@ impl Agent {
     }
 
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
-        let mut state = self.state();
-        let run = state.active.clone();
-        let mut machine = run.as_ref().map(|run| run.machine());
-        if state.closed || machine.as_ref().is_some_and(|machine| machine.is_closed()) {
-            let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
-            return Err(Error::new(ErrorKind::InvalidState, text));
-        }
-        match (&mut machine, which) {
-            (None, _) => state.queues.push(which, prompt.0),
-            (Some(machine), Queue::Steering) => machine.handle(Input::Steer(prompt.0)),
-            (Some(machine), Queue::FollowUp) => machine.handle(Input::FollowUp(prompt.0)),
-        }
-        Ok(())
+        self.state().conversation.queue(which, prompt.0)
     }
 
     /// Removes all messages from the steering queue that no turn has begun with.
     pub fn clear_steering_queue(&self) {
-        self.clear(Queue::Steering);
+        self.state().conversation.clear_queue(Queue::Steering);
     }
 
     /// Removes all messages from the follow-up queue that no turn has begun with.
     pub fn clear_follow_up_queue(&self) {
-        self.clear(Queue::FollowUp);
+        self.state().conversation.clear_queue(Queue::FollowUp);
     }
 
     /// Removes all messages from both queues that no turn has begun with.
     pub fn clear_all_queues(&self) {
-        self.clear(Queue::Steering);
-        self.clear(Queue::FollowUp);
-    }
-
-    fn clear(&self, which: Queue) {
-        let mut state = self.state();
-        match (&state.active, which) {
-            (None, _) => drop(state.queues.clear(which)),
-            (Some(run), Queue::Steering) => run.machine().handle(Input::ClearSteering),
-            (Some(run), Queue::FollowUp) => run.machine().handle(Input::ClearFollowUp),
-        }
+        self.clear_steering_queue();
+        self.clear_follow_up_queue();
     }
 
     /// Whether a message waits in either queue, or is about to join the transcript.
     pub fn has_queued_messages(&self) -> bool {
-        let state = self.state();
-        match &state.active {
-            None => !state.queues.is_empty(),
-            Some(run) => !run.machine().queues().is_empty(),
-        }
+        self.state().conversation.has_queued()
     }
 
     /// Aborts the active run, if there is one. From any thread and any callback; returns at once.
     pub fn abort(&self) {
         // Not under the lock: what an abort wakes may want it.
-        let active = self.state().active.clone();
+        let active = self.active_run();
         if let Some(run) = active {
             run.abort();
         }
@@ -145,7 +120,11 @@ impl Agent {
 
     /// A handle that aborts the active run, if there is one now.
     pub fn abort_handle(&self) -> Option<AbortHandle> {
-        self.state().active.clone().map(AbortHandle::new)
+        self.active_run().map(AbortHandle::new)
+    }
+
+    pub(super) fn active_run(&self) -> Option<Arc<RunShared>> {
+        self.state().conversation.active().map(|run| Arc::clone(&run.0))
     }
 
     /// Waits until no run is active and all listeners have returned.
@@ -158,7 +137,7 @@ impl Agent {
             let idle = self.0.idle.notified();
             let mut idle = std::pin::pin!(idle);
             idle.as_mut().enable();
-            if self.state().active.is_none() {
+            if self.state().conversation.active().is_none() {
                 return Ok(());
             }
             idle.await;
@@ -227,56 +206,14 @@ impl Agent {
         state.resolve_other(&source)
     }
 
-    /// Takes an event into the state, before listeners and readers get it.
-    pub(crate) fn note(&self, event: &Event) {
-        match &event.data {
-            EventData::MessageStart { message } if message.as_assistant().is_some() => {
-                self.state().streaming_message.clone_from(&event.partial_handle().cloned());
-            }
-            EventData::MessageEnd { message } => {
-                let mut state = self.state();
-                if message.as_assistant().is_some() {
-                    state.streaming_message = None;
-                }
-                Arc::make_mut(&mut state.messages).push(Arc::clone(message));
-            }
-            EventData::ToolExecutionStart { tool_call_id, .. } => {
-                self.state().pending_tool_calls.push(Arc::clone(tool_call_id));
-            }
-            EventData::ToolExecutionEnd { tool_call_id, .. } => {
-                self.state().pending_tool_calls.retain(|id| id != tool_call_id);
-            }
-            EventData::AgentEnd { error, .. } => self.state().error.clone_from(error),
-            EventData::AgentStart
-            | EventData::TurnStart
-            | EventData::MessageStart { .. }
-            | EventData::MessageUpdate(_)
-            | EventData::ToolExecutionUpdate { .. }
-            | EventData::TurnEnd { .. }
-            | EventData::Retry { .. }
-            | EventData::Diagnostic { .. }
-            | EventData::Raw { .. } => {}
-            // Both crates have one version: there is no other event.
-            #[cfg(not(feature = "__bindings"))]
-            _ => {}
-        }
+    /// Records an event in the conversation, before listeners and readers get it.
+    pub(crate) fn record(&self, event: &Event) {
+        self.state().conversation.record(event);
     }
 
     /// The last listener has returned: the agent is idle, then whoever waits for the run learns of its end.
     pub(crate) fn run_ended(&self, run: &Arc<RunShared>, result: RunResult, last: &mut Vec<Event>) {
-        let mut state = self.state();
-        state.active = None;
-        state.streaming_message = None;
-        state.pending_tool_calls.clear();
-        let mut machine = run.machine();
-        if !self.0.is_stateless {
-            state.caches = machine.take_caches();
-        }
-        // What no turn has begun with waits for the next run.
-        state.queues = machine.take_queues();
-        drop(machine);
-        state.closed = self.0.is_stateless;
-        drop(state);
+        self.state().conversation.end();
         run.finish(result, last);
         self.0.idle.notify_waiters();
     }
@@ -288,19 +225,10 @@ impl std::fmt::Debug for Agent {
         f.debug_struct("Agent")
             .field("model", &state.models.name())
             .field("tools", &state.tools)
-            .field("messages", &state.messages.len())
-            .field("is_streaming", &state.active.is_some())
+            .field("messages", &state.conversation.messages().len())
+            .field("is_streaming", &state.conversation.active().is_some())
             .finish_non_exhaustive()
     }
-}
-
-pub(super) fn busy(what: &str) -> Error {
-    Error::new(
-        ErrorKind::Busy,
-        format!(
-            "a run is active on this agent, and {what}: use steer or follow_up to reach it, or wait_for_idle to wait for its end"
-        ),
-    )
 }
 
 /// The locked state of an agent that is being changed.

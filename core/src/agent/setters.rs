@@ -2,15 +2,14 @@
 //! be changed between runs; and options by name for hosts of other languages.
 
 use std::future::Future;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use agent_loop_proto::model_spec::check_headers;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
-use super::handle::{Agent, busy};
+use super::handle::Agent;
 use super::models::ConfiguredModel;
-use super::state::State;
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::message::Message;
@@ -147,9 +146,7 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn append_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
-        let mut state = self.idle_state("the transcript cannot be changed")?;
-        Arc::make_mut(&mut state.messages).extend(messages.into_iter().map(Arc::new));
-        Ok(())
+        self.state().conversation.append(messages)
     }
 
     /// Replaces the transcript.
@@ -157,9 +154,8 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn replace_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
-        let messages = Arc::new(messages.into_iter().map(Arc::new).collect());
-        self.idle_state("the transcript cannot be replaced")?.set_messages(messages);
-        Ok(())
+        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
+        self.state().conversation.replace(messages)
     }
 
     /// Empties the transcript.
@@ -175,18 +171,7 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn reset(&self) -> Result<(), Error> {
-        let mut state = self.idle_state("it cannot be reset")?;
-        let queues = std::mem::take(&mut state.queues);
-        state.set_messages(Arc::default());
-        state.error = None;
-        drop(state);
-        drop(queues);
-        Ok(())
-    }
-
-    fn idle_state(&self, what: &str) -> Result<MutexGuard<'_, State>, Error> {
-        let state = self.state();
-        if state.active.is_some() { Err(busy(what)) } else { Ok(state) }
+        self.state().conversation.reset()
     }
 
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an
@@ -262,8 +247,8 @@ impl Agent {
                 }
             }
         }
-        if messages.is_some() && state.active.is_some() {
-            return Err(busy("the transcript cannot be replaced"));
+        if messages.is_some() {
+            state.conversation.check_idle("the transcript cannot be replaced")?;
         }
         let check_primary = model.is_some() || base_url.is_some();
         let has_new_keys = api_key.is_some() || headers.as_ref().is_some_and(|headers| *headers != state.models.headers);
@@ -279,7 +264,7 @@ impl Agent {
             network.into_iter().for_each(|network| models.network = network);
         })?;
         if let Some(messages) = messages {
-            state.set_messages(Arc::new(messages));
+            state.conversation.replace(messages)?;
         }
         state.settings = new;
         Ok(())

@@ -4,18 +4,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agent_loop_proto::machine::{Loop, Start, resumable};
+use agent_loop_proto::machine::Start;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use super::handle::{Agent, busy};
-use super::state::State;
+use super::handle::Agent;
 use crate::error::Error;
 use crate::future::BoxFuture;
 use crate::message::Prompt;
 use crate::run::Run;
 use crate::run::driver::Driver;
-use crate::run::shared::RunShared;
+use crate::run::shared::{RunShared, SharedRun};
 
 impl Agent {
     /// Starts a run; without a prompt it resumes. One that is `aborted` is so before it begins. It is aborted when one of the
@@ -32,34 +31,22 @@ impl Agent {
             return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
         }
         let mut state = self.state();
-        if state.active.is_some() {
-            return Err(busy("another cannot be started"));
-        }
+        // Before anything that a model may be refused for.
+        state.conversation.check_idle("another cannot be started")?;
         let runtime = state.runtime_here()?;
         runtime.check()?;
         let clock = state.resolve_all()?.clock().steady();
-        let State { messages, queues, settings, .. } = &mut *state;
-        let queued = match prompt {
-            Some(_) => Vec::new(),
-            None => resumable(messages, queues, settings, self.is_stateless())?,
-        };
         let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
         let (id, seed) = run_id();
-        let mut start = Start::new(&*id, seed, prompts);
-        start.transcript = messages.to_vec();
-        start.queues = std::mem::take(queues);
-        start.queued = queued;
+        let start = Start::new(&*id, seed, prompts);
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let model = config.model_name.clone();
-        let mut machine = Loop::new(config, start);
-        machine.set_caches(std::mem::take(&mut state.caches));
-        let run = Arc::new(RunShared::new(id, with_queue, runtime.token(), machine));
+        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.token(), machine)));
+        let run = Arc::clone(&state.conversation.begin(config, start, share)?.0);
         if aborted {
             run.abort();
         }
-        state.active = Some(Arc::clone(&run));
-        state.error = None;
         drop(state);
         // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's.
         let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::machine::{Config, RequestCaches, Tools};
+use agent_loop_proto::conversation::Conversation;
+use agent_loop_proto::machine::{Config, Tools};
 
 use super::host_side::HostSide;
 use super::models::Models;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::hook::Hooks;
-use crate::message::Message;
 use crate::model::Model;
 use crate::model::source::Source;
 use crate::model::table::{ResolvedModel, add_model};
-use crate::partial::Partial;
-use crate::queues::Queues;
-use crate::run::shared::RunShared;
+use crate::run::shared::SharedRun;
 use crate::runtime::Runtime;
 use crate::tool::ToolSet;
 use crate::tool::middleware::Middleware;
@@ -30,17 +28,7 @@ pub(super) struct State {
     pub(super) specs: Option<Tools>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
-    pub(super) messages: Arc<Vec<Arc<Message>>>,
-    /// The queues while no run is active; a run has them itself.
-    pub(super) queues: Queues,
-    /// What was repaired and encoded of the transcript, while no run is active.
-    pub(super) caches: RequestCaches,
-    /// Of a stateless run, once its queues' rest was given back.
-    pub(super) closed: bool,
-    pub(super) active: Option<Arc<RunShared>>,
-    pub(super) streaming_message: Option<Partial>,
-    pub(super) pending_tool_calls: Vec<Arc<str>>,
-    pub(super) error: Option<Error>,
+    pub(super) conversation: Conversation<SharedRun>,
 }
 
 impl State {
@@ -54,14 +42,7 @@ impl State {
             specs: None,
             hooks: Arc::default(),
             middleware: Arc::default(),
-            messages: Arc::default(),
-            queues: Queues::default(),
-            caches: RequestCaches::default(),
-            closed: false,
-            active: None,
-            streaming_message: None,
-            pending_tool_calls: Vec::new(),
-            error: None,
+            conversation: Conversation::default(),
         }
     }
 
@@ -97,12 +78,6 @@ impl State {
             connect_timeout_ms: self.settings.limits.connect_timeout_ms,
         };
         (config, host)
-    }
-
-    /// Another transcript.
-    pub(super) fn set_messages(&mut self, messages: Arc<Vec<Arc<Message>>>) {
-        self.messages = messages;
-        self.caches = RequestCaches::default();
     }
 
     /// Where runs live: the tokio runtime of the caller, if none was set.

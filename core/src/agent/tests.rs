@@ -25,7 +25,7 @@ async fn no_key_and_no_header_of_a_custom_model_is_saved() {
     let itself: Arc<OnceLock<Agent>> = Arc::default();
     let known = Arc::clone(&itself);
     let save = move || {
-        let run = known.get().unwrap().state().active.clone().unwrap();
+        let run = known.get().unwrap().active_run().unwrap();
         saves.lock().unwrap().push(run.machine().save().unwrap());
     };
     let save_in_hook = save.clone();

@@ -403,7 +403,7 @@ impl Drop for Driver {
             return;
         }
         let (end, result) = self.run.machine().force_end(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
-        self.agent.note(&end);
+        self.agent.record(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
         if self.run.queue.is_some() {
             self.outbox.push(end);

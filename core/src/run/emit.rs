@@ -23,7 +23,7 @@ impl Driver {
             tracing::warn!(kind = error.kind().as_str(), %error, "a model call failed and is retried");
         }
         if !matches!(event.data, EventData::MessageUpdate(_)) {
-            self.agent.note(&event);
+            self.agent.record(&event);
         }
         let failed = match self.agent.listeners().kind() {
             ListenerKind::None => Vec::new(),

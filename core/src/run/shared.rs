@@ -1,8 +1,10 @@
 //! What the handle of a run, its agent and its driver share of it.
 
+use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use agent_loop_proto::conversation::ActiveRun;
 use agent_loop_proto::machine::{Input, Loop};
 use tokio::sync::Notify;
 
@@ -107,6 +109,16 @@ impl RunShared {
             }
             finished.await;
         }
+    }
+}
+
+/// The active run, as the agent's conversation has it.
+#[derive(Debug)]
+pub(crate) struct SharedRun(pub(crate) Arc<RunShared>);
+
+impl ActiveRun for SharedRun {
+    fn machine(&mut self) -> impl DerefMut<Target = Loop> {
+        self.0.machine()
     }
 }
 

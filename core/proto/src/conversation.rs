@@ -1,0 +1,308 @@
+//! An agent's conversation: its transcript and queues from run to run, and its active run.
+//!
+//! Here is decided where a queued message goes, what is refused while a run is active, what a run begins with and what it
+//! leaves.
+//!
+//! ```
+//! use agent_loop_proto::conversation::Conversation;
+//! use agent_loop_proto::machine::{Action, Config, Loop, Start};
+//! use agent_loop_proto::message::Message;
+//! use agent_loop_proto::queues::Queue;
+//! # use agent_loop_proto::error::{Error, ErrorKind};
+//! # fn main() -> Result<(), Error> {
+//! # let config = Config::new("a/b", Err(Error::new(ErrorKind::Authentication, "no key")));
+//! let mut conversation: Conversation<Loop> = Conversation::default();
+//! let prompts = vec![Message::user("Rain in Oslo?", 0)];
+//! conversation.begin(config, Start::new("run_1", 0, prompts), |run| run)?;
+//! conversation.queue(Queue::FollowUp, vec![Message::user("And in Bergen?", 0)])?;
+//! while let Some(action) = conversation.active_mut().and_then(|run| run.poll(0)) {
+//!     match action {
+//!         Action::Emit(event) => conversation.record(&event),
+//!         Action::Done(_) => conversation.end(),
+//!         _ => {} // see `machine`
+//!     }
+//! }
+//! assert!(conversation.has_queued(), "the run failed before the follow-up");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind};
+use crate::event::{Event, EventData};
+use crate::machine::{Config, Input, Loop, RequestCaches, Start, resumable};
+use crate::message::Message;
+use crate::partial::Partial;
+use crate::queues::{Queue, Queues};
+use crate::request::ThinkingLevel;
+use crate::settings::Settings;
+
+/// The conversation of an agent, which has at most one active run; or that of a stateless run. `R` is the active run as the host
+/// has it.
+#[derive(Debug)]
+pub struct Conversation<R> {
+    messages: Arc<Vec<Arc<Message>>>,
+    /// While no run is active: a run has them itself.
+    queues: Queues,
+    /// What was repaired and encoded of the transcript, while no run is active.
+    caches: RequestCaches,
+    active: Option<R>,
+    /// Of a stateless run that is over: what its queues had is in its result.
+    is_closed: bool,
+    streaming_message: Option<Partial>,
+    pending_tool_calls: Vec<Arc<str>>,
+    error: Option<Error>,
+}
+
+/// An active run, as its host has it.
+pub trait ActiveRun {
+    /// The run's loop; behind a lock, if the host shares it with a driver.
+    fn machine(&mut self) -> impl DerefMut<Target = Loop>;
+}
+
+impl ActiveRun for Loop {
+    fn machine(&mut self) -> impl DerefMut<Target = Loop> {
+        self
+    }
+}
+
+impl<R> Default for Conversation<R> {
+    fn default() -> Conversation<R> {
+        Conversation {
+            messages: Arc::default(),
+            queues: Queues::default(),
+            caches: RequestCaches::default(),
+            active: None,
+            is_closed: false,
+            streaming_message: None,
+            pending_tool_calls: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+impl<R: ActiveRun> Conversation<R> {
+    /// A conversation that goes on from these messages.
+    pub fn new(messages: Arc<Vec<Arc<Message>>>) -> Conversation<R> {
+        Conversation { messages, ..Conversation::default() }
+    }
+
+    /// Begins a run with the prompts of `start`, or one that resumes if there are none. The transcript and the queues of `start`
+    /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
+    ///
+    /// # Errors
+    /// `busy` while a run is active; `invalid_state` when there is nothing to resume. Nothing changes then.
+    pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
+        self.check_idle("another cannot be started")?;
+        if start.prompts.is_empty() {
+            start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?;
+        }
+        start.transcript = self.messages.to_vec();
+        start.queues = std::mem::take(&mut self.queues);
+        let mut machine = Loop::new(config, start);
+        machine.set_caches(std::mem::take(&mut self.caches));
+        self.error = None;
+        Ok(self.active.insert(host(machine)))
+    }
+
+    /// The active run is over, and the last listener has returned. What no turn has begun with waits for the next run.
+    pub fn end(&mut self) {
+        let Some(mut active) = self.active.take() else { return };
+        let mut machine = active.machine();
+        self.is_closed = machine.is_closed();
+        if !self.is_closed {
+            self.caches = machine.take_caches();
+        }
+        self.queues = machine.take_queues();
+        self.streaming_message = None;
+        self.pending_tool_calls.clear();
+    }
+
+    /// Records an event of the active run, before listeners and readers get it. Those of [`EventData::MessageUpdate`] change
+    /// nothing.
+    pub fn record(&mut self, event: &Event) {
+        match &event.data {
+            EventData::MessageStart { message } if message.as_assistant().is_some() => {
+                self.streaming_message = event.partial_handle().cloned();
+            }
+            EventData::MessageEnd { message } => {
+                if message.as_assistant().is_some() {
+                    self.streaming_message = None;
+                }
+                Arc::make_mut(&mut self.messages).push(Arc::clone(message));
+            }
+            EventData::ToolExecutionStart { tool_call_id, .. } => self.pending_tool_calls.push(Arc::clone(tool_call_id)),
+            EventData::ToolExecutionEnd { tool_call_id, .. } => self.pending_tool_calls.retain(|id| id != tool_call_id),
+            EventData::AgentEnd { error, .. } => self.error.clone_from(error),
+            EventData::AgentStart
+            | EventData::TurnStart
+            | EventData::MessageStart { .. }
+            | EventData::MessageUpdate(_)
+            | EventData::ToolExecutionUpdate { .. }
+            | EventData::TurnEnd { .. }
+            | EventData::Retry { .. }
+            | EventData::Diagnostic { .. }
+            | EventData::Raw { .. } => {}
+        }
+    }
+
+    /// Queues messages: for the active run, or for the next one.
+    ///
+    /// # Errors
+    /// `invalid_state` after the end of a stateless run.
+    pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<(), Error> {
+        let mut active = self.active.as_mut().map(R::machine);
+        if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
+            let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        match (&mut active, which) {
+            (None, _) => self.queues.push(which, messages),
+            (Some(machine), Queue::Steering) => machine.handle(Input::Steer(messages)),
+            (Some(machine), Queue::FollowUp) => machine.handle(Input::FollowUp(messages)),
+        }
+        Ok(())
+    }
+
+    /// Removes all messages of a queue that no turn has begun with.
+    pub fn clear_queue(&mut self, which: Queue) {
+        match (self.active.as_mut().map(R::machine), which) {
+            (None, _) => drop(self.queues.clear(which)),
+            (Some(mut machine), Queue::Steering) => machine.handle(Input::ClearSteering),
+            (Some(mut machine), Queue::FollowUp) => machine.handle(Input::ClearFollowUp),
+        }
+    }
+
+    /// Whether a message waits in either queue, or is about to join the transcript.
+    pub fn has_queued(&mut self) -> bool {
+        match &mut self.active {
+            None => !self.queues.is_empty(),
+            Some(active) => !active.machine().queues().is_empty(),
+        }
+    }
+
+    /// Appends messages to the transcript.
+    ///
+    /// # Errors
+    /// `busy` while a run is active.
+    pub fn append(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
+        self.check_idle("the transcript cannot be changed")?;
+        Arc::make_mut(&mut self.messages).extend(messages.into_iter().map(Into::into));
+        Ok(())
+    }
+
+    /// Replaces the transcript.
+    ///
+    /// # Errors
+    /// `busy` while a run is active.
+    pub fn replace(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
+        self.check_idle("the transcript cannot be replaced")?;
+        self.messages = Arc::new(messages.into_iter().map(Into::into).collect());
+        self.caches = RequestCaches::default();
+        Ok(())
+    }
+
+    /// Empties the transcript and both queues, and forgets the last error.
+    ///
+    /// # Errors
+    /// `busy` while a run is active.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        self.check_idle("it cannot be reset")?;
+        *self = Conversation { is_closed: self.is_closed, ..Conversation::default() };
+        Ok(())
+    }
+
+    /// Refuses what cannot be done while a run is active; `what` says so in the error.
+    ///
+    /// # Errors
+    /// `busy` while a run is active.
+    pub fn check_idle(&self, what: &str) -> Result<(), Error> {
+        if self.active.is_none() {
+            return Ok(());
+        }
+        let text = format!(
+            "a run is active on this agent, and {what}: use steer or follow_up to reach it, or wait_for_idle to wait for its end"
+        );
+        Err(Error::new(ErrorKind::Busy, text))
+    }
+
+    /// The transcript: exactly the messages of the `message_end` events, and those that were appended between runs.
+    pub fn messages(&self) -> &Arc<Vec<Arc<Message>>> {
+        &self.messages
+    }
+
+    /// The active run.
+    pub fn active(&self) -> Option<&R> {
+        self.active.as_ref()
+    }
+
+    /// The active run, to drive it.
+    pub fn active_mut(&mut self) -> Option<&mut R> {
+        self.active.as_mut()
+    }
+
+    /// The assistant message that is being streamed, as its latest event has it.
+    pub fn streaming_message(&self) -> Option<&Partial> {
+        self.streaming_message.as_ref()
+    }
+
+    /// The ids of the calls between the start and the end of their execution.
+    pub fn pending_tool_calls(&self) -> &[Arc<str>] {
+        &self.pending_tool_calls
+    }
+
+    /// The error of the last run, if its outcome was `error` or `aborted`.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// The state of an agent with this conversation, these settings, and tools of these names. Cheap: it is serialized later.
+    pub fn state<'a>(
+        &self,
+        settings: &Settings,
+        model: String,
+        tools: impl IntoIterator<Item = &'a str>,
+        listener_errors: u64,
+    ) -> AgentState {
+        AgentState {
+            system_prompt: settings.system_prompt.clone(),
+            model,
+            thinking_level: settings.thinking_level,
+            tools: tools.into_iter().map(str::to_owned).collect(),
+            messages: Arc::clone(&self.messages),
+            is_streaming: self.active.is_some(),
+            streaming_message: self.streaming_message.clone(),
+            pending_tool_calls: self.pending_tool_calls.clone(),
+            error: self.error.clone(),
+            listener_errors,
+        }
+    }
+}
+
+/// What an agent is at a moment. It serializes to the canonical JSON of its state.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgentState {
+    system_prompt: String,
+    model: String,
+    thinking_level: ThinkingLevel,
+    tools: Vec<String>,
+    messages: Arc<Vec<Arc<Message>>>,
+    is_streaming: bool,
+    #[serde(serialize_with = "message_so_far")]
+    streaming_message: Option<Partial>,
+    pending_tool_calls: Vec<Arc<str>>,
+    error: Option<Error>,
+    listener_errors: u64,
+}
+
+fn message_so_far<S: Serializer>(partial: &Option<Partial>, serializer: S) -> Result<S::Ok, S::Error> {
+    let message = partial.as_ref().map(|partial| Message::Assistant(partial.latest().message()));
+    message.serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests;

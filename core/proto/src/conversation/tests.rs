@@ -1,0 +1,181 @@
+//! What an agent's calls do between runs and during one.
+
+use serde_json::json;
+
+use super::*;
+use crate::chunk::{Chunk, ChunkReader};
+use crate::machine::{Action, ModelCall, ModelEntry};
+
+/// A model that answers "Hello.", or one that cannot be used.
+fn config(answers: bool) -> Config {
+    let model = ModelEntry::new(0, "script", "script", "model");
+    Config::new("script/model", answers.then_some(model).ok_or(Error::new(ErrorKind::Authentication, "no key")))
+}
+
+fn prompt(text: &str) -> Start {
+    Start::new("run", 0, vec![Message::user(text, 1)])
+}
+
+fn begin(conversation: &mut Conversation<Loop>, answers: bool, start: Start) {
+    conversation.begin(config(answers), start, |run| run).unwrap();
+}
+
+/// Drives the active run to its end. `on` is called after each event of this kind.
+fn drive(conversation: &mut Conversation<Loop>, kind: &str, mut on: impl FnMut(&mut Conversation<Loop>)) {
+    while let Some(action) = conversation.active_mut().and_then(|run| run.poll(1)) {
+        match action {
+            Action::Emit(event) => {
+                conversation.record(&event);
+                if event.kind() == kind {
+                    on(conversation);
+                }
+            }
+            Action::CallModel(ModelCall { call, .. }) => {
+                let run = conversation.active_mut().unwrap();
+                let mut chunks = ChunkReader::new("script");
+                for chunk in [json!("Hello."), json!({ "end": {} })] {
+                    if let Chunk::Deltas(deltas) | Chunk::End(deltas) = chunks.read(&chunk).unwrap() {
+                        run.handle(Input::ModelDeltas { call, deltas });
+                    }
+                }
+                run.handle(Input::ModelEnd { call, result: Ok(()) });
+            }
+            Action::Done(_) => conversation.end(),
+            _ => {}
+        }
+    }
+}
+
+/// A conversation after a run with this prompt.
+fn after(text: &str, answers: bool) -> Conversation<Loop> {
+    let mut conversation = Conversation::default();
+    begin(&mut conversation, answers, prompt(text));
+    drive(&mut conversation, "", |_| {});
+    conversation
+}
+
+fn user(text: &str) -> Vec<Message> {
+    vec![Message::user(text, 1)]
+}
+
+fn texts(conversation: &Conversation<Loop>) -> Vec<String> {
+    conversation.messages().iter().map(|message| message.text()).collect()
+}
+
+#[test]
+fn the_transcript_is_what_message_end_has_carried() {
+    let conversation = after("Hi.", true);
+    assert_eq!(texts(&conversation), ["Hi.", "Hello."]);
+    assert!(conversation.error().is_none() && conversation.streaming_message().is_none() && conversation.active().is_none());
+}
+
+#[test]
+fn an_error_stays_until_the_next_run_begins() {
+    let mut conversation = after("Hi.", false);
+    assert_eq!(conversation.error().map(Error::kind), Some(ErrorKind::Authentication));
+    begin(&mut conversation, true, prompt("Again."));
+    assert!(conversation.error().is_none());
+}
+
+#[test]
+fn a_message_is_queued_for_the_active_run_or_for_the_next_one() {
+    let mut conversation = Conversation::default();
+    conversation.queue(Queue::Steering, user("before")).unwrap();
+    begin(&mut conversation, true, prompt("Hi."));
+    assert!(conversation.has_queued());
+    drive(&mut conversation, "turn_end", |conversation| {
+        if conversation.messages().len() == 3 {
+            conversation.queue(Queue::FollowUp, user("during")).unwrap();
+        }
+    });
+    assert_eq!(texts(&conversation), ["Hi.", "before", "Hello.", "during", "Hello."]);
+    assert!(!conversation.has_queued());
+}
+
+#[test]
+fn what_no_turn_has_begun_with_waits_for_the_next_run() {
+    let mut conversation = Conversation::default();
+    begin(&mut conversation, false, prompt("Hi."));
+    conversation.queue(Queue::FollowUp, user("later")).unwrap();
+    drive(&mut conversation, "", |_| {});
+    assert!(conversation.has_queued());
+    conversation.clear_queue(Queue::Steering);
+    assert!(conversation.has_queued(), "another queue");
+    conversation.clear_queue(Queue::FollowUp);
+    assert!(!conversation.has_queued());
+}
+
+#[test]
+fn the_queues_of_the_active_run_are_cleared() {
+    let mut conversation = Conversation::default();
+    begin(&mut conversation, true, prompt("Hi."));
+    for queue in [Queue::Steering, Queue::FollowUp] {
+        conversation.queue(queue, user("no")).unwrap();
+        conversation.clear_queue(queue);
+    }
+    drive(&mut conversation, "", |_| {});
+    assert_eq!(texts(&conversation), ["Hi.", "Hello."]);
+}
+
+#[test]
+fn a_run_resumes_with_what_is_queued_or_not_at_all() {
+    let mut conversation = after("Hi.", true);
+    let resume = Start::new("run", 0, Vec::new());
+    let error = conversation.begin(config(true), resume.clone(), |run| run).unwrap_err();
+    assert_eq!((error.kind(), conversation.active().is_some()), (ErrorKind::InvalidState, false));
+    conversation.queue(Queue::FollowUp, user("More.")).unwrap();
+    begin(&mut conversation, true, resume);
+    drive(&mut conversation, "", |_| {});
+    assert_eq!(texts(&conversation), ["Hi.", "Hello.", "More.", "Hello."]);
+}
+
+#[test]
+fn the_transcript_cannot_be_changed_during_a_run() {
+    let mut conversation = after("Hi.", false);
+    begin(&mut conversation, true, prompt("Again."));
+    let refused = [
+        conversation.append(user("no")),
+        conversation.replace(user("no")),
+        conversation.reset(),
+        conversation.begin(config(true), prompt("no"), |run| run).map(drop),
+    ];
+    assert!(refused.iter().all(|result| result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Busy)), "{refused:?}");
+    conversation.end();
+    conversation.append(user("yes")).unwrap();
+    assert_eq!(texts(&conversation), ["Hi.", "", "yes"]);
+    conversation.replace(user("new")).unwrap();
+    assert_eq!(texts(&conversation), ["new"]);
+    conversation.queue(Queue::Steering, user("no")).unwrap();
+    conversation.reset().unwrap();
+    assert!(conversation.messages().is_empty() && conversation.error().is_none() && !conversation.has_queued());
+}
+
+#[test]
+fn a_stateless_run_takes_no_message_after_its_end() {
+    let mut conversation = Conversation::new(Arc::default());
+    let config = Config { is_stateless: true, ..config(true) };
+    conversation.begin(config, prompt("Hi."), |run| run).unwrap();
+    // The result has it, as `undelivered`.
+    drive(&mut conversation, "agent_end", |conversation| conversation.queue(Queue::Steering, user("late")).unwrap());
+    let error = conversation.queue(Queue::Steering, user("no")).unwrap_err();
+    assert_eq!((error.kind(), conversation.has_queued()), (ErrorKind::InvalidState, false));
+}
+
+#[test]
+fn the_state_of_an_agent_follows_the_events() {
+    let state = |conversation: &Conversation<Loop>| json!(conversation.state(&Settings::default(), "a/b".to_owned(), ["c"], 1));
+    let mut conversation = Conversation::default();
+    assert_eq!(
+        state(&conversation).to_string(),
+        r#"{"system_prompt":"","model":"a/b","thinking_level":"off","tools":["c"],"messages":[],"is_streaming":false,"#
+            .to_owned()
+            + r#""streaming_message":null,"pending_tool_calls":[],"error":null,"listener_errors":1}"#
+    );
+    begin(&mut conversation, true, prompt("Hi."));
+    let mut streamed = Vec::new();
+    drive(&mut conversation, "text_delta", |conversation| {
+        let now = state(conversation);
+        streamed.push((now["is_streaming"].clone(), now["streaming_message"]["content"][0]["text"].clone()));
+    });
+    assert_eq!(streamed, [(json!(true), json!("Hello."))]);
+}
