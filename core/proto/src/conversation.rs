@@ -15,10 +15,10 @@
 //! let prompts = vec![Message::user("Rain in Oslo?", 0)];
 //! conversation.begin(config, Start::new("run_1", 0, prompts), |run| run)?;
 //! conversation.queue(Queue::FollowUp, vec![Message::user("And in Bergen?", 0)])?;
-//! while let Some(action) = conversation.active_mut().and_then(|run| run.poll(0)) {
+//! while let Some(action) = conversation.poll(0) {
 //!     match action {
-//!         Action::Emit(event) => conversation.record(&event),
-//!         Action::Done(_) => conversation.end(),
+//!         Action::Emit(event) => println!("{}", event.to_json()),
+//!         Action::Done(result) => println!("{} messages", conversation.messages().len()),
 //!         _ => {} // see `machine`
 //!     }
 //! }
@@ -34,7 +34,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Config, Input, Loop, RequestCaches, Start, resumable};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, resumable};
 use crate::message::Message;
 use crate::partial::Partial;
 use crate::queues::{Queue, Queues};
@@ -109,6 +109,25 @@ impl<R: ActiveRun> Conversation<R> {
         Ok(self.active.insert(host(machine)))
     }
 
+    /// The next action of the active run, for hosts that drive it in place: an event that it emits is recorded, and with its last
+    /// action it has ended.
+    pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
+        let action = self.active.as_mut()?.machine().poll(now_ms)?;
+        match &action {
+            Action::Emit(event) => self.record(event),
+            Action::Done(_) => self.end(),
+            _ => {}
+        }
+        Some(action)
+    }
+
+    /// Reports to the active run, if there is one.
+    pub fn handle(&mut self, input: Input) {
+        if let Some(active) = &mut self.active {
+            active.machine().handle(input);
+        }
+    }
+
     /// The active run is over, and the last listener has returned. What no turn has begun with waits for the next run.
     pub fn end(&mut self) {
         let Some(mut active) = self.active.take() else { return };
@@ -122,13 +141,14 @@ impl<R: ActiveRun> Conversation<R> {
         self.pending_tool_calls.clear();
     }
 
-    /// Records an event of the active run, before listeners and readers get it. Those of [`EventData::MessageUpdate`] change
-    /// nothing.
+    /// Records an event of the active run, before listeners and readers get it. [`EventData::MessageUpdate`] can be left out by
+    /// hosts that do not load loops: then all events of a message share its text.
     pub fn record(&mut self, event: &Event) {
         match &event.data {
             EventData::MessageStart { message } if message.as_assistant().is_some() => {
                 self.streaming_message = event.partial_handle().cloned();
             }
+            EventData::MessageUpdate(_) => self.streaming_message = event.partial_handle().cloned(),
             EventData::MessageEnd { message } => {
                 if message.as_assistant().is_some() {
                     self.streaming_message = None;
@@ -141,7 +161,6 @@ impl<R: ActiveRun> Conversation<R> {
             EventData::AgentStart
             | EventData::TurnStart
             | EventData::MessageStart { .. }
-            | EventData::MessageUpdate(_)
             | EventData::ToolExecutionUpdate { .. }
             | EventData::TurnEnd { .. }
             | EventData::Retry { .. }
@@ -240,7 +259,7 @@ impl<R: ActiveRun> Conversation<R> {
         self.active.as_ref()
     }
 
-    /// The active run, to drive it.
+    /// The active run, for example to save and load it.
     pub fn active_mut(&mut self) -> Option<&mut R> {
         self.active.as_mut()
     }

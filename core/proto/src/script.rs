@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::chunk::{Chunk, ChunkReader};
 use crate::did_you_mean::check_names;
 use crate::error::{Error, ErrorKind};
+use crate::machine::Input;
 use crate::model_spec::ModelSpec;
 
 /// The provider and the protocol of scripted models.
@@ -73,6 +74,44 @@ impl Script {
             let text = format!("the script has {answers}, and this is model call {given}");
             Error::new(ErrorKind::Provider, text).with_provider(SCRIPTED)
         })
+    }
+
+    /// The answer as inputs for the loop whose model call has this number, each with the time at which it comes. For hosts that
+    /// drive a loop by hand.
+    ///
+    /// ```
+    /// use agent_loop_proto::machine::Input;
+    /// use agent_loop_proto::model_spec::ModelSpec;
+    /// use agent_loop_proto::script::Script;
+    /// use serde_json::json;
+    ///
+    /// let script = json!([[{ "delta": "Hello." }, { "wait_ms": 100 }, { "end": {} }]]);
+    /// let spec = ModelSpec::from_json(json!({ "provider": "scripted", "id": "a", "script": script }))?;
+    /// let inputs = Script::of(&spec)?.next_inputs(0, 5000);
+    /// assert!(matches!(inputs[0], (5000, Input::ModelDeltas { call: 0, .. })));
+    /// assert!(matches!(inputs[1], (5100, Input::ModelDeltas { call: 0, .. })));
+    /// assert!(matches!(inputs[2], (5100, Input::ModelEnd { call: 0, result: Ok(()) })));
+    /// # Ok::<(), agent_loop_proto::error::Error>(())
+    /// ```
+    pub fn next_inputs(&mut self, call: u32, now_ms: u64) -> Vec<(u64, Input)> {
+        let (mut inputs, mut at_ms, mut result) = (Vec::new(), now_ms, Err(Script::cut_off()));
+        for step in self.next_answer().unwrap_or_else(|error| vec![Step::Chunk(Chunk::Fail(error))]) {
+            match step {
+                Step::Wait(ms) => at_ms = at_ms.saturating_add(ms),
+                Step::Chunk(Chunk::Deltas(deltas)) => inputs.push((at_ms, Input::ModelDeltas { call, deltas })),
+                Step::Chunk(Chunk::Fail(error)) => {
+                    result = Err(error);
+                    break;
+                }
+                Step::Chunk(Chunk::End(deltas)) => {
+                    inputs.push((at_ms, Input::ModelDeltas { call, deltas }));
+                    result = Ok(());
+                    break;
+                }
+            }
+        }
+        inputs.push((at_ms, Input::ModelEnd { call, result }));
+        inputs
     }
 
     /// The error of an answer without an end step.

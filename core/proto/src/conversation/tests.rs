@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkReader};
-use crate::machine::{Action, ModelCall, ModelEntry};
+use crate::machine::ModelEntry;
+use crate::model_spec::ModelSpec;
+use crate::script::Script;
 
 /// A model that answers "Hello.", or one that cannot be used.
 fn config(answers: bool) -> Config {
@@ -22,25 +23,15 @@ fn begin(conversation: &mut Conversation<Loop>, answers: bool, start: Start) {
 
 /// Drives the active run to its end. `on` is called after each event of this kind.
 fn drive(conversation: &mut Conversation<Loop>, kind: &str, mut on: impl FnMut(&mut Conversation<Loop>)) {
-    while let Some(action) = conversation.active_mut().and_then(|run| run.poll(1)) {
+    while let Some(action) = conversation.poll(1) {
         match action {
-            Action::Emit(event) => {
-                conversation.record(&event);
-                if event.kind() == kind {
-                    on(conversation);
-                }
+            Action::Emit(event) if event.kind() == kind => on(conversation),
+            Action::CallModel(call) => {
+                let script = json!([[{ "delta": "Hello." }, { "end": {} }]]);
+                let spec = ModelSpec::from_json(json!({ "provider": "scripted", "id": "a", "script": script })).unwrap();
+                let inputs = Script::of(&spec).unwrap().next_inputs(call.call, 1);
+                inputs.into_iter().for_each(|(_, input)| conversation.handle(input));
             }
-            Action::CallModel(ModelCall { call, .. }) => {
-                let run = conversation.active_mut().unwrap();
-                let mut chunks = ChunkReader::new("script");
-                for chunk in [json!("Hello."), json!({ "end": {} })] {
-                    if let Chunk::Deltas(deltas) | Chunk::End(deltas) = chunks.read(&chunk).unwrap() {
-                        run.handle(Input::ModelDeltas { call, deltas });
-                    }
-                }
-                run.handle(Input::ModelEnd { call, result: Ok(()) });
-            }
-            Action::Done(_) => conversation.end(),
             _ => {}
         }
     }

@@ -4,11 +4,8 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // It reads files.
 
-mod agent;
-mod behaviour;
 #[path = "../../../../tests/rust/scenarios/expected.rs"]
 mod expected;
-mod host;
 mod player;
 #[path = "../../../../tests/rust/scenarios/scenario.rs"]
 mod scenario;

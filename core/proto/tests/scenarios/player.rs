@@ -1,404 +1,400 @@
 //! Plays a scenario through [`Loop`] as a simulation of discrete events: when nothing can be done, time jumps to the next sleep,
-//! silence of the model or timer. It stands in for the agent too: its transcript, its queues and its state.
+//! silence of the model or timer. It stands in for the driver, and for the agent's configuration and listeners.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
+use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::error::{Error, ErrorKind};
-use agent_loop_proto::event::{Event, EventData};
-use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
+use agent_loop_proto::event::Event;
+use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
 use agent_loop_proto::hook_json::HookInput;
-use agent_loop_proto::machine::{Action, Config, Input, Loop, Start, Timer, Tools, resumable};
+use agent_loop_proto::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
 use agent_loop_proto::message::{Message, Prompt};
-use agent_loop_proto::partial::Partial;
-use agent_loop_proto::queues::Queues;
-use agent_loop_proto::result::RunResult;
+use agent_loop_proto::model_spec::ModelSpec;
+use agent_loop_proto::queues::Queue;
+use agent_loop_proto::script::Script;
 use agent_loop_proto::tool::ToolSpec;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::behaviour::{Blocked, Frame, Owner, Task};
-use crate::host::{self, Models, Stream};
 use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
 
-/// A run.
-pub(crate) struct Active {
-    pub(crate) run: Loop,
-    pub(crate) is_stateless: bool,
-    pub(crate) model: Option<Stream>,
-    pub(crate) timer_ms: Option<u64>,
-    pub(crate) has_seen_abort: bool,
-    pub(crate) events: Vec<Value>,
-    pub(crate) result: Option<Box<RunResult>>,
-}
-
 pub(crate) struct Player {
-    pub(crate) scenario: Rc<Scenario>,
-    pub(crate) saves: bool,
-    pub(crate) now_ms: u64,
-    pub(crate) config: Config,
-    pub(crate) models: Models,
+    scenario: Rc<Scenario>,
+    saves: bool,
+    now_ms: u64,
+    config: Config,
+    /// By the keys that the loop has for the models.
+    scripts: Vec<Script>,
+    agent: Conversation<Loop>,
+    /// Of the last run, if it is a stateless one.
+    context: Option<Conversation<Loop>>,
+    events: Vec<Value>,
+    timer_ms: Option<u64>,
+    /// What the model is about to report, and when.
+    reports: Vec<(u64, Input)>,
+    tasks: Vec<Task>,
     /// The places of the listeners that are subscribed, in order.
-    pub(crate) subscribed: Vec<usize>,
-    pub(crate) active: Option<Active>,
-    pub(crate) runs: usize,
-    pub(crate) tasks: Vec<Task>,
-    pub(crate) record: Record,
-    pub(crate) messages: Vec<Arc<Message>>,
-    pub(crate) queues: Queues,
-    pub(crate) streaming: Option<Partial>,
-    pub(crate) pending: Vec<Arc<str>>,
-    pub(crate) error: Option<Error>,
-    pub(crate) listener_errors: u32,
+    subscribed: Vec<usize>,
+    listener_errors: u64,
+    record: Record,
 }
 
-/// Plays a scenario; returns the result in the form of `expected.json`. With `saves` the loop is saved and loaded after each
-/// action.
+/// A function of the host that is at work: it takes its actions until it sleeps, blocks on a gate or ends.
+struct Task {
+    of: Of,
+    /// Middleware, each inside of the one before it, and the tool inside of all; else one function.
+    functions: Vec<Behaviours>,
+    /// The actions that are left: of the first function, and of those that it has called.
+    frames: Vec<std::vec::IntoIter<Value>>,
+    /// What it returns.
+    value: Value,
+    blocked: Blocked,
+    /// Whether an abort wakes it.
+    is_cancellable: bool,
+    is_cancelled: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Of {
+    /// The number of the call.
+    Tool(u32),
+    /// The number of the question; `None` for a tool's `prepare_arguments`.
+    Hook(u32, Option<HookKind>),
+    /// The type of its event.
+    Listener(&'static str),
+}
+
+#[derive(PartialEq)]
+enum Blocked {
+    No,
+    Until(u64),
+    Gate(String),
+    Never,
+}
+
+/// Plays a scenario; gives the form of `expected.json`. With `saves` the loop is saved and loaded after each action.
 pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
-    let specs = scenario.tools.iter().map(|tool| ToolSpec::from_json(Value::Object(tool.spec.clone())).map(Arc::new));
-    let (mut models, tools) = (Models::default(), Tools::from(specs.collect::<Result<Vec<_>, _>>()?));
-    let mut config = host::config(&scenario.model()?, &mut models, tools);
-    host::set_options(&mut config, &scenario.options, &mut models)?;
+    let tools = scenario.tools.iter().map(|tool| ToolSpec::from_json(Value::Object(tool.spec.clone())).map(Arc::new));
+    let (mut scripts, spec) = (Vec::new(), scenario.model()?);
+    let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
+    config.tools = Tools::from(tools.collect::<Result<Vec<_>, _>>()?);
     // The requests are recorded by that hook.
     config.hooks = scenario.hooks.keys().copied().chain([HookKind::OnPayload]).collect();
+    let scenario = Rc::new(scenario);
     let listeners = scenario.listeners.iter().enumerate();
     let mut player = Player {
+        scenario: Rc::clone(&scenario),
         saves,
         now_ms: 0,
         config,
-        models,
-        subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
-        scenario: Rc::new(scenario),
-        active: None,
-        runs: 0,
+        scripts,
+        agent: Conversation::default(),
+        context: None,
+        events: Vec::new(),
+        timer_ms: None,
+        reports: Vec::new(),
         tasks: Vec::new(),
-        record: Record::default(),
-        messages: Vec::new(),
-        queues: Queues::default(),
-        streaming: None,
-        pending: Vec::new(),
-        error: None,
+        subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
         listener_errors: 0,
+        record: Record::default(),
     };
-    let mut steps = Vec::new();
-    for step in &Rc::clone(&player.scenario).steps {
-        let (name, given) = only(step);
-        let record = player.step(name, given);
-        steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
-    }
-    let state = player.state();
-    Ok(player.record.to_json(&steps, &state))
+    player.set_options(&scenario.options)?;
+    let failed = |error: Error| json!({ "error": error.kind().as_str() });
+    let steps: Vec<Value> = scenario.steps.iter().map(|step| player.step(step).unwrap_or_else(failed)).collect();
+    Ok(player.record.to_json(&steps, &player.state()))
+}
+
+/// The script gets the key that the loop has for its model.
+fn add_model(scripts: &mut Vec<Script>, spec: &ModelSpec) -> Result<ModelEntry, Error> {
+    let key = u32::try_from(scripts.len()).expect("few models");
+    scripts.push(Script::of(spec)?);
+    Ok(ModelEntry { prices: spec.cost, ..ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id) })
 }
 
 impl Player {
-    fn step(&mut self, name: &str, given: &Value) -> Result<Value, Error> {
+    /// Takes a step; returns its record.
+    fn step(&mut self, step: &Value) -> Result<Value, Error> {
+        let (name, given) = only(step);
         match name {
-            "prompt" | "start" => self.start(Some(Prompt::from_json(given.clone())?), None)?,
-            "resume" => self.start(None, None)?,
-            "run" | "resume_context" => {
-                let prompt = given.get("prompt").cloned().map(Prompt::from_json).transpose()?;
-                self.start(prompt, Some(given))?;
-            }
+            "prompt" | "start" => self.begin(Some(given), None)?,
+            "resume" => self.begin(None, None)?,
+            "run" | "resume_context" => self.begin(given.get("prompt"), Some(given))?,
             "finish" => {}
-            "has_queued_messages" => return Ok(json!({ name: self.has_queued() })),
+            "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
-            "wait_log" => {
-                self.pump(|player| player.record.log.iter().any(|line| line == text(given)));
-                return Ok(json!({ name: "ok" }));
-            }
-            "wait_for_idle" => {
-                self.pump(|player| player.active.is_none());
-                return Ok(json!({ name: "ok" }));
-            }
-            _ => return self.act(name, given).map(|()| json!({ name: "ok" })),
+            "wait_log" => self.play_until(|player| player.record.log.iter().any(|line| line == text(given))),
+            "wait_for_idle" => self.play_until(|_| false),
+            _ => self.act(name, given)?,
         }
-        if name == "start" {
+        if !matches!(name, "prompt" | "resume" | "run" | "resume_context" | "finish") {
             return Ok(json!({ name: "ok" }));
         }
-        self.pump(|player| player.active.is_none());
+        self.play_until(|_| false);
         Ok(json!({ "outcome": self.record.runs.last().expect("a run")["result"]["outcome"] }))
     }
 
-    /// Starts a run of the agent, or one over this context.
-    fn start(&mut self, prompt: Option<Prompt>, context: Option<&Value>) -> Result<(), Error> {
-        self.check_idle()?;
-        let (mut config, mut transcript, mut queues) = (self.config.clone(), self.messages.clone(), self.queues.clone());
-        if let Some(context) = context {
-            config.settings.system_prompt = context["system_prompt"].as_str().unwrap_or_default().to_owned();
-            config.is_stateless = true;
-            queues = Queues::default();
-            transcript = messages(&context["messages"])?.into_iter().map(Arc::new).collect();
-        }
-        let queued = match &prompt {
-            Some(_) => Vec::new(),
-            None => resumable(&transcript, &mut queues, &config.settings, config.is_stateless)?,
-        };
+    /// Begins a run of the agent, or one over this context.
+    fn begin(&mut self, prompt: Option<&Value>, context: Option<&Value>) -> Result<(), Error> {
+        let prompt = prompt.cloned().map(Prompt::from_json).transpose()?;
         let prompts = prompt.map(|prompt| prompt.into_messages(self.now_ms)).unwrap_or_default();
-        let is_stateless = config.is_stateless;
-        let start = Start { run_id: "run".to_owned(), seed: 0, transcript, queues, prompts, queued };
-        let mut run = Loop::new(config, start);
-        for (name, message) in context.and_then(|context| context["queue"].as_object()).into_iter().flatten() {
-            let message = Prompt::from_json(message.clone())?.0;
-            run.handle(if name == "steer" { Input::Steer(message) } else { Input::FollowUp(message) });
+        let (mut config, start) = (self.config.clone(), Start::new("run", 0, prompts));
+        self.context = None;
+        let Some(context) = context else { return self.agent.begin(config, start, |run| run).map(drop) };
+        config.settings.system_prompt = context["system_prompt"].as_str().unwrap_or_default().to_owned();
+        config.is_stateless = true;
+        let conversation = self.context.insert(Conversation::default());
+        conversation.replace(messages(&context["messages"])?)?;
+        conversation.begin(config, start, |run| run)?;
+        for (name, message) in context["queue"].as_object().into_iter().flatten() {
+            let queue = if name == "steer" { Queue::Steering } else { Queue::FollowUp };
+            conversation.queue(queue, Prompt::from_json(message.clone())?.0)?;
         }
-        if !is_stateless {
-            (self.queues, self.error) = (Queues::default(), None);
-        }
-        self.runs += 1;
-        let (model, timer_ms, has_seen_abort, events, result) = (None, None, false, Vec::new(), None);
-        self.active = Some(Active { run, is_stateless, model, timer_ms, has_seen_abort, events, result });
         Ok(())
     }
 
-    /// The active run of the agent.
-    pub(crate) fn run(&mut self) -> Option<&mut Loop> {
-        self.active.as_mut().filter(|active| !active.is_stateless).map(|active| &mut active.run)
+    /// Whose the last run is.
+    fn conversation(&mut self) -> &mut Conversation<Loop> {
+        self.context.as_mut().unwrap_or(&mut self.agent)
     }
 
-    pub(crate) fn check_idle(&mut self) -> Result<(), Error> {
-        if self.run().is_some() { Err(Error::new(ErrorKind::Busy, "a run is active")) } else { Ok(()) }
-    }
-
-    /// Lets the run go on until the condition holds, or only another step of the scenario can open a gate.
-    fn pump(&mut self, until: impl Fn(&Player) -> bool) {
-        while !until(self) {
-            let Some(active) = &mut self.active else { return };
-            if let Some(action) = active.run.poll(self.now_ms) {
-                let timer = if let Action::SetTimer(timer) = &action { *timer } else { None };
-                self.execute(action);
-                if self.saves {
-                    self.save_and_load(timer);
-                }
-            } else if let Some(result) = active.result.take() {
-                self.finish(&result);
-            } else if !self.see_abort() && !self.go_on() && !self.pass_time() {
-                return;
-            }
+    /// Lets the run go on to its end, or until the condition holds, or only another step of the scenario can open a gate.
+    fn play_until(&mut self, is_enough: impl Fn(&Player) -> bool) {
+        let mut goes_on = true;
+        while goes_on && !is_enough(self) && self.conversation().active().is_some() {
+            goes_on = self.poll() || self.work() || self.pass_time();
         }
     }
 
-    /// The loop goes on under a driver that has no timer: the loop has to ask for it before anything else.
-    fn save_and_load(&mut self, set_last: Option<Timer>) {
-        let Some(active) = &mut self.active else { return };
-        active.run = Loop::load(&active.run.save().expect("a state")).expect("a saved loop");
-        active.timer_ms = None;
-        if set_last.is_some() {
-            let again = active.run.poll(self.now_ms);
-            assert!(matches!(again, Some(Action::SetTimer(timer)) if timer == set_last), "{set_last:?}, then {again:?}");
-            // Not loaded once more: it would ask for this timer for ever.
-            active.timer_ms = set_last.map(|timer| timer.at_ms);
+    /// The loop goes on.
+    fn poll(&mut self) -> bool {
+        let (now_ms, saves) = (self.now_ms, self.saves);
+        let Some(action) = self.conversation().poll(now_ms) else { return false };
+        let timer = if let Action::SetTimer(timer) = &action { *timer } else { None };
+        self.execute(action);
+        if let Some(run) = self.conversation().active_mut().filter(|_| saves) {
+            *run = Loop::load(&run.save().expect("a state")).expect("a saved loop");
+            // It has to ask for the timer before anything else. Not loaded once more then: it would ask for ever.
+            let again = timer.and_then(|_| run.poll(now_ms));
+            assert!(timer.is_none() || matches!(again, Some(Action::SetTimer(set)) if set == timer), "{timer:?}, then {again:?}");
+            self.timer_ms = timer.map(|timer| timer.at_ms);
         }
-    }
-
-    /// Functions that an abort cancels notice it, and so does the model.
-    fn see_abort(&mut self) -> bool {
-        let Some(active) = &mut self.active else { return false };
-        if !active.run.is_interrupted() || std::mem::replace(&mut active.has_seen_abort, true) {
-            return false;
-        }
-        let cancelled = |task: &&mut Task| task.run == self.runs && task.is_cancellable;
-        self.tasks.iter_mut().filter(cancelled).for_each(|task| task.is_cancelled = true);
         true
-    }
-
-    /// Something that can go on now does: the task that has waited longest, or the model.
-    fn go_on(&mut self) -> bool {
-        let since = |task: &Task| task.ready_since(self.now_ms, &self.record.gates);
-        let ready = self.tasks.iter().enumerate().filter_map(|(i, task)| since(task).map(|since| (since, i)));
-        if let Some((_, i)) = ready.min() {
-            let mut task = self.tasks.remove(i);
-            match self.work(&mut task) {
-                None => self.tasks.insert(i.min(self.tasks.len()), task),
-                Some(result) => self.ended(&task, result),
-            }
-            return true;
-        }
-        let (now_ms, active) = (self.now_ms, self.active.as_mut().expect("a run"));
-        let Some(model) = active.model.as_mut().filter(|model| model.until_ms.is_none_or(|at_ms| at_ms <= now_ms)) else {
-            return false;
-        };
-        let (inputs, is_over) = model.play(now_ms);
-        if is_over {
-            active.model = None;
-        }
-        inputs.into_iter().for_each(|input| active.run.handle(input));
-        true
-    }
-
-    /// Time jumps to the next moment at which something happens. A function that blocks on a gate holds it up until a time limit.
-    fn pass_time(&mut self) -> bool {
-        let active = self.active.as_ref().expect("a run");
-        let is_held = self.tasks.iter().any(|task| matches!(task.blocked, Blocked::Gate(_)));
-        let sleeps = self.tasks.iter().filter_map(|task| match task.blocked {
-            Blocked::Until(at_ms) => Some(at_ms),
-            _ => None,
-        });
-        let sleeps = sleeps.chain(active.model.as_ref().and_then(|model| model.until_ms)).filter(|_| !is_held);
-        let next = sleeps.chain(active.timer_ms).filter(|at_ms| *at_ms > self.now_ms).min();
-        assert!(next.is_some() || is_held, "nothing can happen any more: {:?}", active.run);
-        self.now_ms = next.unwrap_or(self.now_ms);
-        next.is_some()
     }
 
     fn execute(&mut self, action: Action) {
-        let active = self.active.as_mut().expect("a run");
         match action {
             Action::Emit(event) => self.emit(&event),
-            Action::SetTimer(timer) => active.timer_ms = timer.map(|timer| timer.at_ms),
-            Action::CallModel(call) => active.model = Some(self.models.stream(call.call, call.model)),
-            Action::CancelModel { .. } => active.model = None,
-            Action::CallTool { call, name, arguments, .. } => {
-                let index = self.config.tools.descriptions().iter().position(|tool| *tool.name == *name).expect("a tool");
-                let frame = self.frame(index, 0, Value::Object(arguments));
-                self.spawn(Owner::Tool(call, index), frame, true);
+            Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
+            Action::CallModel(call) => self.reports = self.scripts[call.model as usize].next_inputs(call.call, self.now_ms),
+            Action::CancelModel { .. } => self.reports.clear(),
+            Action::CallTool { call, name, .. } => {
+                let tool = self.scenario.tools.iter().find(|tool| tool.spec["name"] == *name).expect("a tool");
+                let functions = self.scenario.middleware.iter().chain([&tool.calls]).cloned().collect();
+                self.tasks.push(self.task(Of::Tool(call), functions, Value::Null, true));
             }
             Action::CancelTool { call, .. } => {
-                let is_it = |task: &&mut Task| task.run == self.runs && matches!(task.owner, Owner::Tool(own, _) if own == call);
+                let is_it = |task: &&mut Task| matches!(task.of, Of::Tool(own) if own == call);
                 self.tasks.iter_mut().filter(is_it).for_each(|task| task.is_cancelled = true);
             }
             Action::AskHook { hook, question, is_cancellable, .. } => self.ask(hook, question, is_cancellable),
-            Action::CancelHook { hook } => {
-                let run = self.runs;
-                self.tasks.retain(|task| task.run != run || !matches!(task.owner, Owner::Hook(own, _) if own == hook));
+            Action::CancelHook { hook } => self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) if own == hook)),
+            Action::Done(result) => {
+                self.record.run(std::mem::take(&mut self.events), json!(result));
+                // What an abandoned function still does is not part of a scenario.
+                self.tasks.clear();
+                self.timer_ms = None;
             }
-            Action::Done(result) => active.result = Some(result),
         }
     }
 
-    fn emit(&mut self, event: &Event) {
-        let active = self.active.as_mut().expect("a run");
-        active.events.push(json!(event));
-        if active.is_stateless {
-            return;
-        }
-        match &event.data {
-            EventData::MessageEnd { message } => {
-                self.messages.push(Arc::clone(message));
-                self.streaming = self.streaming.take().filter(|_| message.as_assistant().is_none());
-            }
-            EventData::ToolExecutionStart { tool_call_id, .. } => self.pending.push(Arc::clone(tool_call_id)),
-            EventData::ToolExecutionEnd { tool_call_id, .. } => self.pending.retain(|id| id != tool_call_id),
-            EventData::AgentEnd { error, .. } => self.error.clone_from(error),
-            _ => self.streaming = event.partial_handle().cloned().or(self.streaming.take()),
-        }
-        let mut errors = Vec::new();
-        let scenario = Rc::clone(&self.scenario);
-        for place in self.subscribed.clone() {
-            let listener = &scenario.listeners[place];
-            if self.subscribed.contains(&place) && listener.receives(event) {
-                errors.extend(self.listen(&listener.behaviour, event).err());
-            }
-        }
-        self.listener_errors += u32::try_from(errors.len()).expect("few errors");
-        if !errors.is_empty() {
-            let input = Input::ListenersFailed { event: event.kind().to_owned(), errors };
-            self.active.as_mut().expect("a run").run.handle(input);
-        }
-    }
-
-    fn listen(&mut self, behaviour: &[Value], event: &Event) -> Result<(), String> {
-        for action in behaviour {
-            match only(action) {
-                ("throw", given) => return Err(text(given).to_owned()),
-                ("log", given) => self.record.log.push(text(given).replace("$type", event.kind())),
-                (name, given) => self.act_inside(name, given),
-            }
-        }
-        Ok(())
+    /// A function begins to work; without another end it returns this value.
+    fn task(&self, of: Of, functions: Vec<Behaviours>, value: Value, is_cancellable: bool) -> Task {
+        let frames = vec![functions[0].next().into_iter()];
+        Task { of, functions, frames, value, blocked: Blocked::No, is_cancellable, is_cancelled: false }
     }
 
     fn ask(&mut self, hook: u32, question: Question, is_cancellable: bool) {
         let kind = question.kind();
-        let (behaviour, value) = match (kind, question) {
-            (None, Question::PrepareArguments { tool, arguments }) => {
-                let index = self.config.tools.descriptions().iter().position(|known| *known.name == *tool);
-                let prepare = index.and_then(|index| self.scenario.tools[index].prepare.as_ref());
-                (prepare.map(Behaviours::next), Value::Object((*arguments).clone()))
+        let (behaviours, value) = match question {
+            Question::PrepareArguments { tool, arguments } => {
+                let tool = self.scenario.tools.iter().find(|known| known.spec["name"] == *tool);
+                (tool.and_then(|tool| tool.prepare.as_ref()), Value::Object((*arguments).clone()))
             }
-            (kind, question) => {
-                let kind = kind.expect("a hook");
-                let behaviour = self.scenario.hooks.get(&kind).map(Behaviours::next);
-                let value = self.record.hook(kind.as_str(), HookInput(question).to_value(), behaviour.is_some());
-                (behaviour, value)
+            question => {
+                let (kind, input) = (kind.expect("a hook"), HookInput(question).to_value());
+                let behaviours = self.scenario.hooks.get(&kind);
+                (behaviours, self.record.hook(kind.as_str(), input, behaviours.is_some()))
             }
         };
-        match behaviour {
-            Some(behaviour) => self.spawn(Owner::Hook(hook, kind), Frame::new(0, behaviour, value, Value::Null), is_cancellable),
-            None => {
-                let answer = Ok(HookAnswer::Nothing);
-                self.active.as_mut().expect("a run").run.handle(Input::HookAnswer { hook, answer });
-            }
+        match behaviours.cloned() {
+            Some(behaviours) => self.tasks.push(self.task(Of::Hook(hook, kind), vec![behaviours], value, is_cancellable)),
+            None => self.conversation().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
         }
     }
 
-    fn spawn(&mut self, owner: Owner, frame: Frame, is_cancellable: bool) {
-        let is_aborted = self.active.as_ref().is_some_and(|active| active.has_seen_abort);
-        let is_cancelled = is_aborted && is_cancellable;
-        let (run, frames, blocked) = (self.runs, vec![frame], Blocked::No);
-        self.tasks.push(Task { owner, run, frames, blocked, is_cancellable, is_cancelled });
+    /// The first function that can go on does, until it blocks or ends.
+    fn work(&mut self) -> bool {
+        let is_aborted = self.conversation().active().is_some_and(Loop::is_interrupted);
+        let wakes = |task: &Task| task.is_cancelled || (is_aborted && task.is_cancellable);
+        let can_go_on = |task: &Task| match &task.blocked {
+            Blocked::No => true,
+            Blocked::Until(at_ms) => *at_ms <= self.now_ms || wakes(task),
+            Blocked::Gate(name) => self.record.gates.contains(name),
+            Blocked::Never => false,
+        };
+        let Some(place) = self.tasks.iter().position(can_go_on) else { return false };
+        let mut task = self.tasks.remove(place);
+        match (self.behave(&mut task), task.of) {
+            (None, _) => self.tasks.push(task),
+            (Some(result), Of::Tool(call)) => self.conversation().handle(Input::ToolDone { call, result }),
+            (Some(result), Of::Hook(hook, kind)) => {
+                let answer = result.and_then(|value| self.answer(kind, value));
+                self.conversation().handle(Input::HookAnswer { hook, answer });
+            }
+            (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
+        }
+        true
     }
 
-    /// The middleware function of this depth, or the tool inside of all of them.
-    fn frame(&self, tool: usize, depth: usize, arguments: Value) -> Frame {
-        let behaviours = self.scenario.middleware.get(depth).unwrap_or(&self.scenario.tools[tool].calls);
-        Frame::new(depth, behaviours.next(), Value::Null, arguments)
-    }
-
-    /// A task goes on until it blocks or ends.
-    fn work(&mut self, task: &mut Task) -> Option<Result<Value, String>> {
+    /// Takes the actions of a task; returns its result when it ends.
+    fn behave(&mut self, task: &mut Task) -> Option<Result<Value, String>> {
         task.blocked = Blocked::No;
-        loop {
-            let frame = task.frames.last_mut().expect("a frame");
-            let Some(action) = frame.actions.next() else {
-                let value = std::mem::take(&mut frame.value);
-                match task.end(Ok(value)) {
-                    None => continue,
-                    result => return result,
-                }
+        while let Some(frame) = task.frames.last_mut() {
+            let Some(action) = frame.next() else {
+                task.frames.pop();
+                continue;
             };
-            let (name, given) = only(&action);
-            match (name, task.owner) {
-                ("return", _) => {
-                    if let Some(result) = task.end(Ok(given.clone())) {
-                        return Some(result);
-                    }
+            match (only(&action), task.of) {
+                (("return", given), _) => {
+                    task.value = given.clone();
+                    task.frames.pop();
                 }
-                ("throw", _) => return task.end(Err(text(given).to_owned())),
-                ("never", _) => task.blocked = Blocked::Never,
-                ("sleep_ms", _) if task.is_cancelled => {}
-                ("sleep_ms", _) => task.blocked = Blocked::Until(self.now_ms + given.as_u64().expect("a number")),
-                ("gate", _) => task.blocked = Blocked::Gate(text(given).to_owned()),
-                ("update", Owner::Tool(call, _)) => {
-                    let active = self.active.as_mut().filter(|_| task.run == self.runs);
-                    let input = Input::ToolUpdate { call, value: given.clone() };
-                    active.into_iter().for_each(|active| active.run.handle(input.clone()));
+                // It is the failure of the middleware around it, too.
+                (("throw", given), _) => return Some(Err(text(given).to_owned())),
+                (("never", _), _) => task.blocked = Blocked::Never,
+                (("sleep_ms", given), _) => task.blocked = Blocked::Until(self.now_ms + given.as_u64().expect("a number")),
+                (("gate", given), _) => task.blocked = Blocked::Gate(text(given).to_owned()),
+                (("update", given), Of::Tool(call)) => {
+                    self.conversation().handle(Input::ToolUpdate { call, value: given.clone() })
                 }
-                ("next", Owner::Tool(_, tool)) => {
-                    let arguments = given.get("arguments").unwrap_or(&frame.arguments).clone();
-                    let inner = self.frame(tool, frame.depth + 1, arguments);
-                    task.frames.push(inner);
+                (("next", _), _) => {
+                    task.value = Value::Null;
+                    task.frames.push(task.functions[task.frames.len()].next().into_iter());
                 }
-                ("keep_last" | "append" | "roles", Owner::Hook(..)) => {
-                    frame.value = changed(std::mem::take(&mut frame.value), name, given);
-                }
-                ("log", _) => self.record.log.push(text(given).to_owned()),
-                _ => {
-                    self.act_inside(name, given);
-                    task.is_cancelled |= self.see_abort();
-                }
+                ((name @ ("keep_last" | "append" | "roles"), given), _) => task.value = changed(task.value.take(), name, given),
+                (("log", given), Of::Listener(event)) => self.record.log.push(text(given).replace("$type", event)),
+                ((name, given), _) => self.act_inside(name, given),
             }
             if task.blocked != Blocked::No {
                 return None;
             }
         }
+        Some(Ok(task.value.take()))
     }
 
-    fn ended(&mut self, task: &Task, result: Result<Value, String>) {
-        let input = match task.owner {
-            Owner::Tool(call, _) => Input::ToolDone { call, result },
-            Owner::Hook(hook, kind) => Input::HookAnswer { hook, answer: result.and_then(|value| self.answer(kind, value)) },
+    /// A hook's answer, as the loop takes it.
+    fn answer(&mut self, kind: Option<HookKind>, value: Value) -> Result<HookAnswer, String> {
+        let output = match kind {
+            Some(kind) => HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))?,
+            None => HookOutput::Arguments(value.as_object().ok_or("not an object")?.clone()),
         };
-        if let Some(active) = self.active.as_mut().filter(|_| task.run == self.runs) {
-            active.run.handle(input);
+        output.into_answer(|spec| add_model(&mut self.scripts, spec)).map_err(|error| error.message().to_owned())
+    }
+
+    /// The model reports, or time jumps to the next moment at which something happens. A function that blocks on a gate holds it up
+    /// until a time limit.
+    fn pass_time(&mut self) -> bool {
+        if self.reports.first().is_some_and(|(at_ms, _)| *at_ms <= self.now_ms) {
+            let (_, input) = self.reports.remove(0);
+            self.conversation().handle(input);
+            return true;
         }
+        let is_held = self.tasks.iter().any(|task| matches!(task.blocked, Blocked::Gate(_)));
+        let sleeps = |task: &Task| if let Blocked::Until(at_ms) = task.blocked { Some(at_ms) } else { None };
+        let report = self.reports.first().map(|(at_ms, _)| *at_ms);
+        let happens = self.tasks.iter().filter_map(sleeps).chain(report).filter(|_| !is_held);
+        let next = happens.chain(self.timer_ms).filter(|at_ms| *at_ms > self.now_ms).min();
+        assert!(next.is_some() || is_held, "nothing can happen any more: {:?}", self.conversation());
+        self.now_ms = next.unwrap_or(self.now_ms);
+        next.is_some()
+    }
+
+    fn emit(&mut self, event: &Event) {
+        self.events.push(json!(event));
+        let (scenario, mut errors) = (Rc::clone(&self.scenario), Vec::new());
+        let is_agents = self.context.is_none();
+        for place in self.subscribed.clone().into_iter().filter(|_| is_agents) {
+            let listener = &scenario.listeners[place];
+            if self.subscribed.contains(&place) && listener.receives(event) {
+                let function = vec![vec![listener.behaviour.clone()].into()];
+                let result = self.behave(&mut self.task(Of::Listener(event.kind()), function, Value::Null, true));
+                errors.extend(result.expect("a listener that does not block").err());
+            }
+        }
+        self.listener_errors += errors.len() as u64;
+        self.agent.handle(Input::ListenersFailed { event: event.kind().to_owned(), errors });
+    }
+
+    /// An action inside of a listener, tool or hook. A failure is logged.
+    fn act_inside(&mut self, name: &str, given: &Value) {
+        let result = match name {
+            "prompt" | "resume" | "wait_for_idle" => Err(Error::new(ErrorKind::InvalidState, "not inside of a callback")),
+            _ => self.act(name, given),
+        };
+        if let Err(error) = result {
+            self.record.log.push(format!("{name}: {}", error.kind()));
+        }
+    }
+
+    /// The actions that are allowed everywhere.
+    fn act(&mut self, name: &str, given: &Value) -> Result<(), Error> {
+        let prompt = || Ok::<_, Error>(Prompt::from_json(given.clone())?.0);
+        match name {
+            "steer" => self.agent.queue(Queue::Steering, prompt()?)?,
+            "follow_up" => self.agent.queue(Queue::FollowUp, prompt()?)?,
+            "abort" => self.agent.handle(Input::Abort),
+            "clear_steering_queue" => self.agent.clear_queue(Queue::Steering),
+            "clear_follow_up_queue" => self.agent.clear_queue(Queue::FollowUp),
+            "clear_all_queues" => [Queue::Steering, Queue::FollowUp].into_iter().for_each(|queue| self.agent.clear_queue(queue)),
+            "set" => {
+                self.set_options(given.as_object().expect("options"))?;
+                self.agent.handle(Input::Configure(Arc::new(self.config.clone())));
+            }
+            "reset" => self.agent.reset()?,
+            "append_message" => self.agent.append([Message::from_json(given.clone())?])?,
+            "replace_messages" | "clear_messages" => self.agent.replace(messages(given)?)?,
+            "log" => self.record.log.push(text(given).to_owned()),
+            "log_queued" => self.record.log.push(format!("queued: {}", self.agent.has_queued())),
+            "log_state" => self.record.log_state(&self.state()),
+            "open" => self.record.gates.push(text(given).to_owned()),
+            "subscribe" | "unsubscribe" => {
+                let place = self.scenario.listener(given);
+                self.subscribed.retain(|subscribed| *subscribed != place);
+                self.subscribed.extend((name == "subscribe").then_some(place));
+            }
+            _ => panic!("unknown action {name:?}"),
+        }
+        Ok(())
+    }
+
+    /// Sets options by their canonical names.
+    fn set_options(&mut self, options: &Map<String, Value>) -> Result<(), Error> {
+        for (name, value) in options {
+            if name == "fallbacks" {
+                let specs = value.as_array().into_iter().flatten().cloned().map(ModelSpec::from_json);
+                let add = |spec: ModelSpec| (spec.name(), add_model(&mut self.scripts, &spec));
+                self.config.fallbacks = specs.collect::<Result<Vec<_>, _>>()?.into_iter().map(add).collect();
+            } else {
+                assert!(self.config.settings.set_option(name, value, name)?, "there is no option {name}");
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Value {
+        let tools = self.config.tools.descriptions().iter().map(|tool| tool.name.as_str());
+        let model = self.config.model_name.clone();
+        json!(self.agent.state(&self.config.settings, model, tools, self.listener_errors))
     }
 }
