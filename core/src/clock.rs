@@ -48,10 +48,10 @@ pub struct Clock {
 }
 
 #[derive(Debug, Default)]
-struct Virtual(Mutex<State>);
+struct Virtual(Mutex<ClockState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ClockState {
     now: u64,
     /// How many parts of the engine are at work.
     busy_engine: usize,
@@ -209,7 +209,7 @@ impl Wake for Woken {
 }
 
 impl Virtual {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -234,7 +234,7 @@ impl Virtual {
         Virtual::jump(state);
     }
 
-    fn jump(mut state: MutexGuard<'_, State>) {
+    fn jump(mut state: MutexGuard<'_, ClockState>) {
         if state.busy_engine + state.busy_callbacks > 0 {
             return;
         }

@@ -32,7 +32,7 @@ pub enum SteeringPolicy {
     AfterBatch,
 }
 
-/// Queue queue.
+/// Which queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// Messages that join the running run as soon as they can.
@@ -53,11 +53,11 @@ pub struct Queues {
 struct Queued {
     number: u64,
     message: Arc<Message>,
-    state: State,
+    state: QueuedState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum State {
+enum QueuedState {
     Waiting,
     /// Found by a poll; can still be cleared.
     Marked,
@@ -77,7 +77,7 @@ impl Queues {
     pub fn push(&mut self, which: Queue, messages: Vec<Message>) {
         for message in messages {
             self.next += 1;
-            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Waiting };
+            let queued = Queued { number: self.next, message: Arc::new(message), state: QueuedState::Waiting };
             self.queue(which).push_back(queued);
         }
     }
@@ -89,8 +89,8 @@ impl Queues {
             QueueMode::All => usize::MAX,
         };
         let mut found = false;
-        for queued in self.queue(which).iter_mut().filter(|queued| queued.state == State::Waiting).take(most) {
-            queued.state = State::Marked;
+        for queued in self.queue(which).iter_mut().filter(|queued| queued.state == QueuedState::Waiting).take(most) {
+            queued.state = QueuedState::Marked;
             found = true;
         }
         found
@@ -98,10 +98,10 @@ impl Queues {
 
     /// Puts a hook's messages, marked, behind what the same poll found in the queue.
     pub fn insert_marked(&mut self, which: Queue, messages: Vec<Message>) {
-        let place = self.queue(which).iter().take_while(|queued| queued.state != State::Waiting).count();
+        let place = self.queue(which).iter().take_while(|queued| queued.state != QueuedState::Waiting).count();
         for (place, message) in (place..).zip(messages) {
             self.next += 1;
-            let queued = Queued { number: self.next, message: Arc::new(message), state: State::Marked };
+            let queued = Queued { number: self.next, message: Arc::new(message), state: QueuedState::Marked };
             self.queue(which).insert(place, queued);
         }
     }
@@ -109,16 +109,16 @@ impl Queues {
     /// Messages that were marked and not appended wait again.
     pub fn unmark(&mut self) {
         for queued in self.steering.iter_mut().chain(&mut self.follow_up) {
-            queued.state = State::Waiting;
+            queued.state = QueuedState::Waiting;
         }
     }
 
     /// Makes the marked messages part of a turn. Returns them in order, with the numbers for [`Queues::appended`].
     pub fn commit_marked(&mut self) -> Vec<(u64, Arc<Message>)> {
-        let marked = self.steering.iter_mut().chain(&mut self.follow_up).filter(|queued| queued.state == State::Marked);
+        let marked = self.steering.iter_mut().chain(&mut self.follow_up).filter(|queued| queued.state == QueuedState::Marked);
         marked
             .map(|queued| {
-                queued.state = State::Committed;
+                queued.state = QueuedState::Committed;
                 (queued.number, Arc::clone(&queued.message))
             })
             .collect()
@@ -133,7 +133,7 @@ impl Queues {
     /// Removes and returns the messages that no turn has begun with.
     pub fn clear(&mut self, which: Queue) -> Vec<Arc<Message>> {
         let queue = self.queue(which);
-        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == State::Committed);
+        let (kept, cleared) = std::mem::take(queue).into_iter().partition(|queued| queued.state == QueuedState::Committed);
         *queue = kept;
         let cleared: VecDeque<Queued> = cleared;
         cleared.into_iter().map(|queued| queued.message).collect()

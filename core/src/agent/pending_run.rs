@@ -34,9 +34,9 @@ use crate::run::Run;
 /// of a resumed run when there is nothing to answer; and the run's own error, with the result inside, when its outcome is
 /// `error`. An aborted run is no error: its outcome is `aborted`.
 #[must_use = "a run does not begin before it is awaited, streamed or started"]
-pub struct PendingRun(State);
+pub struct PendingRun(PendingRunState);
 
-enum State {
+enum PendingRunState {
     Pending(Box<Pending>),
     Running(BoxFuture<'static, Result<RunResult, Error>>),
     Over,
@@ -57,12 +57,12 @@ enum RunOwner {
 
 impl PendingRun {
     pub(super) fn of_agent(agent: Agent, prompt: Option<Prompt>) -> PendingRun {
-        PendingRun(State::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), prompt, cancels: Vec::new() })))
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), prompt, cancels: Vec::new() })))
     }
 
     pub(super) fn of_conversation(conversation: Conversation, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
         let owner = RunOwner::Conversation(conversation, settings);
-        PendingRun(State::Pending(Box::new(Pending { owner, prompt, cancels: Vec::new() })))
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, prompt, cancels: Vec::new() })))
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -73,7 +73,7 @@ impl PendingRun {
         C: IntoFuture,
         C::IntoFuture: Send + 'static,
     {
-        if let State::Pending(pending) = &mut self.0 {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
             let cancel = cancel.into_future();
             pending.cancels.push(Box::pin(async move { drop(cancel.await) }));
         }
@@ -98,8 +98,8 @@ impl PendingRun {
 
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
         match self.0 {
-            State::Pending(pending) => pending.begin(with_queue),
-            State::Running(_) | State::Over => Err(already_begun()),
+            PendingRunState::Pending(pending) => pending.begin(with_queue),
+            PendingRunState::Running(_) | PendingRunState::Over => Err(already_begun()),
         }
     }
 }
@@ -121,17 +121,17 @@ impl Future for PendingRun {
     type Output = Result<RunResult, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<RunResult, Error>> {
-        let mut running = match std::mem::replace(&mut self.0, State::Over) {
-            State::Pending(pending) => match pending.begin(false) {
+        let mut running = match std::mem::replace(&mut self.0, PendingRunState::Over) {
+            PendingRunState::Pending(pending) => match pending.begin(false) {
                 Ok(run) => Box::pin(async move { run.result().await }) as BoxFuture<'static, _>,
                 Err(error) => return Poll::Ready(Err(error)),
             },
-            State::Running(running) => running,
-            State::Over => return Poll::Ready(Err(already_begun())),
+            PendingRunState::Running(running) => running,
+            PendingRunState::Over => return Poll::Ready(Err(already_begun())),
         };
         let result = running.as_mut().poll(cx);
         if result.is_pending() {
-            self.0 = State::Running(running);
+            self.0 = PendingRunState::Running(running);
         }
         result
     }
@@ -143,7 +143,7 @@ fn already_begun() -> Error {
 
 impl fmt::Debug for PendingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingRun").field("has_begun", &!matches!(self.0, State::Pending(_))).finish_non_exhaustive()
+        f.debug_struct("PendingRun").field("has_begun", &!matches!(self.0, PendingRunState::Pending(_))).finish_non_exhaustive()
     }
 }
 

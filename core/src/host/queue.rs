@@ -24,7 +24,7 @@ pub trait Wakeup: Send + Sync {
 /// those in it, those that were taken and not answered yet, and those that come.
 #[derive(Debug)]
 pub struct JobQueue<J, W> {
-    state: Mutex<State<J>>,
+    state: Mutex<JobQueueState<J>>,
     wakeup: W,
     /// The error of a call whose loop no longer runs.
     closed: &'static str,
@@ -32,7 +32,7 @@ pub struct JobQueue<J, W> {
 }
 
 #[derive(Debug)]
-struct State<J> {
+struct JobQueueState<J> {
     jobs: VecDeque<J>,
     /// The loop was woken and has not taken the jobs yet.
     woken: bool,
@@ -43,7 +43,7 @@ struct State<J> {
 impl<J, W: Wakeup> JobQueue<J, W> {
     /// A queue. `closed` is the error of a call whose loop no longer runs.
     pub fn new(wakeup: W, closed: &'static str) -> JobQueue<J, W> {
-        let state = State { jobs: VecDeque::new(), woken: false, calls: Vec::new() };
+        let state = JobQueueState { jobs: VecDeque::new(), woken: false, calls: Vec::new() };
         JobQueue { state: Mutex::new(state), wakeup, closed, closing: CancelToken::new() }
     }
 
@@ -125,7 +125,7 @@ impl<J, W: Wakeup> JobQueue<J, W> {
         self.wakeup.closed();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J>> {
+    fn lock(&self) -> MutexGuard<'_, JobQueueState<J>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,12 +21,12 @@ struct Inner {
     clock: Clock,
     /// Whose timers a blocking sleep uses.
     engine: Option<Handle>,
-    state: Mutex<State>,
+    state: Mutex<WorkState>,
 }
 
 /// Whether a callback is at work. A virtual clock stands still as long.
 #[derive(Debug)]
-enum State {
+enum WorkState {
     Working {
         _busy: Busy,
     },
@@ -39,7 +39,7 @@ enum State {
 impl HostWork {
     /// Work that begins now.
     pub(crate) fn new(cancel: CancelToken, clock: Clock) -> HostWork {
-        let state = Mutex::new(State::Working { _busy: clock.busy() });
+        let state = Mutex::new(WorkState::Working { _busy: clock.busy() });
         HostWork(Arc::new(Inner { cancel, clock, engine: Handle::try_current().ok(), state }))
     }
 
@@ -78,14 +78,14 @@ impl HostWork {
             return;
         }
         let mut state = self.state();
-        if matches!(*state, State::Sleeping(_)) {
-            *state = State::Working { _busy: self.0.clock.busy() };
+        if matches!(*state, WorkState::Sleeping(_)) {
+            *state = WorkState::Working { _busy: self.0.clock.busy() };
         }
     }
 
     /// The callback has answered, or is no longer waited for.
     pub(crate) fn finish(&self) {
-        let before = std::mem::replace(&mut *self.state(), State::Finished);
+        let before = std::mem::replace(&mut *self.state(), WorkState::Finished);
         // Not under the lock: time may go on now, and whom it wakes may want it.
         drop(before);
     }
@@ -94,9 +94,9 @@ impl HostWork {
     fn begin_sleep(&self) {
         let mut state = self.state();
         let sleeping = match &*state {
-            State::Working { .. } => State::Sleeping(1),
-            State::Sleeping(sleeps) => State::Sleeping(sleeps + 1),
-            State::Finished => return,
+            WorkState::Working { .. } => WorkState::Sleeping(1),
+            WorkState::Sleeping(sleeps) => WorkState::Sleeping(sleeps + 1),
+            WorkState::Finished => return,
         };
         let before = std::mem::replace(&mut *state, sleeping);
         drop(state);
@@ -107,13 +107,13 @@ impl HostWork {
     fn end_sleep(&self) {
         let mut state = self.state();
         match &mut *state {
-            State::Sleeping(sleeps) if *sleeps > 1 => *sleeps -= 1,
-            State::Sleeping(_) => *state = State::Working { _busy: self.0.clock.busy() },
-            State::Working { .. } | State::Finished => {}
+            WorkState::Sleeping(sleeps) if *sleeps > 1 => *sleeps -= 1,
+            WorkState::Sleeping(_) => *state = WorkState::Working { _busy: self.0.clock.busy() },
+            WorkState::Working { .. } | WorkState::Finished => {}
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WorkState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

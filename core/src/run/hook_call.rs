@@ -17,7 +17,7 @@ use crate::hook::HookContext;
 use crate::host::work::HostWork;
 use crate::scope::Scope;
 
-type Answer = BoxFuture<'static, Result<HookOutput, String>>;
+type HookFuture = BoxFuture<'static, Result<HookOutput, String>>;
 
 /// A hook that is asked.
 pub(super) struct HookCall {
@@ -43,7 +43,7 @@ impl HookCall {
         let context = HookContext(work.clone());
         let answer = match question {
             Question::PrepareArguments { tool, arguments } => prepare_arguments(&tool, &arguments, host, &context, scope),
-            question => kind.and_then(|kind| host.hooks.get(kind)).cloned().map(|hook| -> Answer {
+            question => kind.and_then(|kind| host.hooks.get(kind)).cloned().map(|hook| -> HookFuture {
                 // Called when it is polled: inside the scope, where its panic is caught.
                 Box::pin(async move { hook(question, context).await })
             }),
@@ -81,7 +81,7 @@ fn prepare_arguments(
     host: &HostSide,
     context: &HookContext,
     scope: &Scope,
-) -> Option<Answer> {
+) -> Option<HookFuture> {
     let tool = Arc::clone(host.tools.get(tool)?);
     let prepare = AssertUnwindSafe(|| scope.run(|| tool.prepare_arguments(arguments, context)));
     match std::panic::catch_unwind(prepare) {

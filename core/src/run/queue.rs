@@ -22,12 +22,12 @@ pub type Observer = Box<dyn Fn(bool) + Send>;
 /// A bounded queue with one writer (the run) and one reader.
 #[derive(Default)]
 pub(crate) struct EventQueue {
-    state: Mutex<State>,
+    state: Mutex<EventQueueState>,
     readable: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct EventQueueState {
     events: VecDeque<Event>,
     closed: bool,
     /// There is no reader any more.
@@ -41,7 +41,7 @@ struct State {
     observer: Option<Observer>,
 }
 
-impl State {
+impl EventQueueState {
     fn ready(&self) -> bool {
         self.closed || !self.events.is_empty()
     }
@@ -60,7 +60,7 @@ impl State {
     }
 
     /// After reading: the run may go on, and the observer is called if nothing is left.
-    fn taken(&mut self) -> Option<Waker> {
+    fn after_read(&mut self) -> Option<Waker> {
         if !self.ready()
             && let Some(observer) = &self.observer
         {
@@ -71,7 +71,7 @@ impl State {
 }
 
 impl EventQueue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, EventQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,7 +105,7 @@ impl EventQueue {
         self.notify(state, was_ready);
     }
 
-    fn notify(&self, mut state: MutexGuard<'_, State>, was_ready: bool) {
+    fn notify(&self, mut state: MutexGuard<'_, EventQueueState>, was_ready: bool) {
         let mut is_awaited = false;
         if !was_ready && state.ready() {
             if let Some(observer) = &state.observer {
@@ -136,7 +136,7 @@ impl EventQueue {
         let mut state = self.lock();
         state.discarding = true;
         state.events.clear();
-        let writer = state.taken();
+        let writer = state.after_read();
         wake(writer, state);
     }
 
@@ -147,7 +147,7 @@ impl EventQueue {
             if state.events.is_empty() {
                 state.events = VecDeque::new();
             }
-            let writer = state.taken();
+            let writer = state.after_read();
             wake(writer, state);
             return Poll::Ready(Some(event));
         }
@@ -178,7 +178,7 @@ impl EventQueue {
         } else {
             state.events.drain(..most).collect()
         };
-        let writer = state.taken();
+        let writer = state.after_read();
         wake(writer, state);
         Some(events)
     }
@@ -217,7 +217,7 @@ impl EventQueue {
     }
 }
 
-fn wake(waker: Option<Waker>, state: MutexGuard<'_, State>) {
+fn wake(waker: Option<Waker>, state: MutexGuard<'_, EventQueueState>) {
     drop(state);
     if let Some(waker) = waker {
         waker.wake();

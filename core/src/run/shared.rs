@@ -20,14 +20,14 @@ pub(crate) struct RunShared {
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancelToken,
     machine: Mutex<Loop>,
-    reported: Mutex<Reported>,
+    reports: Mutex<ReportSignal>,
     pub(super) result: OnceLock<RunResult>,
     finished: Notify,
 }
 
 /// Whether the loop has got reports that its driver does not know of.
 #[derive(Debug, Default)]
-struct Reported {
+struct ReportSignal {
     is_new: bool,
     driver: Option<Waker>,
 }
@@ -40,7 +40,7 @@ impl RunShared {
             queue,
             abort,
             machine: Mutex::new(machine),
-            reported: Mutex::default(),
+            reports: Mutex::default(),
             result: OnceLock::new(),
             finished: Notify::new(),
         }
@@ -54,7 +54,7 @@ impl RunShared {
     /// Reports to the loop from another thread than its driver's, which takes notice.
     pub(crate) fn report(&self, input: Input) {
         self.machine().handle(input);
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         reported.is_new = true;
         let driver = reported.driver.take();
         drop(reported);
@@ -65,7 +65,7 @@ impl RunShared {
 
     /// Ready when there was a report since this was last ready.
     pub(super) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut reported.is_new) {
             return Poll::Ready(());
         }
@@ -94,7 +94,7 @@ impl RunShared {
             queue.close(last);
         }
         // The driver is over.
-        let driver = self.reported.lock().unwrap_or_else(PoisonError::into_inner).driver.take();
+        let driver = self.reports.lock().unwrap_or_else(PoisonError::into_inner).driver.take();
         drop(driver);
         self.finished.notify_waiters();
     }

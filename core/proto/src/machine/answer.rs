@@ -16,7 +16,7 @@ use crate::usage::{Prices, StopReason, Usage};
 
 /// An answer. Nothing of a try that failed before its first content is left when another one begins.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ModelAnswer {
     builder: MessageBuilder,
     /// The message without content.
     head: AssistantMessage,
@@ -27,12 +27,12 @@ pub(super) struct Answer {
     held: Vec<EventData>,
 }
 
-impl Answer {
-    pub(super) fn new(config: &Config, turn: u32, now_ms: u64) -> Answer {
+impl ModelAnswer {
+    pub(super) fn new(config: &Config, turn: u32, now_ms: u64) -> ModelAnswer {
         let head = head(config, now_ms);
         let prices = config.model.as_ref().ok().and_then(|model| model.prices);
         let builder = MessageBuilder::new(head.clone(), turn, prices);
-        Answer { builder, head, prices, is_started: false, held: Vec::new() }
+        ModelAnswer { builder, head, prices, is_started: false, held: Vec::new() }
     }
 
     /// Another try begins.

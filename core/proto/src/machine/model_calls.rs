@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::action::{ModelCall, Timer};
-use super::answer::Answer;
+use super::answer::ModelAnswer;
 use super::attempt::Attempt;
 use super::emitter::Out;
 use super::fallback::Fallbacks;
@@ -48,7 +48,7 @@ struct CurrentCall {
     stage: CallStage,
     /// None when it could not be prepared.
     request: Option<EncodedRequest>,
-    answer: Answer,
+    answer: ModelAnswer,
     attempt: Option<Attempt>,
     /// The number of the try, from 1.
     attempt_number: u32,
@@ -114,7 +114,7 @@ impl ModelCalls {
 
     /// The call is prepared, or failed before the model was asked.
     pub(super) fn begin(&mut self, run: &mut RunState, prepared: PreparedRequest) {
-        let answer = Answer::new(run.config(), run.emitter.turn(), run.now_ms());
+        let answer = ModelAnswer::new(run.config(), run.emitter.turn(), run.now_ms());
         let (request, stage) = match prepared {
             Ok(request) => (Some(request), CallStage::Call),
             Err(error) => (None, CallStage::Answered(error)),
@@ -296,7 +296,7 @@ impl ModelCalls {
     }
 
     /// The turn's message joins the transcript.
-    fn finish(&self, run: &mut RunState, answer: Answer, error: Option<Error>) -> Arc<Message> {
+    fn finish(&self, run: &mut RunState, answer: ModelAnswer, error: Option<Error>) -> Arc<Message> {
         let failure = match (run.limits.interruption(), error) {
             (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
