@@ -82,7 +82,7 @@ fn coerced(validator: &Validator, original: &Value, how: Validation) -> Result<M
             return Ok(coerced);
         }
     }
-    Err(errors.iter().map(describe).collect::<Vec<_>>().join("\n"))
+    Err(errors.iter().map(|error| describe(error, original)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Not `jsonschema::options()`: it is generic, and would compile the whole validator once more in this crate, for speed: 0.9 MB.
@@ -129,16 +129,26 @@ fn number(text: &str) -> Option<Value> {
 }
 
 /// One violation: where and what.
-fn describe(error: &ValidationError<'_>) -> String {
+fn describe(error: &ValidationError<'_>, arguments: &Value) -> String {
     let path = error.instance_path().as_str();
+    let no_parameters = |names: &[&str]| {
+        let lines: Vec<String> = names.iter().map(|name| format!("{path}/{name}: is not a parameter")).collect();
+        lines.join("\n")
+    };
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             format!("{path}/{}: is required", property.as_str().unwrap_or_default())
         }
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let lines: Vec<String> = unexpected.iter().map(|name| format!("{path}/{name}: is not a parameter")).collect();
-            lines.join("\n")
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected, .. } => {
+            no_parameters(&unexpected.iter().map(String::as_str).collect::<Vec<_>>())
         }
+        // Of an object that may have no property at all: the error has only the value of the first one.
+        ValidationErrorKind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+            let names = arguments.pointer(path).and_then(Value::as_object).map(|object| object.keys().map(String::as_str).collect());
+            no_parameters(&names.unwrap_or_else(Vec::new))
+        }
+        ValidationErrorKind::FalseSchema if !path.is_empty() => format!("{path}: is not a parameter"),
         _ if path.is_empty() => format!("(the arguments): {error}"),
         _ => format!("{path}: {error}"),
     }

@@ -38,6 +38,27 @@ fn a_violation_says_what_was_expected() {
     }
 }
 
+/// The model has to know which name was wrong, whatever keyword forbids it.
+#[test]
+fn a_property_that_is_not_allowed_is_named() {
+    let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
+    let without_any = json!({"type": "object", "additionalProperties": false});
+    let patterns = json!({"type": "object", "patternProperties": {"^x-": {}}, "additionalProperties": false});
+    let unevaluated = json!({"type": "object", "properties": {"a": {}}, "unevaluatedProperties": false});
+    let (b, both) = ("/b: is not a parameter", "/a: is not a parameter\n/b: is not a parameter");
+    for (schema, arguments, lines) in [
+        (closed(json!({"a": {}})), json!({"a": 1, "b": 2}), b),
+        (closed(json!({})), json!({"a": 1, "b": 2}), both),
+        (without_any.clone(), json!({"a": 1, "b": 2}), both),
+        (patterns, json!({"x-a": 1, "b": 2}), b),
+        (unevaluated, json!({"a": 1, "b": 2}), b),
+        (of(without_any), json!({"x": {"y": 1}}), "/x/y: is not a parameter"),
+        (of(json!(false)), json!({"x": 1}), "/x: is not a parameter"),
+    ] {
+        assert_eq!(checked(&schema, arguments, Validation::Coerce), Err(lines.to_owned()), "{schema}");
+    }
+}
+
 #[test]
 fn a_schema_may_refer_to_its_own_parts_in_the_way_of_its_draft() {
     let later = json!({"type": "object", "$defs": {"n": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/n"}}});
