@@ -729,6 +729,15 @@ AGENT_API const agent_json_t *agent_json_at(const agent_json_t *json, size_t ind
 AGENT_API const char *agent_json_key(const agent_json_t *json, size_t index, size_t *length);
 
 /**
+ * Returns the value of an object's member by its key as it is, without a pointer's escapes; NULL if there
+ * is no such member, or the value is no object. Borrowed until the value is changed or freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_json_t *agent_json_member(const agent_json_t *json, const char *key,
+                                                size_t length);
+
+/**
  * Returns whether two values are the same: the order of members does not matter, and 1 equals 1.0.
  * false if one of them is NULL.
  *
@@ -1540,9 +1549,11 @@ AGENT_API agent_status_t agent_messages_add_user(agent_messages_t *messages, con
 /**
  * Appends a message in JSON: {"role": "user" | "assistant" | "tool_result" | a custom role, "content",
  * ...}, for example {"role": "user", "content": [{"type": "text", "text": "What is this?"},
- * {"type": "image", "data": base64, "mime_type": "image/png"}]}.
+ * {"type": "image", "data": base64, "mime_type": "image/png"}]}. A string or an array of blocks is a user
+ * message with this content, and an array of messages is appended as a whole.
  *
- * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON or an invalid message).
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, an invalid message or an empty array). Nothing is
+ * appended then.
  * Threads: one at a time. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_messages_add_json(agent_messages_t *messages, const char *json,
@@ -2068,6 +2079,13 @@ AGENT_API void agent_event_free(agent_event_t *event);
 AGENT_API agent_status_t agent_set_hook(agent_t *agent, int32_t hook, agent_hook_fn_t function,
                                         void *userdata, agent_destroy_fn_t destroy,
                                         agent_error_t **error);
+
+/**
+ * Returns a hook as a word, such as "before_tool_call"; NULL for unknown values. Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_hook_name(int32_t hook);
 
 /* ---- hook calls: answered once, from any thread ---------------------------------------------- */
 

@@ -66,6 +66,31 @@ fn number_of(kind: HookKind) -> i32 {
     }
 }
 
+/// A hook as a word.
+#[unsafe(no_mangle)]
+pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
+    let word = match hook {
+        // <generated: words>
+        AGENT_HOOK_TRANSFORM_CONTEXT => c"transform_context",
+        AGENT_HOOK_CONVERT_TO_LLM => c"convert_to_llm",
+        AGENT_HOOK_GET_API_KEY => c"get_api_key",
+        AGENT_HOOK_BEFORE_TOOL_CALL => c"before_tool_call",
+        AGENT_HOOK_AFTER_TOOL_CALL => c"after_tool_call",
+        AGENT_HOOK_PREPARE_NEXT_TURN => c"prepare_next_turn",
+        AGENT_HOOK_SHOULD_STOP_AFTER_TURN => c"should_stop_after_turn",
+        AGENT_HOOK_GET_STEERING_MESSAGES => c"get_steering_messages",
+        AGENT_HOOK_GET_FOLLOW_UP_MESSAGES => c"get_follow_up_messages",
+        AGENT_HOOK_ON_PAYLOAD => c"on_payload",
+        AGENT_HOOK_ON_RESPONSE => c"on_response",
+        AGENT_HOOK_ON_ERROR => c"on_error",
+        AGENT_HOOK_BEFORE_RUN => c"before_run",
+        AGENT_HOOK_AFTER_RUN => c"after_run",
+        // </generated>
+        _ => return std::ptr::null(),
+    };
+    word.as_ptr()
+}
+
 fn kind_of(number: i32) -> Result<HookKind, Error> {
     let found = HookKind::ALL.iter().copied().find(|kind| number_of(*kind) == number);
     found.ok_or_else(|| Error::invalid_argument(format!("hook: there is no hook {number}; use a constant AGENT_HOOK_...")))
@@ -196,7 +221,10 @@ mod tests {
         assert_eq!(numbers, (1..=HookKind::ALL.len() as i32).collect::<Vec<_>>());
         for kind in HookKind::ALL {
             assert_eq!(kind_of(number_of(*kind)).ok(), Some(*kind));
+            // SAFETY: a static text.
+            let word = unsafe { std::ffi::CStr::from_ptr(agent_hook_name(number_of(*kind))) };
+            assert_eq!(word.to_str(), Ok(kind.as_str()));
         }
-        assert!(kind_of(0).is_err());
+        assert!(kind_of(0).is_err() && agent_hook_name(0).is_null());
     }
 }

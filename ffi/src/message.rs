@@ -123,7 +123,7 @@ pub unsafe extern "C" fn agent_messages_add_user(
     }
 }
 
-/// Appends a message in JSON.
+/// Appends a message in JSON, or what else a prompt can be.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_add_json(
     messages: *mut agent_messages_t,
@@ -135,7 +135,12 @@ pub unsafe extern "C" fn agent_messages_add_json(
     unsafe {
         guard(error, || {
             let messages = borrow_mut(messages, "messages")?;
-            messages.add(Message::from_json(text::json(json, length, "json")?)?);
+            let prompt = match text::json(json, length, "json")? {
+                // Its error is about a message, whatever is missing.
+                message @ Value::Object(_) => Message::from_json(message)?.into(),
+                other => Prompt::from_json(other)?,
+            };
+            prompt.into_messages(0).into_iter().for_each(|message| messages.add(message));
             Ok(AGENT_OK)
         })
     }

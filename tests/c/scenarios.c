@@ -38,7 +38,6 @@ static void add_tool(const agent_json_t *fields)
 }
 
 static const char *const hook_names[] = {
-    /* <generated: hooks> */
     [AGENT_HOOK_TRANSFORM_CONTEXT] = "transform_context",
     [AGENT_HOOK_CONVERT_TO_LLM] = "convert_to_llm",
     [AGENT_HOOK_GET_API_KEY] = "get_api_key",
@@ -53,7 +52,6 @@ static const char *const hook_names[] = {
     [AGENT_HOOK_ON_ERROR] = "on_error",
     [AGENT_HOOK_BEFORE_RUN] = "before_run",
     [AGENT_HOOK_AFTER_RUN] = "after_run",
-    /* </generated> */
 };
 
 static void make_agent(const agent_json_t *scenario)

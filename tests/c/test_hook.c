@@ -427,6 +427,13 @@ static void destroy_may_use_the_agent(void)
     agent_free(agent);
 }
 
+static void each_hook_has_a_name(void)
+{
+    CHECK_TEXT(agent_hook_name(AGENT_HOOK_TRANSFORM_CONTEXT), "transform_context");
+    CHECK_TEXT(agent_hook_name(AGENT_HOOK_AFTER_RUN), "after_run");
+    CHECK(agent_hook_name(0) == NULL && agent_hook_name(1000) == NULL);
+}
+
 static void null_is_refused(void)
 {
     CHECK(agent_hook_call_input(NULL, NULL) == NULL);
@@ -456,6 +463,7 @@ int main(void)
     RUN(a_hook_cannot_wait_for_its_run);
     RUN(destroy_comes_once_whatever_happens);
     RUN(destroy_may_use_the_agent);
+    RUN(each_hook_has_a_name);
     RUN(null_is_refused);
     return end();
 }

@@ -161,6 +161,21 @@ static void elements_and_members_are_visited_in_order(void)
     agent_json_free(json);
 }
 
+static void a_member_is_found_by_its_key(void)
+{
+    agent_json_t *json = parse(TEXT);
+
+    CHECK(agent_json_member(json, P("a/b")) == agent_json_at(json, 1));
+    CHECK(agent_json_member(json, "a/b and more", 3) == agent_json_at(json, 1));
+    CHECK(agent_json_member(json, P("")) == agent_json_at(json, 2));
+    CHECK(!agent_json_member(json, P("/city")));
+    CHECK(!agent_json_member(json, P("\xff")));
+    CHECK(!agent_json_member(agent_json_member(json, P("list")), P("0")));
+    CHECK(!agent_json_member(NULL, P("city")));
+    CHECK(!agent_json_member(json, NULL, 0));
+    agent_json_free(json);
+}
+
 static void each_value_has_a_type(void)
 {
     agent_json_t *json = parse(TEXT);
@@ -324,6 +339,7 @@ int main(void)
     RUN(a_wrong_type_is_named);
     RUN(an_invalid_pointer_is_refused);
     RUN(elements_and_members_are_visited_in_order);
+    RUN(a_member_is_found_by_its_key);
     RUN(each_value_has_a_type);
     RUN(equality_is_of_values);
     RUN(whole_numbers_are_exact);

@@ -82,6 +82,11 @@ static void bad_messages_are_refused(void)
                 AGENT_INVALID_ARGUMENT,
                 "message: user message: content[0]: unknown variant `txt`, expected one of `text`, `thinking`, `image`, "
                 "`tool_call`, `opaque`");
+    CHECK_FAILS(agent_messages_add_json(messages, "[]", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                "prompt: the list is empty; give at least one message");
+    CHECK_FAILS(agent_messages_add_json(messages, "[{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"user\"}]", AGENT_NTS,
+                                        &error),
+                AGENT_INVALID_ARGUMENT, "prompt[1]: user message: missing field `content`");
     CHECK(agent_messages_count(messages) == 0);
     agent_messages_free(messages);
     messages = NULL;
@@ -101,6 +106,24 @@ static void an_unpaired_surrogate_becomes_the_replacement_character(void)
     CHECK_TEXT(agent_messages_text(messages, 0, NULL), "cut \xEF\xBF\xBD, whole \xF0\x9F\x98\x80");
     CHECK_OK(agent_messages_add_json(messages, "{\"role\": \"note\", \"\\udc00\": 1}", AGENT_NTS, &error));
     CHECK_TEXT(agent_messages_json_at(messages, 1, NULL), "{\"role\":\"note\",\"\xEF\xBF\xBD\":1}");
+    agent_messages_free(messages);
+}
+
+static void what_a_prompt_can_be_is_added(void)
+{
+    agent_messages_t *messages = NULL;
+
+    CHECK_OK(agent_messages_new(&messages, &error));
+    CHECK_OK(agent_messages_add_json(messages, "\"one\"", AGENT_NTS, &error));
+    CHECK_OK(agent_messages_add_json(messages, "[{\"type\": \"text\", \"text\": \"two\"}]", AGENT_NTS, &error));
+    CHECK_OK(agent_messages_add_json(messages, "[{\"role\": \"note\"}, {\"role\": \"user\", \"content\": \"four\"}]", AGENT_NTS,
+                                     &error));
+    CHECK(agent_messages_count(messages) == 4);
+    CHECK_TEXT(agent_messages_role(messages, 0, NULL), "user");
+    CHECK_TEXT(agent_messages_text(messages, 0, NULL), "one");
+    CHECK_TEXT(agent_messages_text(messages, 1, NULL), "two");
+    CHECK_TEXT(agent_messages_role(messages, 2, NULL), "note");
+    CHECK_TEXT(agent_messages_text(messages, 3, NULL), "four");
     agent_messages_free(messages);
 }
 
@@ -195,6 +218,7 @@ static void null_is_refused(void)
 int main(void)
 {
     RUN(a_list_is_written_and_read);
+    RUN(what_a_prompt_can_be_is_added);
     RUN(an_index_beyond_the_last_gives_null);
     RUN(a_text_may_have_a_nul_inside);
     RUN(bad_messages_are_refused);

@@ -73,8 +73,8 @@ pub(crate) fn ffi_numbers() -> String {
     each(|row| format!("        HookKind::{} => {},\n", row.variant, name_in_c(row)))
 }
 
-pub(crate) fn c_names() -> String {
-    each(|row| format!("    [{}] = \"{}\",\n", name_in_c(row), row.word))
+pub(crate) fn ffi_words() -> String {
+    each(|row| format!("        {} => c\"{}\",\n", name_in_c(row), row.word))
 }
 
 // ---- Python

@@ -31,12 +31,11 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("failures of hooks", hooks::header_failures),
         ],
     ),
-    ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers)]),
+    ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
     ("bindings/node/lib/hook.ts", &[("inputs", hooks::node_inputs), ("hooks", hooks::node_hooks), ("forms", hooks::node_forms)]),
     ("bindings/node/lib/index.ts", &[("inputs of hooks", hooks::node_exports)]),
     ("docs/hooks.md", &[("hooks", hooks::docs_hooks), ("inputs", hooks::docs_inputs)]),
-    ("tests/c/scenarios.c", &[("hooks", hooks::c_names)]),
     ("docs/abi.md", &[("hooks", hooks::docs_abi)]),
     ("docs/loop.md", &[("failures of hooks", hooks::docs_failures)]),
     (

@@ -175,6 +175,21 @@ pub unsafe extern "C" fn agent_json_get_bool(
     unsafe { get(json, pointer, length, value, error, |json, at| json.get(at, "true or false", read)) }
 }
 
+/// The value of a member.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_json_member(json: *const agent_json_t, key: *const c_char, length: usize) -> *const agent_json_t {
+    // SAFETY: a value or NULL, and text or NULL.
+    guard::read(null(), || unsafe {
+        let key = text::required(key, length, "key").ok()?;
+        match &json.as_ref()?.content {
+            Content::Object(members) => {
+                members.iter().find(|(name, _)| name.as_str() == key).map(|(_, value)| std::ptr::from_ref(value))
+            }
+            _ => None,
+        }
+    })
+}
+
 /// The number of elements or members.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_json_count(json: *const agent_json_t) -> usize {

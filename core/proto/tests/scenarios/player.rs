@@ -302,8 +302,8 @@ impl Player {
         output.into_answer(|spec| add_model(&mut self.scripts, spec)).map_err(|error| error.message().to_owned())
     }
 
-    /// The model reports, or time jumps to the next moment at which something happens. A function that blocks on a gate holds it up
-    /// until a time limit.
+    /// The model reports, or time jumps to the next moment at which something happens. A function at a gate holds it up until a
+    /// time limit.
     fn pass_time(&mut self) -> bool {
         if self.reports.first().is_some_and(|(at_ms, _)| *at_ms <= self.now_ms) {
             let (_, input) = self.reports.remove(0);
