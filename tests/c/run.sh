@@ -103,6 +103,7 @@ for noun in $nouns; do
         fail "test_$noun does not compile"
     fi
 done
+compare="python3 $root/tests/scenarios/expected.py c"
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
 
@@ -113,7 +114,7 @@ if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/nu
             suite "test_$noun under AddressSanitizer" "$work/asan_$noun"
     done
     build scenarios "$work/asan_scenarios" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-        check "scenarios under AddressSanitizer" "$work/asan_scenarios" "$root"/tests/scenarios/*/
+        check "scenarios under AddressSanitizer" $compare "$work/asan_scenarios" -- "$root"/tests/scenarios/*/
 else
     skip "AddressSanitizer: $CC has no working one"
 fi
@@ -130,7 +131,7 @@ if [ -z "$no_valgrind" ]; then
     for noun in $nouns; do
         suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
     done
-    check "scenarios under valgrind" $memcheck "$work/scenarios" "$root"/tests/scenarios/*/
+    check "scenarios under valgrind" $compare $memcheck "$work/scenarios" -- "$root"/tests/scenarios/*/
 else
     skip "the tests under valgrind: $no_valgrind"
 fi

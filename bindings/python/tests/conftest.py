@@ -2,8 +2,13 @@
 
 import asyncio
 import inspect
+import sys
+from pathlib import Path
 
 import pytest
+
+# How a result is compared with what is expected.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "tests/scenarios"))
 
 
 def pytest_addoption(parser):

@@ -7,6 +7,7 @@ import json
 import agent_loop
 from agent_loop import Agent, AgentError, CallbackError, HookContext, MiddlewareCall, Tool, ToolContext
 from agent_loop._native import HOOKS
+from expected import contains
 
 CHANGES_MESSAGES = "transform_context", "convert_to_llm"
 WITHOUT_INPUT = "get_steering_messages", "get_follow_up_messages"
@@ -18,15 +19,6 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def contains(value, wanted):
-    """Whether a value contains another: dicts may have more keys, all else is equal, and None is in everything."""
-    if wanted is None:
-        return True
-    if isinstance(value, dict) and isinstance(wanted, dict):
-        return all(key in value and contains(value[key], one) for key, one in wanted.items())
-    return value == wanted
 
 
 def compact(value):

@@ -4,49 +4,17 @@ import json
 
 import pytest
 from agent_loop.testing import check_events
-from player import Player, contains
+from expected import difference, filled
+from player import Player
 from scripts import ROOT
 
 SCENARIOS = ROOT / "tests/scenarios"
 FOLDERS = sorted(path.parent for path in SCENARIOS.glob("*/scenario.json"))
-DEFAULTS = json.loads((SCENARIOS / "defaults.json").read_text())
 
 
 def parameter(folder):
     reason = json.loads((folder / "scenario.json").read_text()).get("skip", {}).get("python")
     return pytest.param(folder, id=folder.name, marks=[pytest.mark.skip(reason=reason)] if reason else [])
-
-
-def filled(value, name=""):
-    """An expected value with the default fields that were left out."""
-    if isinstance(value, list):
-        return [filled(item, name) for item in value]
-    if not isinstance(value, dict):
-        return value
-    whole = dict(value)
-    for rule in DEFAULTS:
-        if rule.get("in", name) == name and contains(value, rule.get("with")):
-            whole = rule["fields"] | whole
-    return {key: filled(item, key) for key, item in whole.items()}
-
-
-def difference(path, got, expected):
-    """The first place where two values differ."""
-    if isinstance(got, dict) and isinstance(expected, dict):
-        for key in [*expected, *(key for key in got if key not in expected)]:
-            if key not in got or key not in expected:
-                return f"{path}/{key}: {'not expected' if key in got else 'missing'}"
-            if found := difference(f"{path}/{key}", got[key], expected[key]):
-                return found
-    elif isinstance(got, list) and isinstance(expected, list):
-        for place, (a, b) in enumerate(zip(got, expected, strict=False)):
-            if found := difference(f"{path}/{place}", a, b):
-                return found
-        if len(got) != len(expected):
-            return f"{path}: got {len(got)} items, expected {len(expected)}"
-    elif isinstance(got, bool) != isinstance(expected, bool) or got != expected:
-        return f"{path}: got {got!r}, expected {expected!r}"
-    return None
 
 
 def test_scenarios_are_found():
