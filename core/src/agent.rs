@@ -4,10 +4,10 @@
 //!   their addresses and keys
 //! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
-//! - `stateless`: runs without an agent; `conversation`: the context of such a run
+//! - `stateless`: runs without an agent; `context`: what such a run begins with
 
 pub(crate) mod builder;
-mod conversation;
+mod context;
 mod getters;
 pub(crate) mod handle;
 mod hooks;
@@ -23,7 +23,7 @@ mod stateless;
 mod tests;
 
 pub use builder::AgentBuilder;
-pub use conversation::Context;
+pub use context::Context;
 pub use handle::Agent;
 pub use pending_run::PendingRun;
 pub use stateless::{resume, run};

@@ -5,7 +5,7 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use super::conversation::Conversation;
+use super::context::OwnedContext;
 use super::handle::Agent;
 use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, has_ended};
@@ -51,8 +51,8 @@ struct Pending {
 /// Whose run it is.
 enum RunOwner {
     Agent(Agent),
-    /// Of a stateless run: its conversation, and the agent with its settings.
-    Conversation(Conversation, Agent),
+    /// Of a stateless run: its context, and the agent with its settings.
+    Context(OwnedContext, Agent),
 }
 
 impl PendingRun {
@@ -60,8 +60,8 @@ impl PendingRun {
         PendingRun(PendingRunState::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), prompt, cancels: Vec::new() })))
     }
 
-    pub(super) fn of_conversation(conversation: Conversation, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
-        let owner = RunOwner::Conversation(conversation, settings);
+    pub(super) fn of_context(context: OwnedContext, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
+        let owner = RunOwner::Context(context, settings);
         PendingRun(PendingRunState::Pending(Box::new(Pending { owner, prompt, cancels: Vec::new() })))
     }
 
@@ -109,7 +109,7 @@ impl Pending {
         let Pending { owner, prompt, mut cancels } = self;
         let agent = match owner {
             RunOwner::Agent(agent) => agent,
-            RunOwner::Conversation(conversation, settings) => settings.for_stateless_run(conversation)?,
+            RunOwner::Context(context, settings) => settings.for_stateless_run(context)?,
         };
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));

@@ -10,7 +10,7 @@
 //! # Ok(()) }
 //! ```
 
-use super::conversation::Context;
+use super::context::Context;
 use super::handle::Agent;
 use super::pending_run::PendingRun;
 use crate::message::Prompt;
@@ -23,11 +23,11 @@ use crate::message::Prompt;
 /// [`Run::steer`]: crate::Run::steer
 /// [`Run::follow_up`]: crate::Run::follow_up
 pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> PendingRun {
-    PendingRun::of_conversation(context.into(), settings.clone(), Some(prompts.into()))
+    PendingRun::of_context(context.into(), settings.clone(), Some(prompts.into()))
 }
 
 /// Asks for a run that goes on with the context, adding no message; see [`run`]. `invalid_state` when the context
 /// has no message, or ends with an answer.
 pub fn resume(context: &Context, settings: &Agent) -> PendingRun {
-    PendingRun::of_conversation(context.into(), settings.clone(), None)
+    PendingRun::of_context(context.into(), settings.clone(), None)
 }

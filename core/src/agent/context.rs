@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::conversation as proto;
+use agent_loop_proto::conversation::Conversation;
 
 use super::handle::Agent;
 use super::state::State;
@@ -56,35 +56,35 @@ impl Context {
 }
 
 /// A context that a run owns.
-pub(super) struct Conversation {
+pub(super) struct OwnedContext {
     system_prompt: String,
     messages: Arc<Vec<Arc<Message>>>,
     tools: ToolSet,
 }
 
-impl From<&Context> for Conversation {
-    fn from(context: &Context) -> Conversation {
+impl From<&Context> for OwnedContext {
+    fn from(context: &Context) -> OwnedContext {
         let messages = context.messages.iter().cloned().map(Arc::new).collect();
-        Conversation { system_prompt: context.system_prompt.clone(), messages: Arc::new(messages), tools: context.tools.clone() }
+        OwnedContext { system_prompt: context.system_prompt.clone(), messages: Arc::new(messages), tools: context.tools.clone() }
     }
 }
 
 impl Agent {
     /// What stands in for an agent during one run.
-    pub(super) fn for_stateless_run(&self, conversation: Conversation) -> Result<Agent, Error> {
+    pub(super) fn for_stateless_run(&self, context: OwnedContext) -> Result<Agent, Error> {
         let mut state = self.state();
         let runtime = state.runtime_here()?;
         // Made once for all runs: they share its connections, and a script goes on.
         state.resolve_all()?;
         let mut settings = state.settings.clone();
-        settings.system_prompt = conversation.system_prompt;
+        settings.system_prompt = context.system_prompt;
         let alone = State {
             runtime: Some(runtime),
             settings,
-            tools: conversation.tools,
+            tools: context.tools,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
-            conversation: proto::Conversation::new(conversation.messages),
+            conversation: Conversation::new(context.messages),
             ..State::new(state.models.clone())
         };
         Ok(Agent::from_state(alone, true))
