@@ -145,8 +145,8 @@ fn describe(error: &ValidationError<'_>, arguments: &Value) -> String {
         }
         // Of an object that may have no property at all: the error has only the value of the first one.
         ValidationErrorKind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
-            let names = arguments.pointer(path).and_then(Value::as_object).map(|object| object.keys().map(String::as_str).collect());
-            no_parameters(&names.unwrap_or_else(Vec::new))
+            let object = arguments.pointer(path).and_then(Value::as_object);
+            no_parameters(&object.into_iter().flat_map(|object| object.keys().map(String::as_str)).collect::<Vec<_>>())
         }
         ValidationErrorKind::FalseSchema if !path.is_empty() => format!("{path}: is not a parameter"),
         _ if path.is_empty() => format!("(the arguments): {error}"),
