@@ -19,7 +19,7 @@ pub fn resumable(
     is_stateless: bool,
 ) -> Result<Vec<(u64, Arc<Message>)>, Error> {
     let ignored = |message: &&Arc<Message>| match &***message {
-        Message::Assistant(message) => message.stop_reason.is_some_and(|reason| reason.is_failure()),
+        Message::Assistant(message) => message.has_failed(),
         Message::Custom(_) => true,
         Message::User(_) | Message::ToolResult(_) => false,
     };

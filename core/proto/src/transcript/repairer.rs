@@ -7,7 +7,7 @@ use super::blocks::Blocks;
 use super::constraints::Constraints;
 use super::ids::Ids;
 use super::log::{Log, Repair};
-use super::results::{Calls, failed, shortened};
+use super::results::{Calls, shortened};
 use crate::message::{AssistantMessage, Message, ToolResultMessage, UserMessage};
 
 /// A transcript that fits, and what was done to it.
@@ -48,7 +48,7 @@ impl Repairer {
         let Repairer { fit, log, .. } = self;
         match &**message {
             Message::User(user) => self.rest.extend(fitted_user(message, user, at, fit, log)),
-            Message::Assistant(assistant) if failed(assistant) => {
+            Message::Assistant(assistant) if assistant.has_failed() => {
                 self.calls.add_failed(assistant);
                 log.note(codes::FAILED_MESSAGE, at, None, || "the message failed or was aborted; it was left out".to_owned());
             }

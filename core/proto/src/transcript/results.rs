@@ -133,8 +133,3 @@ pub(super) fn shortened(message: Arc<Message>, most: usize) -> Arc<Message> {
     content.extend(result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).cloned());
     Arc::new(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
 }
-
-/// Whether the message failed or was aborted.
-pub(super) fn failed(assistant: &AssistantMessage) -> bool {
-    assistant.stop_reason.is_some_and(|reason| reason.is_failure())
-}

@@ -1,0 +1,87 @@
+//! What a run is started with, and what can be given as it.
+
+use serde_json::Value;
+
+use super::{ContentBlock, Message, UserMessage};
+use crate::error::Error;
+
+/// What a run is started with: text, text with images, a message, or several.
+///
+/// ```
+/// use agent_loop_proto::message::{ContentBlock, Prompt};
+///
+/// let text: Prompt = "What is this?".into();
+/// let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+/// let with_image: Prompt = vec![ContentBlock::text("What is this?"), image].into();
+/// # let _ = (text, with_image);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt(#[doc(hidden)] pub Vec<Message>);
+
+impl Prompt {
+    /// Reads a prompt in JSON: a string, an array of `text`/`image` blocks, a message, or an array of messages.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says what was found instead, and where.
+    pub fn from_json(value: Value) -> Result<Prompt, Error> {
+        let wrong = |what: &str| Error::invalid_argument(format!("prompt: {what}"));
+        match value {
+            Value::String(text) => Ok(text.into()),
+            Value::Object(map) if map.contains_key("role") => Ok(Message::from_json(Value::Object(map))?.into()),
+            Value::Array(items) if items.is_empty() => Err(wrong("the list is empty; give at least one message")),
+            Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
+                let read = |(i, item)| {
+                    let read = serde_json::from_value(item);
+                    read.map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")).with_source(e))
+                };
+                Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
+            }
+            Value::Array(items) => {
+                let read = |(i, item)| {
+                    let read = serde_json::from_value(item);
+                    read.map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")).with_source(e))
+                };
+                Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
+            }
+            other => Err(wrong(&format!("expected text, a message or a list of messages, got {other}"))),
+        }
+    }
+
+    /// The messages, each with a timestamp: `now_ms` where none was given.
+    #[doc(hidden)]
+    pub fn into_messages(self, now_ms: u64) -> Vec<Message> {
+        let mut messages = self.0;
+        messages.iter_mut().filter_map(Message::undated).for_each(|timestamp| *timestamp = now_ms);
+        messages
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Prompt {
+        Prompt(vec![Message::user(text, 0)])
+    }
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Prompt {
+        Prompt(vec![Message::user(text, 0)])
+    }
+}
+
+impl From<Vec<ContentBlock>> for Prompt {
+    fn from(content: Vec<ContentBlock>) -> Prompt {
+        Prompt(vec![Message::User(UserMessage { content, timestamp: 0 })])
+    }
+}
+
+impl From<Message> for Prompt {
+    fn from(message: Message) -> Prompt {
+        Prompt(vec![message])
+    }
+}
+
+impl From<Vec<Message>> for Prompt {
+    fn from(messages: Vec<Message>) -> Prompt {
+        Prompt(messages)
+    }
+}
