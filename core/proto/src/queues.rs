@@ -106,8 +106,8 @@ impl Queues {
         }
     }
 
-    /// Messages that were marked and not appended wait again.
-    pub fn unmark(&mut self) {
+    /// Messages that a turn or a poll has taken and that were not appended wait again.
+    pub fn reset_states(&mut self) {
         for queued in self.steering.iter_mut().chain(&mut self.follow_up) {
             queued.state = QueuedState::Waiting;
         }

@@ -43,8 +43,9 @@ impl Inbox {
         self.queues.insert_marked(queue, messages);
     }
 
-    pub(super) fn unmark(&mut self) {
-        self.queues.unmark();
+    /// What was marked waits again.
+    pub(super) fn reset_states(&mut self) {
+        self.queues.reset_states();
     }
 
     /// What was marked is part of the turn.
@@ -58,7 +59,7 @@ impl Inbox {
 
     pub(super) fn take(&mut self) -> Queues {
         let mut queues = std::mem::take(&mut self.queues);
-        queues.unmark();
+        queues.reset_states();
         queues
     }
 

@@ -136,7 +136,7 @@ impl RunState {
             }
             Ok(_) => Some(Ok(found)),
             Err(unanswered) => {
-                self.inbox.unmark();
+                self.inbox.reset_states();
                 Some(Err(unanswered.error(kind)))
             }
         }
