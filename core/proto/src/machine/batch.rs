@@ -320,7 +320,7 @@ impl Batch {
         report: ToolReport,
     ) -> Progress<Results> {
         let Some(running) = self.running.get(&number) else {
-            reports.report_late(number, &report, &mut run.emitter);
+            reports.report_late_update(number, &report, &mut run.emitter);
             return Made;
         };
         let index = running.index;

@@ -97,12 +97,12 @@ impl ToolReports {
     /// The turn is over: what waits came too late.
     pub(super) fn drop_late(&mut self, emitter: &mut Emitter) {
         while let Some((call, report)) = self.next() {
-            self.report_late(call, &report, emitter);
+            self.report_late_update(call, &report, emitter);
         }
     }
 
-    /// What a tool reports after its end is dropped, with one diagnostic per call.
-    pub(super) fn report_late(&mut self, call: u32, report: &ToolReport, emitter: &mut Emitter) {
+    /// What a tool reports after the end of its call is dropped. The first update among it is reported; a second result is not.
+    pub(super) fn report_late_update(&mut self, call: u32, report: &ToolReport, emitter: &mut Emitter) {
         if let (ToolReport::Update(_), Some(Launched { id, name, is_late, .. })) = (report, self.launched.get_mut(call as usize))
             && !std::mem::replace(is_late, true)
         {
