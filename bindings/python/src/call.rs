@@ -28,7 +28,8 @@ pub(crate) struct Target {
     pub(crate) object: Shared,
     /// The method of the object to call; `None` to call the object itself.
     pub(crate) method: Option<&'static str>,
-    /// Whether it is called on the engine's thread, which it may block, and not on the event loop.
+    /// Whether it is called on the thread that the engine calls it on, a thread of its own which it may block, and not on the
+    /// event loop.
     pub(crate) blocking: bool,
 }
 
