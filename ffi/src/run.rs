@@ -240,7 +240,7 @@ pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, err
                 let readable_fd = ReadableFd::new()
                     .map_err(|e| Error::new(ErrorKind::Io, format!("cannot create a descriptor for the run: {e}")))?;
                 let of_queue = Arc::clone(&readable_fd);
-                run.run.observe(Some(Box::new(move |ready| of_queue.set_queue(ready))));
+                run.run.set_ready_callback(Some(Box::new(move |ready| of_queue.set_queue(ready))));
                 reader.readable_fd = Some(readable_fd);
                 reader.signal_batch(reader.batch.len() > 0);
             }

@@ -31,7 +31,7 @@ mod names {
     pub use crate::clock::Busy;
     pub use crate::did_you_mean::{Spelling, nearest};
     pub use crate::partial::Partial;
-    pub use crate::run::queue::Observer;
+    pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
     pub use agent_loop_proto::hook::Question;

@@ -66,9 +66,9 @@ impl Run {
     /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as
     /// one). It may not call back into the run.
     #[cfg(feature = "__bindings")]
-    pub fn observe(&self, observer: Option<super::queue::Observer>) {
+    pub fn set_ready_callback(&self, on_ready: Option<super::queue::ReadyCallback>) {
         if let Some(queue) = &self.shared.queue {
-            queue.observe(observer);
+            queue.set_ready_callback(on_ready);
         }
     }
 
@@ -166,7 +166,7 @@ impl Drop for Run {
             self.abort();
         }
         if let Some(queue) = &self.shared.queue {
-            queue.observe(None);
+            queue.set_ready_callback(None);
             queue.discard();
         }
     }

@@ -1,7 +1,7 @@
 //! The events of a run on their way to one reader: bounded, with one wakeup per batch.
 //!
 //! All languages use it: Rust and the bindings through a waker, C through a blocking wait, a callback or a descriptor (both
-//! called by the observer).
+//! called by the ready callback).
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ const BOUND: usize = 1024;
 
 /// Called, under the queue's lock, when it becomes ready (events wait, or the run is over) or stops being so.
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))]
-pub type Observer = Box<dyn Fn(bool) + Send>;
+pub type ReadyCallback = Box<dyn Fn(bool) + Send>;
 
 /// A bounded queue with one writer (the run) and one reader.
 #[derive(Default)]
@@ -38,7 +38,7 @@ struct EventQueueState {
     /// How many threads block in `wait`: a notification is a system call even where none does.
     blocked: usize,
     writer: Option<Waker>,
-    observer: Option<Observer>,
+    on_ready: Option<ReadyCallback>,
 }
 
 impl EventQueueState {
@@ -59,12 +59,12 @@ impl EventQueueState {
         }
     }
 
-    /// After reading: the run may go on, and the observer is called if nothing is left.
+    /// After reading: the run may go on, and the ready callback is called if nothing is left.
     fn after_read(&mut self) -> Option<Waker> {
         if !self.ready()
-            && let Some(observer) = &self.observer
+            && let Some(on_ready) = &self.on_ready
         {
-            observer(false);
+            on_ready(false);
         }
         if self.has_capacity() { self.writer.take() } else { None }
     }
@@ -108,8 +108,8 @@ impl EventQueue {
     fn notify(&self, mut state: MutexGuard<'_, EventQueueState>, was_ready: bool) {
         let mut is_awaited = false;
         if !was_ready && state.ready() {
-            if let Some(observer) = &state.observer {
-                observer(true);
+            if let Some(on_ready) = &state.on_ready {
+                on_ready(true);
             }
             is_awaited = state.blocked > 0;
         }
@@ -208,12 +208,12 @@ impl EventQueue {
     }
 
     /// Sets the function that is called on changes, and calls it with the present state.
-    pub(crate) fn observe(&self, observer: Option<Observer>) {
+    pub(crate) fn set_ready_callback(&self, on_ready: Option<ReadyCallback>) {
         let mut state = self.lock();
-        if let Some(observer) = &observer {
-            observer(state.ready());
+        if let Some(on_ready) = &on_ready {
+            on_ready(state.ready());
         }
-        state.observer = observer;
+        state.on_ready = on_ready;
     }
 }
 
