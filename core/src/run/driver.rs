@@ -223,13 +223,13 @@ impl Driver {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::AskHook { hook, question, of_next_turn, is_cancellable } => {
+            Action::AskHook { question_id, question, of_next_turn, is_cancellable } => {
                 let host = Arc::clone(if of_next_turn { &self.next } else { &self.turn });
                 let cancel = if is_cancellable { self.run.abort.child() } else { CancelToken::new() };
-                self.ask_hook(hook, question, &host, cancel);
+                self.ask_hook(question_id, question, &host, cancel);
             }
-            Action::CancelHook { hook } => {
-                if let Some(cancelled) = self.hook.take_if(|asked| asked.hook == hook) {
+            Action::CancelHook { question_id } => {
+                if let Some(cancelled) = self.hook.take_if(|asked| asked.question_id == question_id) {
                     cancelled.finish();
                 }
             }
@@ -293,13 +293,13 @@ impl Driver {
         })
     }
 
-    fn ask_hook(&mut self, hook: u32, mut question: Question, host: &HostSide, cancel: CancelToken) {
+    fn ask_hook(&mut self, question_id: u32, mut question: Question, host: &HostSide, cancel: CancelToken) {
         if let Question::OnPayload(payload) = &mut question {
             self.payload_headers = PayloadHeaders::add(payload, &host.headers, &self.models);
         }
-        self.hook = HookCall::ask(hook, question, host, cancel, &self.clock, &self.scope);
+        self.hook = HookCall::ask(question_id, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {
-            self.run.machine().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) });
+            self.run.machine().handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) });
         }
     }
 
@@ -335,13 +335,13 @@ impl Driver {
         if let Some(asked) = &mut self.hook
             && let Poll::Ready(answer) = asked.poll(cx)
         {
-            let (hook, kind) = (asked.hook, asked.kind);
+            let (question_id, kind) = (asked.question_id, asked.kind);
             self.hook = None;
             let answer = answer.and_then(|output| self.hook_answered(kind, output));
             if let (Some(HookKind::AfterRun), Err(why)) = (kind, &answer) {
                 tracing::warn!(error = %why, "the hook after_run failed");
             }
-            self.run.machine().handle(Input::HookAnswer { hook, answer });
+            self.run.machine().handle(Input::HookAnswer { question_id, answer });
             return Poll::Ready(());
         }
         if let Some(model) = &mut self.model

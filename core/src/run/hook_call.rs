@@ -21,7 +21,7 @@ type HookFuture = BoxFuture<'static, Result<HookOutput, String>>;
 
 /// A hook that is asked.
 pub(super) struct HookCall {
-    pub(super) hook: u32,
+    pub(super) question_id: u32,
     pub(super) kind: Option<HookKind>,
     work: HostWork,
     #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
@@ -31,7 +31,7 @@ pub(super) struct HookCall {
 impl HookCall {
     /// Asks the hook; `None` when there is no function to ask.
     pub(super) fn ask(
-        hook: u32,
+        question_id: u32,
         question: Question,
         host: &HostSide,
         cancel: CancelToken,
@@ -53,7 +53,7 @@ impl HookCall {
             return None;
         };
         let answer = Box::pin(scope.clone().enter(catch_panic(answer)));
-        Some(HookCall { hook, kind, work, answer })
+        Some(HookCall { question_id, kind, work, answer })
     }
 
     /// The answer, or the text of the failure.

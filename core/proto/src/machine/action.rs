@@ -14,8 +14,8 @@ use crate::message::Message;
 use crate::request::Request;
 use crate::result::RunResult;
 
-/// Something that happened outside of the loop. `hook` and `call` are the numbers of the actions that started them; an input
-/// for one that is over is ignored.
+/// Something that happened outside of the loop. `question_id` and `call` are the numbers of the actions that started them; an
+/// input for one that is over is ignored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Input {
@@ -34,7 +34,7 @@ pub enum Input {
     /// A hook's answer, or the text of its failure.
     HookAnswer {
         /// The number of [`Action::AskHook`].
-        hook: u32,
+        question_id: u32,
         /// The answer.
         answer: Result<HookAnswer, String>,
     },
@@ -114,7 +114,7 @@ pub enum Action {
     /// Ask a hook and answer with [`Input::HookAnswer`].
     AskHook {
         /// The number of the question.
-        hook: u32,
+        question_id: u32,
         /// The hook and its input.
         question: Question,
         /// Whether it is the hook as it is set for the next turn: that of the last [`Input::Configure`]. Else it is this turn's.
@@ -125,7 +125,7 @@ pub enum Action {
     /// The answer of this hook is no longer wanted.
     CancelHook {
         /// The number of the question.
-        hook: u32,
+        question_id: u32,
     },
     /// Poll again at this time at the latest; replaces the timer before it. `None`: no timer is needed.
     SetTimer(Option<Timer>),

@@ -35,7 +35,7 @@ pub(super) enum Out {
         abandoned: bool,
     },
     AskHook {
-        hook: u32,
+        question_id: u32,
         question: Question,
         of_next_turn: bool,
         is_cancellable: bool,

@@ -10,7 +10,7 @@ use crate::hook::{HookAnswer, HookKind, Question};
 /// A question that waits for its answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct Asked {
-    hook: u32,
+    question_id: u32,
     abort_wait: AbortWait,
     answer: Option<Result<HookAnswer, String>>,
     /// The run was aborted before: the hook is not asked.
@@ -25,7 +25,7 @@ struct Asked {
 
 impl Asked {
     fn new(abort_wait: AbortWait) -> Asked {
-        Asked { hook: 0, abort_wait, answer: None, is_refused: false, observer: None, deadline_ms: None, found: false }
+        Asked { question_id: 0, abort_wait, answer: None, is_refused: false, observer: None, deadline_ms: None, found: false }
     }
 }
 
@@ -98,8 +98,8 @@ impl Questions {
     }
 
     /// The first answer counts.
-    pub(super) fn record_answer(&mut self, hook: u32, answer: Result<HookAnswer, String>) {
-        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.hook == hook) {
+    pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<HookAnswer, String>) {
+        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.question_id == question_id) {
             asked.answer.get_or_insert(answer);
         }
     }
@@ -128,14 +128,14 @@ impl Questions {
     }
 
     fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, limits: &RunLimits, emitter: &mut Emitter) {
-        asked.hook = self.next;
+        asked.question_id = self.next;
         self.next += 1;
         // A hook that is awaited without limit is not cancelled either.
         let is_cancellable = asked.abort_wait != AbortWait::Unlimited;
         asked.is_refused = limits.is_interrupted() && is_cancellable;
         if !asked.is_refused {
             let of_next_turn = of == HookOf::NextTurn;
-            emitter.push(Out::AskHook { hook: asked.hook, question, of_next_turn, is_cancellable });
+            emitter.push(Out::AskHook { question_id: asked.question_id, question, of_next_turn, is_cancellable });
         }
         self.asked = Some(asked);
     }
@@ -158,7 +158,7 @@ impl Questions {
                 AbortWait::Unlimited => false,
             };
         if given_up {
-            emitter.push(Out::CancelHook(asked.hook));
+            emitter.push(Out::CancelHook(asked.question_id));
             self.asked = None;
             return Some(Err(NoAnswer::Aborted));
         }

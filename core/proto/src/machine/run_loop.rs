@@ -159,7 +159,7 @@ impl Loop {
                 run.limits.abort();
                 run.emitter.drop_updates();
             }
-            Input::HookAnswer { hook, answer } => run.questions.record_answer(hook, answer),
+            Input::HookAnswer { question_id, answer } => run.questions.record_answer(question_id, answer),
             Input::ModelDeltas { call, deltas } => {
                 if let Some(attempt) = self.model_calls.attempt(call) {
                     attempt.receive(deltas);
@@ -281,10 +281,10 @@ impl Loop {
             Out::CancelModel(call) => Action::CancelModel { call },
             Out::CallTool { call, id, name, arguments } => Action::CallTool { call, id, name, arguments },
             Out::CancelTool { call, abandoned } => Action::CancelTool { call, abandoned },
-            Out::AskHook { hook, question, of_next_turn, is_cancellable } => {
-                Action::AskHook { hook, question, of_next_turn, is_cancellable }
+            Out::AskHook { question_id, question, of_next_turn, is_cancellable } => {
+                Action::AskHook { question_id, question, of_next_turn, is_cancellable }
             }
-            Out::CancelHook(hook) => Action::CancelHook { hook },
+            Out::CancelHook(question_id) => Action::CancelHook { question_id },
             Out::Done(result) => Action::Done(result),
         }
     }

@@ -197,8 +197,10 @@ impl Player {
                 let is_it = |task: &&mut Task| matches!(task.of, Of::Tool(own) if own == call);
                 self.tasks.iter_mut().filter(is_it).for_each(|task| task.is_cancelled = true);
             }
-            Action::AskHook { hook, question, is_cancellable, .. } => self.ask(hook, question, is_cancellable),
-            Action::CancelHook { hook } => self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) if own == hook)),
+            Action::AskHook { question_id, question, is_cancellable, .. } => self.ask(question_id, question, is_cancellable),
+            Action::CancelHook { question_id } => {
+                self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) if own == question_id))
+            }
             Action::Done(result) => {
                 self.record.run(std::mem::take(&mut self.events), json!(result));
                 // What an abandoned function still does is not part of a scenario.
@@ -214,7 +216,7 @@ impl Player {
         Task { of, functions, frames, value, blocked: Blocked::No, is_cancellable, is_cancelled: false }
     }
 
-    fn ask(&mut self, hook: u32, question: Question, is_cancellable: bool) {
+    fn ask(&mut self, question_id: u32, question: Question, is_cancellable: bool) {
         let kind = question.kind();
         let (behaviours, value) = match question {
             Question::PrepareArguments { tool, arguments } => {
@@ -228,8 +230,8 @@ impl Player {
             }
         };
         match behaviours.cloned() {
-            Some(behaviours) => self.tasks.push(self.task(Of::Hook(hook, kind), vec![behaviours], value, is_cancellable)),
-            None => self.conversation().handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
+            Some(behaviours) => self.tasks.push(self.task(Of::Hook(question_id, kind), vec![behaviours], value, is_cancellable)),
+            None => self.conversation().handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) }),
         }
     }
 
@@ -248,9 +250,9 @@ impl Player {
         match (self.behave(&mut task), task.of) {
             (None, _) => self.tasks.push(task),
             (Some(result), Of::Tool(call)) => self.conversation().handle(Input::ToolDone { call, result }),
-            (Some(result), Of::Hook(hook, kind)) => {
+            (Some(result), Of::Hook(question_id, kind)) => {
                 let answer = result.and_then(|value| self.answer(kind, value));
-                self.conversation().handle(Input::HookAnswer { hook, answer });
+                self.conversation().handle(Input::HookAnswer { question_id, answer });
             }
             (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
         }

@@ -109,13 +109,13 @@ impl Drive {
                         self.run.handle(Input::ToolDone { call, result: Ok("ran".into()) });
                     }
                 }
-                Action::AskHook { hook, question, of_next_turn, is_cancellable } => {
+                Action::AskHook { question_id, question, of_next_turn, is_cancellable } => {
                     let answer = question.kind().map_or(Ok(HookAnswer::Nothing), |kind| {
                         self.see(kind.to_string());
                         self.asked.push((kind, of_next_turn, is_cancellable));
                         (self.hook)(kind)
                     });
-                    self.run.handle(Input::HookAnswer { hook, answer });
+                    self.run.handle(Input::HookAnswer { question_id, answer });
                 }
                 Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
                 Action::CancelModel { .. } => self.see("cancel model".to_owned()),

@@ -28,13 +28,15 @@ fn a_repair_is_reported_once_though_its_place_shifts() {
                     reports.push((event.turn, places.collect::<Vec<_>>()));
                 }
             }
-            Action::AskHook { hook, question: Question::TransformContext(messages), .. } => {
+            Action::AskHook { question_id, question: Question::TransformContext(messages), .. } => {
                 let before = contexts.next().unwrap().into_iter().cloned();
                 let answer = Ok(HookAnswer::Messages(before.chain(messages).collect()));
-                drive.run.handle(Input::HookAnswer { hook, answer });
+                drive.run.handle(Input::HookAnswer { question_id, answer });
             }
             // The tool's own preparation of its arguments.
-            Action::AskHook { hook, .. } => drive.run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
+            Action::AskHook { question_id, .. } => {
+                drive.run.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) })
+            }
             Action::CallModel(model) => drive.answer(model.call),
             Action::CallTool { call, .. } => drive.run.handle(Input::ToolDone { call, result: Ok("ran".into()) }),
             _ => {}
