@@ -1,12 +1,12 @@
 //! Where a run is.
 //!
 //! ```text
-//! Start -> BeginTurn -> (FirstPoll) -> Request -> Answer -> (Tools) -> EndTurn -> TurnEnded
-//!              ^                                                                     |
-//!              |                                    PrepareNextTurn -> ShouldStop <--+
-//!              |                                                          |
-//!              +------------ Poll(Steering) -> Poll(FollowUp) <-----------+
-//!                                                  \-> Finish -> Conclude -> End -> Over
+//! Start -> BeginTurn -> (FirstPoll) -> Request -> Answer -> (Tools) -> EmitTurnEnd -> AfterTurn
+//!              ^                                                                        |
+//!              |                                       PrepareNextTurn -> ShouldStop <--+
+//!              |                                                              |
+//!              +-------------- Poll(Steering) -> Poll(FollowUp) <-------------+
+//!                                                    \-> EndRun -> EmitAgentEnd -> AfterRun -> Over
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -29,16 +29,16 @@ pub(super) enum Phase {
     Answer,
     /// The tool calls of the answer.
     Tools,
-    EndTurn,
-    /// `turn_end` is emitted.
-    TurnEnded,
+    EmitTurnEnd,
+    /// What follows the turn is decided.
+    AfterTurn,
     PrepareNextTurn,
     ShouldStop,
     Poll(Queue),
-    Finish(Outcome),
-    /// `agent_end` follows.
-    Conclude(Outcome),
-    /// `agent_end` is emitted.
-    End(Outcome, Option<Error>),
+    /// The run ends so, unless it was interrupted or a hook failed. Such a failure is reported to `on_error`.
+    EndRun(Outcome),
+    EmitAgentEnd(Outcome),
+    /// `agent_end` was emitted; `after_run` is asked.
+    AfterRun(Outcome, Option<Error>),
     Over,
 }

@@ -9,7 +9,7 @@ use super::phase::Phase;
 use super::questions::{AbortWait, HookReply};
 use super::run_loop::{FirstInput, Loop};
 use super::run_state::Progress;
-use super::turn::{Ending, ToolCallPlan};
+use super::turn::{Remaining, ToolCallPlan};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, Question, RunTask, TurnSummary};
@@ -36,25 +36,25 @@ impl Loop {
             Phase::Request => self.prepare_request(),
             Phase::Answer => self.step_answer(),
             Phase::Tools => self.step_batch(),
-            Phase::EndTurn => self.end_turn(),
-            Phase::TurnEnded => self.turn_ended(),
+            Phase::EmitTurnEnd => self.emit_turn_end(),
+            Phase::AfterTurn => self.after_turn(),
             Phase::PrepareNextTurn => self.prepare_next_turn(),
             Phase::ShouldStop => self.should_stop(),
             Phase::Poll(queue) => {
                 let queue = *queue;
                 self.poll_between_turns(queue)
             }
-            Phase::Finish(outcome) => {
+            Phase::EndRun(outcome) => {
                 let outcome = *outcome;
-                self.finish(outcome)
+                self.end_run(outcome)
             }
-            Phase::Conclude(outcome) => {
+            Phase::EmitAgentEnd(outcome) => {
                 let outcome = *outcome;
-                self.conclude(outcome)
+                self.emit_agent_end(outcome)
             }
-            Phase::End(outcome, error) => {
+            Phase::AfterRun(outcome, error) => {
                 let (outcome, error) = (*outcome, error.clone());
-                self.end(outcome, error)
+                self.after_run(outcome, error)
             }
             Phase::Over => Blocked,
         }
@@ -77,7 +77,7 @@ impl Loop {
 
     /// Enters a phase between turns, unless the run ends early.
     fn enter_unless_ended(&mut self, phase: Phase) -> Progress {
-        let phase = self.early_outcome().map_or(phase, Phase::Finish);
+        let phase = self.early_outcome().map_or(phase, Phase::EndRun);
         self.enter(phase)
     }
 
@@ -111,12 +111,13 @@ impl Loop {
             }
             None => {
                 let queued = run.inbox.commit_marked();
-                if queued.is_empty() && run.turn.ending() != Ending::Work {
+                if queued.is_empty()
+                    && let Remaining::Nothing(outcome) | Remaining::Final(outcome) = run.turn.remaining()
+                {
                     // What a poll had found was cleared.
-                    let phase = match (run.turn.take_next_input(), run.turn.ending()) {
-                        (Some(Queue::Steering), _) => Phase::Poll(Queue::FollowUp),
-                        (_, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
-                        (_, Ending::Work) => Phase::Finish(Outcome::Completed),
+                    let phase = match run.turn.take_next_input() {
+                        Some(Queue::Steering) => Phase::Poll(Queue::FollowUp),
+                        Some(Queue::FollowUp) | None => Phase::EndRun(outcome),
                     };
                     return self.enter_unless_ended(phase);
                 }
@@ -182,7 +183,7 @@ impl Loop {
         let run = &mut self.run;
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
-            (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EndTurn),
+            (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
             (ToolCallPlan::Cut | ToolCallPlan::Execute, Some(message)) => {
                 self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Cut));
                 self.enter(Phase::Tools)
@@ -192,7 +193,7 @@ impl Loop {
 
     fn step_batch(&mut self) -> Progress {
         let Some(batch) = &mut self.batch else {
-            return self.enter(Phase::EndTurn);
+            return self.enter(Phase::EmitTurnEnd);
         };
         match batch.step(&mut self.run, &mut self.tool_reports) {
             Made => Made,
@@ -200,27 +201,27 @@ impl Loop {
             Ended((results, terminates)) => {
                 self.batch = None;
                 self.run.turn.set_results(results, terminates);
-                self.enter(Phase::EndTurn)
+                self.enter(Phase::EmitTurnEnd)
             }
         }
     }
 
-    fn end_turn(&mut self) -> Progress {
+    fn emit_turn_end(&mut self) -> Progress {
         self.tool_reports.drop_late(&mut self.run.emitter);
         if let Some(TurnSummary { message, tool_results, .. }) = self.run.turn.summary().cloned() {
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
-        self.enter(Phase::TurnEnded)
+        self.enter(Phase::AfterTurn)
     }
 
-    fn turn_ended(&mut self) -> Progress {
+    fn after_turn(&mut self) -> Progress {
         let run = &mut self.run;
         let max_turns = run.setup.latest().settings.max_turns;
         run.turn.set_last(max_turns != 0 && run.emitter.turn() >= max_turns);
-        let phase = match run.turn.ending() {
-            Ending::Final(outcome) => Phase::Finish(outcome),
-            Ending::Work | Ending::Idle(_) if run.turn.is_last() => Phase::ShouldStop,
-            Ending::Work | Ending::Idle(_) => Phase::PrepareNextTurn,
+        let phase = match run.turn.remaining() {
+            Remaining::Final(outcome) => Phase::EndRun(outcome),
+            Remaining::ToolResults | Remaining::Nothing(_) if run.turn.is_last() => Phase::ShouldStop,
+            Remaining::ToolResults | Remaining::Nothing(_) => Phase::PrepareNextTurn,
         };
         self.enter_unless_ended(phase)
     }
@@ -264,10 +265,10 @@ impl Loop {
             return Blocked;
         };
         let turn = &self.run.turn;
-        let phase = match turn.ending() {
-            _ if matches!(answer, HookAnswer::Stop(true)) => Phase::Finish(Outcome::Stopped),
-            Ending::Idle(outcome) if turn.is_last() && self.run.inbox.queues().is_empty() => Phase::Finish(outcome),
-            _ if turn.is_last() => Phase::Finish(Outcome::MaxTurns),
+        let phase = match turn.remaining() {
+            _ if matches!(answer, HookAnswer::Stop(true)) => Phase::EndRun(Outcome::Stopped),
+            Remaining::Nothing(outcome) if turn.is_last() && self.run.inbox.queues().is_empty() => Phase::EndRun(outcome),
+            _ if turn.is_last() => Phase::EndRun(Outcome::MaxTurns),
             _ if turn.has_next_input() => Phase::BeginTurn,
             _ => Phase::Poll(Queue::Steering),
         };
@@ -283,27 +284,27 @@ impl Loop {
             run.turn.fail(error);
             false
         });
-        let phase = match (queue, run.turn.ending()) {
+        let phase = match (queue, run.turn.remaining()) {
             _ if found => {
                 run.turn.set_next_input(queue);
                 Phase::BeginTurn
             }
-            (_, Ending::Work) => Phase::BeginTurn,
+            (_, Remaining::ToolResults) => Phase::BeginTurn,
             (Queue::Steering, _) => Phase::Poll(Queue::FollowUp),
-            (Queue::FollowUp, Ending::Idle(outcome) | Ending::Final(outcome)) => Phase::Finish(outcome),
+            (Queue::FollowUp, Remaining::Nothing(outcome) | Remaining::Final(outcome)) => Phase::EndRun(outcome),
         };
         self.enter_unless_ended(phase)
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Progress {
+    fn end_run(&mut self, outcome: Outcome) -> Progress {
         if let (Outcome::Error, Some(error)) = (outcome, self.run.turn.failure().cloned()) {
             self.run.notify_of_error(&error, 0, false);
         }
-        self.enter(Phase::Conclude(outcome))
+        self.enter(Phase::EmitAgentEnd(outcome))
     }
 
     /// The outcome with its error. An abort may have come while a hook was informed of a failure.
-    fn conclude(&mut self, outcome: Outcome) -> Progress {
+    fn emit_agent_end(&mut self, outcome: Outcome) -> Progress {
         let run = &mut self.run;
         let (outcome, error) = match (run.limits.interruption(), outcome) {
             (Some(interruption), _) => (interruption.outcome(), Some(interruption.error())),
@@ -315,10 +316,10 @@ impl Loop {
         run.limits.end();
         let result = self.result(outcome, error.clone());
         self.run.emitter.emit(result.agent_end());
-        self.enter(Phase::End(outcome, error))
+        self.enter(Phase::AfterRun(outcome, error))
     }
 
-    fn end(&mut self, outcome: Outcome, error: Option<Error>) -> Progress {
+    fn after_run(&mut self, outcome: Outcome, error: Option<Error>) -> Progress {
         self.run.close();
         let result = self.result(outcome, error);
         if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))

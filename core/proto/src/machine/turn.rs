@@ -29,14 +29,14 @@ pub(super) struct Turn {
     terminates: bool,
 }
 
-/// What a turn leaves: how the run ends unless there is more to do.
+/// What a turn leaves to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Tool results to answer.
-    Work,
-    /// Nothing; queued messages may still go on.
-    Idle(Outcome),
-    /// Nothing, and nothing goes on after it.
+pub(super) enum Remaining {
+    /// The model is to read tool results.
+    ToolResults,
+    /// Nothing: the run ends so, unless messages are queued.
+    Nothing(Outcome),
+    /// Nothing, and the run ends so whatever is queued.
     Final(Outcome),
 }
 
@@ -144,17 +144,17 @@ impl Turn {
     }
 
     /// What the turn leaves to be done.
-    pub(super) fn ending(&self) -> Ending {
+    pub(super) fn remaining(&self) -> Remaining {
         let Some(TurnSummary { message, tool_results, .. }) = &self.summary else {
-            return Ending::Idle(Outcome::Completed);
+            return Remaining::Nothing(Outcome::Completed);
         };
         match message.as_assistant().and_then(|message| message.stop_reason) {
-            Some(StopReason::Error) => Ending::Final(Outcome::Error),
-            Some(StopReason::Aborted) => Ending::Final(Outcome::Aborted),
-            Some(StopReason::Refusal) => Ending::Final(Outcome::Completed),
-            _ if tool_results.is_empty() => Ending::Idle(Outcome::Completed),
-            _ if self.terminates => Ending::Idle(Outcome::Stopped),
-            _ => Ending::Work,
+            Some(StopReason::Error) => Remaining::Final(Outcome::Error),
+            Some(StopReason::Aborted) => Remaining::Final(Outcome::Aborted),
+            Some(StopReason::Refusal) => Remaining::Final(Outcome::Completed),
+            _ if tool_results.is_empty() => Remaining::Nothing(Outcome::Completed),
+            _ if self.terminates => Remaining::Nothing(Outcome::Stopped),
+            _ => Remaining::ToolResults,
         }
     }
 }
