@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
 use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
+use agent_loop_proto::table::hooks::Effect;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
@@ -338,8 +339,10 @@ impl Driver {
             let (question_id, kind) = (asked.question_id, asked.kind);
             self.hook = None;
             let answer = answer.and_then(|output| self.hook_answered(kind, output));
-            if let (Some(HookKind::AfterRun), Err(why)) = (kind, &answer) {
-                tracing::warn!(error = %why, "the hook after_run failed");
+            if let (Some(kind), Err(why)) = (kind, &answer)
+                && kind.effect() == Effect::Logged
+            {
+                tracing::warn!(error = %why, "the hook {kind} failed");
             }
             self.run.machine().handle(Input::HookAnswer { question_id, answer });
             return Poll::Ready(());

@@ -437,8 +437,7 @@ impl Batch {
                     self.stage = BatchStage::Poll(next);
                     return Blocked;
                 }
-                Some(Ok(found)) => run.turn.set_steered(found),
-                Some(Err(error)) => run.turn.fail(error),
+                Some(found) => run.turn.set_steered(found),
             }
         }
         self.stage = match next {

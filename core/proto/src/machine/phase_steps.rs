@@ -91,7 +91,7 @@ impl Loop {
             let prompts = || self.first_input.as_ref().map(|input| input.prompts.clone()).unwrap_or_default();
             match run.ask(AbortWait::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
                 None => return Blocked,
-                Some(Err(unanswered)) => run.turn.fail_before_call(unanswered.error(HookKind::BeforeRun)),
+                Some(Err(unanswered)) => run.hook_failed(HookKind::BeforeRun, unanswered),
                 Some(Ok(_)) => {}
             }
         } else {
@@ -135,14 +135,12 @@ impl Loop {
     fn first_poll(&mut self) -> Progress {
         let run = &mut self.run;
         if run.questions.is_asking() || !(run.turn.has_failed_before_call() || run.is_interrupted()) {
-            let Some(polled) = run.poll_queue(Queue::Steering) else {
+            if run.poll_queue(Queue::Steering).is_none() {
                 return Blocked;
-            };
-            match polled {
-                // What an abort has overtaken stays in its queue.
-                Ok(_) if run.is_interrupted() => {}
-                Ok(_) => run.emitter.emit_queued(run.inbox.commit_marked(), run.limits.now_ms()),
-                Err(error) => run.turn.fail_before_call(error),
+            }
+            // What an abort has overtaken stays in its queue.
+            if !run.is_interrupted() {
+                run.emitter.emit_queued(run.inbox.commit_marked(), run.limits.now_ms());
             }
         }
         self.begin_request()
@@ -236,7 +234,7 @@ impl Loop {
         };
         let answer: HookReply = run.ask_of_next_turn(AbortWait::None, || question(summary))?;
         Some(answer.unwrap_or_else(|unanswered| {
-            run.turn.fail(unanswered.error(kind));
+            run.hook_failed(kind, unanswered);
             HookAnswer::Nothing
         }))
     }
@@ -253,7 +251,7 @@ impl Loop {
                 (Ok(()), None) => {}
                 (Err(why), _) => {
                     let text = format!("the hook {} failed: {why}", HookKind::PrepareNextTurn);
-                    run.turn.fail(Some(Error::new(ErrorKind::Callback, text)));
+                    run.turn.fail(Error::new(ErrorKind::Callback, text));
                 }
             }
         }
@@ -277,13 +275,9 @@ impl Loop {
 
     fn poll_between_turns(&mut self, queue: Queue) -> Progress {
         let run = &mut self.run;
-        let Some(polled) = run.poll_queue(queue) else {
+        let Some(found) = run.poll_queue(queue) else {
             return Blocked;
         };
-        let found = polled.unwrap_or_else(|error| {
-            run.turn.fail(error);
-            false
-        });
         let phase = match (queue, run.turn.remaining()) {
             _ if found => {
                 run.turn.set_next_input(queue);

@@ -119,7 +119,7 @@ impl RequestPreparation {
                 if hooks.has(HookKind::GetApiKey) {
                     match run.ask(AbortWait::None, || Question::GetApiKey(model.provider.clone())) {
                         None => return Blocked,
-                        Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::GetApiKey),
+                        Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::GetApiKey),
                         Some(Ok(_)) => {}
                     }
                 }
@@ -140,7 +140,7 @@ impl RequestPreparation {
                 });
                 match asked {
                     None => return Blocked,
-                    Some(Err(unanswered)) => return not_prepared(unanswered, HookKind::OnPayload),
+                    Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::OnPayload),
                     Some(Ok(HookAnswer::Payload(payload))) => match serde_json::to_vec(&payload) {
                         Ok(body) => self.body = Some(body.into()),
                         Err(error) => {
@@ -171,7 +171,7 @@ impl RequestPreparation {
             });
             match asked {
                 None => return Blocked,
-                Some(Err(unanswered)) => return not_prepared(unanswered, kind),
+                Some(Err(unanswered)) => return not_prepared(run, unanswered, kind),
                 Some(Ok(HookAnswer::Messages(messages))) => self.messages = messages,
                 Some(Ok(_)) => {}
             }
@@ -212,8 +212,9 @@ fn changes_messages(config: &Config) -> bool {
     config.hooks.has(HookKind::TransformContext) || config.hooks.has(HookKind::ConvertToLlm)
 }
 
-fn not_prepared(unanswered: NoAnswer, kind: HookKind) -> Progress<PreparedRequest> {
-    Progress::Ended(Err(unanswered.error(kind)))
+fn not_prepared(run: &mut RunState, unanswered: NoAnswer, kind: HookKind) -> Progress<PreparedRequest> {
+    run.hook_failed(kind, unanswered);
+    Progress::Ended(Err(run.turn.take_failure_before_call()))
 }
 
 impl Reported {

@@ -1,6 +1,5 @@
-//! What all parts of the loop share, each part in its own component; and how a part asks a hook.
+//! What all parts of the loop share, each part in its own component; how a part asks a hook, and what the failure of one means.
 
-use crate::table::codes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -8,7 +7,7 @@ use super::config::{Config, HookSet};
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::limits::RunLimits;
-use super::questions::{AbortWait, HookOf, HookReply, Questions};
+use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use super::turn::Turn;
@@ -16,6 +15,8 @@ use crate::error::Error;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
 use crate::queues::Queue;
 use crate::settings::Settings;
+use crate::table::codes;
+use crate::table::hooks::Effect;
 
 /// Whether a step got further, waits for an input, or was the last one of its part.
 #[derive(Debug)]
@@ -98,13 +99,26 @@ impl RunState {
         let Some(answer) = self.take_answer() else {
             return true;
         };
-        if let Err(unanswered) = answer
-            && let Some(error) = unanswered.error(kind)
-        {
-            let data = json!({ "hook": kind.as_str(), "error": error });
-            self.emitter.diagnostic(codes::HOOK_ERROR, error.message().to_owned(), data);
+        if let Err(unanswered) = answer {
+            self.hook_failed(kind, unanswered);
         }
         false
+    }
+
+    /// A hook has not answered: what its failure means is in the table of hooks. An abort is no failure.
+    pub(super) fn hook_failed(&mut self, kind: HookKind, unanswered: NoAnswer) {
+        let Some(error) = unanswered.error(kind) else { return };
+        match kind.effect() {
+            // Its caller makes it the call's result, and the host logs it.
+            Effect::Call | Effect::Logged => {}
+            Effect::Message => self.turn.fail_before_call(error),
+            Effect::FirstPoll if self.turn.summary().is_none() => self.turn.fail_before_call(error),
+            Effect::FirstPoll | Effect::Run => self.turn.fail(error),
+            Effect::Reported => {
+                let data = json!({ "hook": kind.as_str(), "error": error });
+                self.emitter.diagnostic(codes::HOOK_ERROR, error.message().to_owned(), data);
+            }
+        }
     }
 
     fn take_answer(&mut self) -> Option<HookReply> {
@@ -113,8 +127,8 @@ impl RunState {
     }
 
     /// Polls a queue and its hook, and marks what they have for the next turn. `None` until the hook has answered; then whether
-    /// there is anything.
-    pub(super) fn poll_queue(&mut self, queue: Queue) -> Option<Result<bool, Option<Error>>> {
+    /// there is anything. When the hook fails, nothing is marked.
+    pub(super) fn poll_queue(&mut self, queue: Queue) -> Option<bool> {
         let settings = self.settings();
         let (mode, kind, question) = match queue {
             Queue::Steering => (settings.steering_mode, HookKind::GetSteeringMessages, Question::GetSteeringMessages(())),
@@ -123,7 +137,7 @@ impl RunState {
         if !self.questions.is_asking() {
             let found = self.inbox.mark(queue, mode);
             if !self.hooks().has(kind) {
-                return Some(Ok(found));
+                return Some(found);
             }
             self.questions.poll(question, found, &self.limits, &mut self.emitter);
         }
@@ -132,12 +146,13 @@ impl RunState {
             Ok(HookAnswer::Queued(messages)) => {
                 let found = found || !messages.is_empty();
                 self.inbox.insert_marked(queue, messages);
-                Some(Ok(found))
+                Some(found)
             }
-            Ok(_) => Some(Ok(found)),
+            Ok(_) => Some(found),
             Err(unanswered) => {
                 self.inbox.reset_states();
-                Some(Err(unanswered.error(kind)))
+                self.hook_failed(kind, unanswered);
+                Some(false)
             }
         }
     }

@@ -54,9 +54,9 @@ impl Turn {
         (self.next_input, self.is_steered) = (None, false);
     }
 
-    /// A hook has failed, or not, before the model is asked.
-    pub(super) fn fail_before_call(&mut self, error: Option<Error>) {
-        self.before_call = error;
+    /// A hook has failed before the model is asked.
+    pub(super) fn fail_before_call(&mut self, error: Error) {
+        self.before_call = Some(error);
     }
 
     pub(super) fn has_failed_before_call(&self) -> bool {
@@ -67,9 +67,9 @@ impl Turn {
         self.before_call.take()
     }
 
-    /// Ends the run after the turn, if there is an error.
-    pub(super) fn fail(&mut self, error: Option<Error>) {
-        self.failure = error.or(self.failure.take());
+    /// Ends the run after the turn.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
     }
 
     pub(super) fn failure(&self) -> Option<&Error> {

@@ -8,6 +8,7 @@
 //! nothing else; a new input is a row of `hook_inputs_of!`, which makes the type. [`Effect`] has the effects of a failure.
 
 use super::fields::{FieldRow, field_row, is_same_type};
+use crate::hook::HookKind;
 
 /// All rows, given to a macro, preceded by the prefix.
 #[doc(hidden)]
@@ -295,6 +296,13 @@ macro_rules! hook_rows {
                 input: input(stringify!($input)),
                 since: $since,
             },)+]
+        }
+
+        impl HookKind {
+            /// What its failure means.
+            pub fn effect(self) -> Effect {
+                match self { $(HookKind::$variant => Effect::$effect,)+ }
+            }
         }
     };
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::chunk::{Chunk, ChunkReader};
+use crate::delta::Delta;
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind};
 use crate::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
@@ -101,6 +102,10 @@ impl Drive {
                 Action::Emit(event) => self.see(event.kind().to_owned()),
                 Action::CallModel(model) => {
                     self.see("model".to_owned());
+                    if model.wants_response {
+                        let deltas = vec![Delta::Response { status: 200, headers: Box::default() }];
+                        self.run.handle(Input::ModelDeltas { call: model.call, deltas });
+                    }
                     self.answer(model.call);
                 }
                 Action::CallTool { call, name, .. } => {

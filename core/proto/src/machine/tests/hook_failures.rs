@@ -1,0 +1,52 @@
+//! What the failure of each hook means, compared with the table of hooks.
+
+use super::drive::{Drive, call, config, fails, says};
+use crate::hook::HookKind;
+use crate::machine::Input;
+use crate::message::Message;
+use crate::result::RunResult;
+use crate::table::hooks::{Effect, all};
+use crate::usage::Outcome;
+
+/// What the failure of a hook has led to.
+fn effect(result: &RunResult, seen: &[String]) -> Effect {
+    let last = result.messages.last().and_then(|message| message.as_assistant());
+    let has_failed_call = result.messages.iter().any(|message| matches!(&**message, Message::ToolResult(it) if it.is_error));
+    match result.outcome {
+        Outcome::Error if last.is_some_and(|message| message.has_failed()) => Effect::Message,
+        Outcome::Error => Effect::Run,
+        _ if has_failed_call => Effect::Call,
+        _ if seen.iter().any(|step| step == "diagnostic") => Effect::Reported,
+        _ => Effect::Logged,
+    }
+}
+
+/// A run of two turns with a retry: each of these hooks would be asked, and fails.
+fn run(hooks: &[HookKind]) -> Drive {
+    let mut drive = Drive::new(config(hooks, |_| {}), &[fails("overloaded", true), call("a"), says("Done.")]);
+    drive.hook = |_| Err("broken".to_owned());
+    drive
+}
+
+#[test]
+fn each_failure_means_what_the_table_says() {
+    for row in all() {
+        let kind = HookKind::parse(row.word).unwrap();
+        assert_eq!(kind.effect(), row.effect);
+        let (result, seen) = run(&[kind]).end();
+        assert!(seen.iter().any(|step| step == row.word), "{kind} is not asked: {seen:?}");
+        let expected = if row.effect == Effect::FirstPoll { Effect::Message } else { row.effect };
+        assert_eq!(effect(&result, &seen), expected, "{kind}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_poll_that_fails_after_the_first_turn_ends_the_run() {
+    for kind in HookKind::ALL.iter().copied().filter(|kind| kind.effect() == Effect::FirstPoll) {
+        let mut drive = run(&[]);
+        // The second turn has the hook.
+        drive.on.push(("turn_end", Input::Configure(config(&[kind], |_| {}).into())));
+        let (result, seen) = drive.end();
+        assert_eq!(effect(&result, &seen), Effect::Run, "{kind}: {seen:?}");
+    }
+}
