@@ -78,7 +78,7 @@ impl RunLimits {
         self.interrupt(Interruption::Aborted);
     }
 
-    /// The first interruption counts.
+    /// The earlier one counts: a host cancels its tools as for an abort when the time limit has passed.
     fn interrupt(&mut self, why: Interruption) {
         self.interruption.get_or_insert(why);
     }

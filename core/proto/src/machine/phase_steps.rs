@@ -66,19 +66,10 @@ impl Loop {
         Made
     }
 
-    /// How the run ends early, if it was interrupted or something failed that is not the model's message.
-    fn early_outcome(&self) -> Option<Outcome> {
-        match (self.run.limits.interruption(), self.run.turn.failure()) {
-            (Some(interruption), _) => Some(interruption.outcome()),
-            (None, Some(_)) => Some(Outcome::Error),
-            (None, None) => None,
-        }
-    }
-
-    /// Enters a phase between turns, unless the run ends early.
+    /// Enters a phase between turns, unless the run was interrupted or a hook failed.
     fn enter_unless_ended(&mut self, phase: Phase) -> Progress {
-        let phase = self.early_outcome().map_or(phase, Phase::EndRun);
-        self.enter(phase)
+        let is_ended = self.run.is_interrupted() || self.run.turn.failure().is_some();
+        self.enter(if is_ended { Phase::EndRun(Outcome::Completed) } else { phase })
     }
 
     fn begin(&mut self) -> Progress {
@@ -262,13 +253,11 @@ impl Loop {
         let Some(answer) = self.ask_about_turn(HookKind::ShouldStopAfterTurn, Question::ShouldStopAfterTurn) else {
             return Blocked;
         };
-        let turn = &self.run.turn;
-        let phase = match turn.remaining() {
-            _ if matches!(answer, HookAnswer::Stop(true)) => Phase::EndRun(Outcome::Stopped),
-            Remaining::Nothing(outcome) if turn.is_last() && self.run.inbox.queues().is_empty() => Phase::EndRun(outcome),
-            _ if turn.is_last() => Phase::EndRun(Outcome::MaxTurns),
-            _ if turn.has_next_input() => Phase::BeginTurn,
-            _ => Phase::Poll(Queue::Steering),
+        let (turn, is_stopped) = (&self.run.turn, matches!(answer, HookAnswer::Stop(true)));
+        let phase = match turn.outcome(is_stopped, !self.run.inbox.queues().is_empty()) {
+            Some(outcome) => Phase::EndRun(outcome),
+            None if turn.has_next_input() => Phase::BeginTurn,
+            None => Phase::Poll(Queue::Steering),
         };
         self.enter_unless_ended(phase)
     }
@@ -290,23 +279,17 @@ impl Loop {
         self.enter_unless_ended(phase)
     }
 
-    fn end_run(&mut self, outcome: Outcome) -> Progress {
-        if let (Outcome::Error, Some(error)) = (outcome, self.run.turn.failure().cloned()) {
+    fn end_run(&mut self, ending: Outcome) -> Progress {
+        if let Some(error) = self.run.turn.failure().cloned() {
             self.run.notify_of_error(&error, 0, false);
         }
-        self.enter(Phase::EmitAgentEnd(outcome))
+        self.enter(Phase::EmitAgentEnd(ending))
     }
 
-    /// The outcome with its error. An abort may have come while a hook was informed of a failure.
-    fn emit_agent_end(&mut self, outcome: Outcome) -> Progress {
+    /// An abort may have come while a hook was informed of a failure.
+    fn emit_agent_end(&mut self, ending: Outcome) -> Progress {
         let run = &mut self.run;
-        let (outcome, error) = match (run.limits.interruption(), outcome) {
-            (Some(interruption), _) => (interruption.outcome(), Some(interruption.error())),
-            (None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns) => (outcome, None),
-            (None, Outcome::Aborted | Outcome::Error) => {
-                (outcome, run.turn.failure().cloned().or_else(|| run.turn.message_error()))
-            }
-        };
+        let (outcome, error) = run.outcome(ending);
         run.limits.end();
         let result = self.result(outcome, error.clone());
         self.run.emitter.emit(result.agent_end());

@@ -17,6 +17,7 @@ use crate::queues::Queue;
 use crate::settings::Settings;
 use crate::table::codes;
 use crate::table::hooks::Effect;
+use crate::usage::Outcome;
 
 /// Whether a step got further, waits for an input, or was the last one of its part.
 #[derive(Debug)]
@@ -154,6 +155,26 @@ impl RunState {
                 self.hook_failed(kind, unanswered);
                 Some(false)
             }
+        }
+    }
+
+    /// How the run ends, with its error, where its last turn ends it so. Where several apply, the first of:
+    ///
+    /// | outcome | reason | decided in |
+    /// | --- | --- | --- |
+    /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `limits` |
+    /// | `error` | a hook failed after the model's message | `hook_failed` |
+    /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
+    /// | `stopped` | a hook said so | `Turn::outcome` |
+    /// | `stopped` | all results of the turn ask for it, and nothing is queued | `Turn::remaining` |
+    /// | `max_turns` | the last turn has left work | `Turn::outcome` |
+    /// | `completed` | no work is left | `Turn::remaining` |
+    pub(super) fn outcome(&self, ending: Outcome) -> (Outcome, Option<Error>) {
+        match (self.limits.interruption(), self.turn.failure(), ending) {
+            (Some(interruption), ..) => (interruption.outcome(), Some(interruption.error())),
+            (None, Some(failure), _) => (Outcome::Error, Some(failure.clone())),
+            (None, None, Outcome::Aborted | Outcome::Error) => (ending, self.turn.message_error()),
+            (None, None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns) => (ending, None),
         }
     }
 

@@ -143,6 +143,17 @@ impl Turn {
         self.next_input = self.is_steered.then_some(Queue::Steering);
     }
 
+    /// How the run ends with this turn; `None` when it goes on. `is_stopped`: a hook said so.
+    pub(super) fn outcome(&self, is_stopped: bool, has_queued: bool) -> Option<Outcome> {
+        match self.remaining() {
+            Remaining::Final(outcome) => Some(outcome),
+            _ if is_stopped => Some(Outcome::Stopped),
+            _ if !self.is_last => None,
+            Remaining::Nothing(outcome) if !has_queued => Some(outcome),
+            Remaining::Nothing(_) | Remaining::ToolResults => Some(Outcome::MaxTurns),
+        }
+    }
+
     /// What the turn leaves to be done.
     pub(super) fn remaining(&self) -> Remaining {
         let Some(TurnSummary { message, tool_results, .. }) = &self.summary else {
