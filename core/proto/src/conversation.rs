@@ -133,10 +133,11 @@ impl<R: ActiveRun> Conversation<R> {
         let Some(mut active) = self.active.take() else { return };
         let mut machine = active.machine();
         self.is_closed = machine.is_closed();
-        if !self.is_closed {
-            self.caches = machine.take_caches();
+        (self.queues, self.caches) = machine.finish();
+        if self.is_closed {
+            // No run follows.
+            self.caches = RequestCaches::default();
         }
-        self.queues = machine.take_queues();
         self.streaming_message = None;
         self.pending_tool_calls.clear();
     }

@@ -42,7 +42,7 @@ pub(super) struct RequestPreparation {
 }
 
 /// What was repaired and encoded for the last request, so that the next one costs what the transcript has gained. For the host it
-/// is a thing to keep between two runs: [`Loop::take_caches`](super::Loop::take_caches). It notices by itself what has changed;
+/// is a thing to keep between two runs: [`Loop::finish`](super::Loop::finish). It notices by itself what has changed;
 /// a message that is the same `Arc` as before is taken as unchanged. Not part of the saved state: it can be made again.
 #[derive(Debug, Default)]
 pub struct RequestCaches {
@@ -78,8 +78,8 @@ impl RequestPreparation {
         self.caches = caches;
     }
 
-    pub(super) fn take_caches(&mut self) -> RequestCaches {
-        std::mem::take(&mut self.caches)
+    pub(super) fn into_caches(self) -> RequestCaches {
+        self.caches
     }
 
     pub(super) fn begin(&mut self) {

@@ -241,16 +241,12 @@ impl Loop {
         self.preparation.set_caches(caches);
     }
 
-    /// Takes out what was repaired and encoded, for the next run over the same conversation.
-    pub fn take_caches(&mut self) -> RequestCaches {
-        self.preparation.take_caches()
-    }
-
-    /// Takes the queues out at the end of a run, for the next one.
-    pub fn take_queues(&mut self) -> Queues {
+    /// Takes out, at the end of the run, what the next one over the same conversation goes on from: the queues, and what was
+    /// repaired and encoded.
+    pub fn finish(&mut self) -> (Queues, RequestCaches) {
         // The handle of a run may outlive it by far: what only the next request would need goes.
-        self.preparation = RequestPreparation::default();
-        self.run.inbox.take()
+        let preparation = std::mem::take(&mut self.preparation);
+        (self.run.inbox.take(), preparation.into_caches())
     }
 
     /// Whether queued messages can no longer be taken: the end of a run without an agent, which gave them back.
