@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
-use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
+use agent_loop_proto::machine::{Action, EndCause, Input, ModelCall, Timer};
 use agent_loop_proto::table::hooks::Effect;
 use serde_json::{Map, Value};
 
@@ -31,9 +31,6 @@ use crate::scope::Scope;
 use crate::tool::call::{Reports, ToolContext};
 use crate::tool::{execute, middleware};
 use crate::usage::Outcome;
-
-/// The error of a run that ended with its runtime.
-const SHUT_DOWN: &str = "the runtime was shut down before the run had ended";
 
 /// One run.
 pub(crate) struct Driver {
@@ -120,8 +117,7 @@ impl Driver {
     }
 
     async fn end_after_panic(&mut self, why: &str) -> RunResult {
-        let error = Error::new(ErrorKind::Panic, format!("the engine panicked: {why}; please report this"));
-        let (event, result) = self.run.machine().force_end(Outcome::Error, error);
+        let (event, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
         let clock = self.clock.clone();
         if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
             tracing::error!("a panic while the end of a run was emitted");
@@ -405,7 +401,7 @@ impl Drop for Driver {
         if self.has_ended {
             return;
         }
-        let (end, result) = self.run.machine().force_end(Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN));
+        let (end, result) = self.run.machine().force_end(EndCause::ShutDown);
         self.agent.record(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
         if self.run.queue.is_some() {

@@ -72,6 +72,6 @@ pub use action::{Action, Input, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
 pub use request::RequestCaches;
 pub use resume::resumable;
-pub use run_loop::{Loop, STATE_VERSION, Start};
+pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
 
 pub use crate::model_entry::{Encoder, ModelEntry};

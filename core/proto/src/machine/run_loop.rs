@@ -80,6 +80,16 @@ pub struct Loop {
 pub(super) struct FirstInput {
     pub(super) prompts: Vec<Arc<Message>>,
     pub(super) queued: Vec<(u64, Arc<Message>)>,
+/// Why a host cannot go on with a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum EndCause {
+    /// The host panicked, with this text.
+    Panic(String),
+    /// What the host runs in was shut down.
+    ShutDown,
+}
+
 }
 
 /// The version of a saved loop that can be loaded.
@@ -255,7 +265,17 @@ impl Loop {
     }
 
     /// Ends the run from outside, whatever it was doing: the last event and the result. For hosts that cannot go on.
-    pub fn force_end(&mut self, outcome: Outcome, error: Error) -> (Event, RunResult) {
+    pub fn force_end(&mut self, cause: EndCause) -> (Event, RunResult) {
+        let (outcome, error) = match cause {
+            EndCause::Panic(text) => {
+                let text = format!("the engine panicked: {text}; please report this");
+                (Outcome::Error, Error::new(ErrorKind::Panic, text))
+            }
+            EndCause::ShutDown => {
+                let text = "the runtime was shut down before the run had ended";
+                (Outcome::Aborted, Error::new(ErrorKind::Aborted, text))
+            }
+        };
         self.run.emitter.clear();
         self.phase = Phase::Over;
         self.run.close();
