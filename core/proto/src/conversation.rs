@@ -91,15 +91,20 @@ impl<R: ActiveRun> Conversation<R> {
         Conversation { messages, ..Conversation::default() }
     }
 
-    /// Begins a run with the prompts of `start`, or one that resumes if there are none. The transcript and the queues of `start`
+    /// Begins a run with the prompts of `start`, or one that resumes if it has none. The transcript and the queues of `start`
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_state` when there is nothing to resume. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts; `invalid_state` when there is nothing to
+    /// resume. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
-        if start.prompts.is_empty() {
-            start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?;
+        match &start.prompts {
+            None => start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?,
+            Some(prompts) if prompts.is_empty() => {
+                return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
+            }
+            Some(_) => {}
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);

@@ -27,18 +27,17 @@ impl Agent {
         cancels: Vec<BoxFuture<'static, ()>>,
     ) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
-        if prompt.as_ref().is_some_and(|prompt| prompt.0.is_empty()) {
-            return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
-        }
         let mut state = self.state();
         // Before anything that a model may be refused for.
         state.conversation.check_idle("another cannot be started")?;
         let runtime = state.runtime_here()?;
         runtime.check()?;
         let clock = state.resolve_all()?.clock().steady();
-        let prompts = prompt.map(|prompt| prompt.into_messages(clock.now_ms())).unwrap_or_default();
         let (id, seed) = run_id();
-        let start = Start::new(&*id, seed, prompts);
+        let start = match prompt {
+            Some(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
+            None => Start::resume(&*id, seed),
+        };
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let model = config.model_name.clone();

@@ -111,7 +111,7 @@ fn the_queues_of_the_active_run_are_cleared() {
 #[test]
 fn a_run_resumes_with_what_is_queued_or_not_at_all() {
     let mut conversation = after("Hi.", true);
-    let resume = Start::new("run", 0, Vec::new());
+    let resume = Start::resume("run", 0);
     let error = conversation.begin(config(true), resume.clone(), |run| run).unwrap_err();
     assert_eq!((error.kind(), conversation.active().is_some()), (ErrorKind::InvalidState, false));
     conversation.queue(Queue::FollowUp, user("More.")).unwrap();

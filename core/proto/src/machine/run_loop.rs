@@ -46,8 +46,8 @@ pub struct Start {
     pub transcript: Vec<Arc<Message>>,
     /// Messages that wait for a run.
     pub queues: Queues,
-    /// The messages of `prompt`; none for `resume`.
-    pub prompts: Vec<Message>,
+    /// The messages of `prompt`; `None` for `resume`.
+    pub prompts: Option<Vec<Message>>,
     /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
     /// [`resumable`](super::resumable).
     pub queued: Vec<(u64, Arc<Message>)>,
@@ -56,7 +56,12 @@ pub struct Start {
 impl Start {
     /// A run with these messages and no conversation before them.
     pub fn new(run_id: impl Into<String>, seed: u64, prompts: Vec<Message>) -> Start {
-        Start { run_id: run_id.into(), seed, prompts, ..Start::default() }
+        Start { run_id: run_id.into(), seed, prompts: Some(prompts), ..Start::default() }
+    }
+
+    /// A run that goes on from the conversation, or from queued messages.
+    pub fn resume(run_id: impl Into<String>, seed: u64) -> Start {
+        Start { run_id: run_id.into(), seed, ..Start::default() }
     }
 }
 
@@ -75,11 +80,6 @@ pub struct Loop {
     pub(super) tool_reports: ToolReports,
 }
 
-/// The input of the first turn.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct FirstInput {
-    pub(super) prompts: Vec<Arc<Message>>,
-    pub(super) queued: Vec<(u64, Arc<Message>)>,
 /// Why a host cannot go on with a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
@@ -90,6 +90,11 @@ pub enum EndCause {
     ShutDown,
 }
 
+/// The input of the first turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct FirstInput {
+    pub(super) prompts: Vec<Arc<Message>>,
+    pub(super) queued: Vec<(u64, Arc<Message>)>,
 }
 
 /// The version of a saved loop that can be loaded.
@@ -139,7 +144,7 @@ impl Loop {
         Loop {
             version: STATE_VERSION,
             phase: Phase::Start,
-            first_input: Some(FirstInput { prompts: prompts.into_iter().map(Arc::new).collect(), queued }),
+            first_input: Some(FirstInput { prompts: prompts.into_iter().flatten().map(Arc::new).collect(), queued }),
             run: RunState {
                 emitter: Emitter::new(run_id.into()),
                 limits: RunLimits::default(),

@@ -137,8 +137,11 @@ impl Player {
     /// Begins a run of the agent, or one over this context.
     fn begin(&mut self, prompt: Option<&Value>, context: Option<&Value>) -> Result<(), Error> {
         let prompt = prompt.cloned().map(Prompt::from_json).transpose()?;
-        let prompts = prompt.map(|prompt| prompt.into_messages(self.now_ms)).unwrap_or_default();
-        let (mut config, start) = (self.config.clone(), Start::new("run", 0, prompts));
+        let start = match prompt {
+            Some(prompt) => Start::new("run", 0, prompt.into_messages(self.now_ms)),
+            None => Start::resume("run", 0),
+        };
+        let mut config = self.config.clone();
         self.context = None;
         let Some(context) = context else { return self.agent.begin(config, start, |run| run).map(drop) };
         config.settings.system_prompt = context["system_prompt"].as_str().unwrap_or_default().to_owned();

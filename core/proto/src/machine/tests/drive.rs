@@ -74,7 +74,7 @@ impl Drive {
     pub(super) fn new(config: Config, answers: &[Value]) -> Drive {
         let prompts = vec![Message::user("go", 0)];
         Drive {
-            run: Loop::new(config, Start { run_id: "run".to_owned(), prompts, ..Start::default() }),
+            run: Loop::new(config, Start { run_id: "run".to_owned(), prompts: Some(prompts), ..Start::default() }),
             now_ms: 0,
             answers: answers.iter().cloned().collect(),
             seen: Vec::new(),
