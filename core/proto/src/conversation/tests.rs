@@ -121,6 +121,14 @@ fn a_run_resumes_with_what_is_queued_or_not_at_all() {
 }
 
 #[test]
+fn an_empty_list_of_prompts_is_refused_and_does_not_resume() {
+    let mut conversation = Conversation::new(Arc::new(vec![Arc::new(Message::user("Hi.", 0))]));
+    let error = conversation.begin(config(true), Start::new("run", 0, Vec::new()), |run| run).unwrap_err();
+    assert_eq!((error.kind(), conversation.active().is_some()), (ErrorKind::InvalidArgument, false));
+    begin(&mut conversation, true, Start::resume("run", 0));
+}
+
+#[test]
 fn the_transcript_cannot_be_changed_during_a_run() {
     let mut conversation = after("Hi.", false);
     begin(&mut conversation, true, prompt("Again."));
