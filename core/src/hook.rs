@@ -24,8 +24,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
-pub use agent_loop_proto::hook::{HookKind, ToolDecision, ToolOverride, TurnChange};
-use agent_loop_proto::hook::{HookOutput, IntoHookOutput, Question};
+pub use agent_loop_proto::hook::HookKind;
+use agent_loop_proto::hook::{HookAnswer, Question};
+pub use agent_loop_proto::hook_answers::*;
 #[cfg(feature = "__bindings")]
 pub(crate) use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
@@ -91,7 +92,7 @@ impl HookContext {
 }
 
 /// What a hook does: its input in, its answer or an error text out.
-pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookOutput, String>> + Send + Sync>;
+pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookAnswer, String>> + Send + Sync>;
 
 /// A hook: a kind and a function. Cheap to clone.
 ///
@@ -148,11 +149,11 @@ macro_rules! hooks {
                         Question::$kind(input) => {
                             let answer = hook(input, context);
                             Box::pin(async move {
-                                answer.await.map(IntoHookOutput::into_output).map_err(|error| error.to_string())
+                                answer.await.map(HookAnswer::$kind).map_err(|error| error.to_string())
                             })
                         }
                         // The loop asks each hook its own question.
-                        _ => Box::pin(std::future::ready(Ok(HookOutput::Nothing))),
+                        _ => Box::pin(std::future::ready(Ok(HookAnswer::Nothing))),
                     });
                     Hook::new(HookKind::$kind, function)
                 }

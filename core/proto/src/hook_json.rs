@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::did_you_mean::{Spelling, check_names};
-use crate::hook::{self, HookKind, HookOutput, IntoHookOutput, Question, ToolDecision, ToolOverride, TurnChange};
-use crate::message::{ContentBlock, Message, Prompt};
-use crate::model_spec::ModelSpec;
+use crate::hook::{self, *};
+use crate::hook_answers::FromJson;
+use crate::message::Message;
 use crate::result::RunResult;
-use crate::table::options::{THINKING_LEVELS, Type};
 
 /// The input of any hook, for hosts of other languages. It serializes as [`crate::table::hooks`] declares.
 #[derive(Debug, Clone)]
@@ -29,13 +27,13 @@ macro_rules! input_of_each_hook {
             }
         }
 
-        impl HookOutput {
+        impl HookAnswer {
             /// Reads a hook's answer in canonical JSON.
             ///
             /// # Errors
             /// A text that says what is wrong with it.
-            pub fn from_json(kind: HookKind, value: Value) -> Result<HookOutput, String> {
-                match kind { $(HookKind::$kind => <$output>::from_json(value).map(IntoHookOutput::into_output),)+ }
+            pub fn from_json(kind: HookKind, value: Value) -> Result<HookAnswer, String> {
+                match kind { $(HookKind::$kind => <$output>::from_json(value).map(HookAnswer::$kind),)+ }
             }
         }
     };
@@ -117,162 +115,4 @@ impl HookInput {
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
-}
-
-trait FromJson: Sized {
-    fn from_json(value: Value) -> Result<Self, String>;
-}
-
-/// The object's fields, all of them known; null is an empty one.
-fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
-    match value {
-        Value::Null => Ok(Map::new()),
-        Value::Object(map) => match check_names("field", &map, known) {
-            Ok(()) => Ok(map),
-            Err(error) => Err(error.message().to_owned()),
-        },
-        other => Err(format!("expected null or an object of {}, got {other}", known.join(", "))),
-    }
-}
-
-fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
-    match map.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
-    }
-}
-
-/// Of hooks that decide nothing: any answer.
-impl FromJson for () {
-    fn from_json(_value: Value) -> Result<(), String> {
-        Ok(())
-    }
-}
-
-impl FromJson for bool {
-    fn from_json(value: Value) -> Result<bool, String> {
-        match value {
-            Value::Null => Ok(false),
-            Value::Bool(answer) => Ok(answer),
-            other => Err(format!("expected true or false, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Option<String> {
-    fn from_json(value: Value) -> Result<Option<String>, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::String(text) => Ok(Some(text)),
-            // Not shown: it may be a key in a wrapping.
-            _ => Err("expected a text or null".to_owned()),
-        }
-    }
-}
-
-impl FromJson for Option<Map<String, Value>> {
-    fn from_json(value: Value) -> Result<Self, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::Object(map) => Ok(Some(map)),
-            other => Err(format!("expected an object or null, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Option<Vec<Arc<Message>>> {
-    fn from_json(value: Value) -> Result<Self, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::Array(list) => messages(list).map(Some),
-            other => Err(format!("expected an array of messages or null, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Vec<Message> {
-    fn from_json(value: Value) -> Result<Vec<Message>, String> {
-        match value {
-            Value::Null => Ok(Vec::new()),
-            Value::Array(list) if list.iter().all(|item| item.is_string() || item.get("role").is_some()) => {
-                let read = |(i, item)| match item {
-                    Value::String(text) => Ok(Message::user(text, 0)),
-                    other => serde_json::from_value(other).map_err(|e| format!("[{i}]: {e}")),
-                };
-                list.into_iter().enumerate().map(read).collect()
-            }
-            other => Prompt::from_json(other).map(|prompt| prompt.0).map_err(|error| error.message().to_owned()),
-        }
-    }
-}
-
-impl FromJson for ToolDecision {
-    fn from_json(value: Value) -> Result<ToolDecision, String> {
-        let mut map = fields(value, &["block", "reason", "arguments"])?;
-        let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
-        let reason: Option<String> = field(&mut map, "reason", "a text")?;
-        let arguments = field(&mut map, "arguments", "an object")?;
-        // What is half said must not let a call through.
-        match (block, reason, arguments) {
-            (true, reason, None) => {
-                Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) })
-            }
-            (true, _, Some(_)) => Err("a call cannot be both blocked and given new arguments".to_owned()),
-            (false, Some(_), _) => Err("there is a reason, but no \"block\": true".to_owned()),
-            (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),
-            (false, None, None) => Ok(ToolDecision::Allow),
-        }
-    }
-}
-
-impl FromJson for ToolOverride {
-    fn from_json(value: Value) -> Result<ToolOverride, String> {
-        let mut map = fields(value, &["content", "details", "is_error", "terminate"])?;
-        let content = match map.remove("content") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(vec![ContentBlock::text(text)]),
-            Some(value) => {
-                let blocks: Vec<ContentBlock> = serde_json::from_value(value).map_err(|e| format!("content: {e}"))?;
-                let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
-                if !blocks.iter().all(fits) {
-                    return Err("content: a tool's result has text and image blocks only".to_owned());
-                }
-                Some(blocks)
-            }
-        };
-        // Null is a value here.
-        let details = map.remove("details");
-        let is_error = field(&mut map, "is_error", "true or false")?;
-        Ok(ToolOverride { content, details, is_error, terminate: field(&mut map, "terminate", "true or false")? })
-    }
-}
-
-impl FromJson for TurnChange {
-    fn from_json(value: Value) -> Result<TurnChange, String> {
-        let mut map = fields(value, &["context", "model", "thinking_level"])?;
-        let mut context = fields(map.remove("context").unwrap_or_default(), &["system_prompt", "messages", "tools"])?;
-        let model = match map.remove("model") {
-            None | Some(Value::Null) => None,
-            Some(model) => {
-                Some(ModelSpec::from_json_spelled(model, Spelling::Camel).map_err(|error| error.message().to_owned())?)
-            }
-        };
-        let list = match context.remove("messages") {
-            None | Some(Value::Null) => None,
-            Some(Value::Array(list)) => Some(messages(list)?),
-            Some(other) => return Err(format!("context: messages: expected an array, got {other}")),
-        };
-        Ok(TurnChange {
-            system_prompt: field(&mut context, "system_prompt", "a text")?,
-            messages: list,
-            tools: field(&mut context, "tools", "an array of names")?,
-            model,
-            thinking_level: field(&mut map, "thinking_level", &Type::Words(THINKING_LEVELS).expected())?,
-        })
-    }
-}
-
-fn messages(list: Vec<Value>) -> Result<Vec<Arc<Message>>, String> {
-    let read = |(i, value): (usize, Value)| serde_json::from_value(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
-    list.into_iter().enumerate().map(read).collect()
 }

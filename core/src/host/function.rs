@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::hook::HookOutput;
+use agent_loop_proto::hook::HookAnswer;
 use serde_json::{Map, Value};
 
 use super::answer::{self, HostAnswer};
@@ -74,10 +74,13 @@ impl Agent {
             let answer = HostCall::hook(kind, HookInput(question), context, &*function);
             Box::pin(async move {
                 let value = match answer.await {
-                    Ok(HostAnswer::Messages(messages)) => return Ok(HookOutput::Messages(messages)),
+                    Ok(HostAnswer::Messages(messages)) if kind == HookKind::ConvertToLlm => {
+                        return Ok(HookAnswer::ConvertToLlm(messages));
+                    }
+                    Ok(HostAnswer::Messages(messages)) => return Ok(HookAnswer::TransformContext(messages)),
                     other => answer::json(other)?,
                 };
-                HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
+                HookAnswer::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
             })
         });
         self.set_hook(Hook::new(kind, hook));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::cancel::{CancelToken, Cancelled};
-use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
+use agent_loop_proto::hook::{HookAnswer, Question};
 use agent_loop_proto::machine::{Action, EndCause, Input, ModelCall, Timer};
 use agent_loop_proto::table::hooks::Effect;
 use serde_json::{Map, Value};
@@ -296,22 +296,19 @@ impl Driver {
         }
         self.hook = HookCall::ask(question_id, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {
-            self.run.machine().handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) });
+            self.run.machine().handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
         }
     }
 
     /// A hook's answer as the loop takes it.
-    fn hook_answered(&mut self, kind: Option<HookKind>, mut output: HookOutput) -> Result<HookAnswer, String> {
-        match &mut output {
-            HookOutput::Key(key) => {
-                debug_assert_eq!(kind, Some(HookKind::GetApiKey));
-                self.key = key.take();
-            }
-            HookOutput::Payload(Some(payload)) => self.payload_headers.extract(payload),
+    fn hook_answered(&mut self, mut answer: HookAnswer) -> Result<HookAnswer, String> {
+        match &mut answer {
+            HookAnswer::GetApiKey(key) => self.key = key.take(),
+            HookAnswer::OnPayload(Some(payload)) => self.payload_headers.extract(payload),
             _ => {}
         }
         let (agent, models) = (&self.agent, &mut self.models);
-        let answer = output.into_answer(|spec| Ok(add_model(models, agent.resolve_other(spec)?)));
+        let answer = answer.resolved(|spec| Ok(add_model(models, agent.resolve_other(spec)?)));
         answer.map_err(|error| error.message().to_owned())
     }
 
@@ -334,13 +331,13 @@ impl Driver {
         {
             let (question_id, kind) = (asked.question_id, asked.kind);
             self.hook = None;
-            let answer = answer.and_then(|output| self.hook_answered(kind, output));
+            let answer = answer.and_then(|answer| self.hook_answered(answer));
             if let (Some(kind), Err(why)) = (kind, &answer)
                 && kind.effect() == Effect::Logged
             {
                 tracing::warn!(error = %why, "the hook {kind} failed");
             }
-            self.run.machine().handle(Input::HookAnswer { question_id, answer });
+            self.run.machine().handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
             return Poll::Ready(());
         }
         if let Some(model) = &mut self.model

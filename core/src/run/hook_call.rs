@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::cancel::CancelToken;
-use agent_loop_proto::hook::{HookKind, HookOutput, Question};
+use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use serde_json::{Map, Value};
 
 use crate::agent::host_side::HostSide;
@@ -17,7 +17,7 @@ use crate::hook::HookContext;
 use crate::host::work::HostWork;
 use crate::scope::Scope;
 
-type HookFuture = BoxFuture<'static, Result<HookOutput, String>>;
+type HookFuture = BoxFuture<'static, Result<HookAnswer, String>>;
 
 /// A hook that is asked.
 pub(super) struct HookCall {
@@ -25,7 +25,7 @@ pub(super) struct HookCall {
     pub(super) kind: Option<HookKind>,
     work: HostWork,
     #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
-    answer: BoxFuture<'static, Result<Result<HookOutput, String>, Box<dyn Any + Send>>>,
+    answer: BoxFuture<'static, Result<Result<HookAnswer, String>, Box<dyn Any + Send>>>,
 }
 
 impl HookCall {
@@ -57,7 +57,7 @@ impl HookCall {
     }
 
     /// The answer, or the text of the failure.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<HookOutput, String>> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<HookAnswer, String>> {
         let answer = ready!(self.answer.as_mut().poll(cx));
         self.work.finish();
         Poll::Ready(answer.unwrap_or_else(|payload| Err(panicked(&*payload))))
@@ -87,7 +87,7 @@ fn prepare_arguments(
     match std::panic::catch_unwind(prepare) {
         Ok(prepared) => {
             let prepared = prepared?;
-            Some(Box::pin(async move { prepared.await.map(HookOutput::Arguments) }))
+            Some(Box::pin(async move { prepared.await.map(HookAnswer::PrepareArguments) }))
         }
         Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
     }

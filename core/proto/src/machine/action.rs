@@ -36,7 +36,7 @@ pub enum Input {
         /// The number of [`Action::AskHook`].
         question_id: u32,
         /// The answer.
-        answer: Result<HookAnswer, String>,
+        answer: Result<Box<HookAnswer>, String>,
     },
     /// Parts of the model's answer.
     ModelDeltas {

@@ -370,7 +370,7 @@ impl Batch {
                     self.stage = BatchStage::After(ToolAnswer { index, output, is_error });
                     return Blocked;
                 }
-                Some(Ok(HookAnswer::Override(ToolOverride { content, details, is_error: failed, terminate }))) => {
+                Some(Ok(HookAnswer::AfterToolCall(ToolOverride { content, details, is_error: failed, terminate }))) => {
                     output.content = content.unwrap_or(output.content);
                     output.details = details.unwrap_or(output.details);
                     output.terminate = terminate.unwrap_or(output.terminate);

@@ -234,10 +234,15 @@ impl Loop {
         let Some(answer) = self.ask_about_turn(HookKind::PrepareNextTurn, Question::PrepareNextTurn) else {
             return Blocked;
         };
-        if let HookAnswer::Change { mut change, model } = answer {
+        let change = match answer {
+            HookAnswer::PrepareNextTurn(change) => Some((change, None)),
+            HookAnswer::ChangeModel { change, model } => Some((change, Some(*model))),
+            _ => None,
+        };
+        if let Some((mut change, model)) = change {
             let run = &mut self.run;
             let messages = change.messages.take();
-            match (run.setup.change(*change, model.map(|model| *model)), messages) {
+            match (run.setup.change(change, model), messages) {
                 (Ok(()), Some(messages)) => run.transcript.replace(messages),
                 (Ok(()), None) => {}
                 (Err(why), _) => {
@@ -253,7 +258,7 @@ impl Loop {
         let Some(answer) = self.ask_about_turn(HookKind::ShouldStopAfterTurn, Question::ShouldStopAfterTurn) else {
             return Blocked;
         };
-        let (turn, is_stopped) = (&self.run.turn, matches!(answer, HookAnswer::Stop(true)));
+        let (turn, is_stopped) = (&self.run.turn, matches!(answer, HookAnswer::ShouldStopAfterTurn(true)));
         let phase = match turn.outcome(is_stopped, !self.run.inbox.queues().is_empty()) {
             Some(outcome) => Phase::EndRun(outcome),
             None if turn.has_next_input() => Phase::BeginTurn,

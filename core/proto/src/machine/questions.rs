@@ -12,7 +12,7 @@ use crate::hook::{HookAnswer, HookKind, Question};
 struct Asked {
     question_id: u32,
     abort_wait: AbortWait,
-    answer: Option<Result<HookAnswer, String>>,
+    answer: Option<Result<Box<HookAnswer>, String>>,
     /// The run was aborted before: the hook is not asked.
     is_refused: bool,
     /// The hook, if it decides nothing: its failure is reported and otherwise ignored.
@@ -98,8 +98,11 @@ impl Questions {
     }
 
     /// The first answer counts.
-    pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<HookAnswer, String>) {
+    pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<Box<HookAnswer>, String>) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| asked.question_id == question_id) {
+            // A key is the host's alone: a saved loop has none.
+            let answer =
+                answer.map(|answer| if let HookAnswer::GetApiKey(_) = *answer { Box::new(HookAnswer::Nothing) } else { answer });
             asked.answer.get_or_insert(answer);
         }
     }
@@ -164,6 +167,6 @@ impl Questions {
         }
         let answer = asked.answer.take()?;
         self.asked = None;
-        Some(answer.map_err(NoAnswer::Failed))
+        Some(answer.map(|answer| *answer).map_err(NoAnswer::Failed))
     }
 }

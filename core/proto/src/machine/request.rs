@@ -141,7 +141,7 @@ impl RequestPreparation {
                 match asked {
                     None => return Blocked,
                     Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::OnPayload),
-                    Some(Ok(HookAnswer::Payload(payload))) => match serde_json::to_vec(&payload) {
+                    Some(Ok(HookAnswer::OnPayload(Some(payload)))) => match serde_json::to_vec(&payload) {
                         Ok(body) => self.body = Some(body.into()),
                         Err(error) => {
                             let text = format!("the request cannot be written: {error}");
@@ -172,7 +172,9 @@ impl RequestPreparation {
             match asked {
                 None => return Blocked,
                 Some(Err(unanswered)) => return not_prepared(run, unanswered, kind),
-                Some(Ok(HookAnswer::Messages(messages))) => self.messages = messages,
+                Some(Ok(HookAnswer::TransformContext(Some(messages)) | HookAnswer::ConvertToLlm(Some(messages)))) => {
+                    self.messages = messages;
+                }
                 Some(Ok(_)) => {}
             }
         }

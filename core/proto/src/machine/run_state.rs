@@ -144,7 +144,7 @@ impl RunState {
         }
         let found = self.questions.has_found();
         match self.take_answer()? {
-            Ok(HookAnswer::Queued(messages)) => {
+            Ok(HookAnswer::GetSteeringMessages(messages) | HookAnswer::GetFollowUpMessages(messages)) => {
                 let found = found || !messages.is_empty();
                 self.inbox.insert_marked(queue, messages);
                 Some(found)

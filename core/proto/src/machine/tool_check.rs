@@ -80,7 +80,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: Chec
             let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
             match run.ask(AbortWait::None, || Question::PrepareArguments { tool: name, arguments }) {
                 None => return Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
-                Some(Ok(HookAnswer::Arguments(prepared))) => validated(&prepared)?,
+                Some(Ok(HookAnswer::PrepareArguments(prepared))) => validated(&prepared)?,
                 Some(Ok(_)) => validated(&call.arguments)?,
                 Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
                 Some(Err(NoAnswer::Failed(why))) => {
@@ -103,8 +103,10 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: Chec
     });
     match asked {
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
-        Some(Ok(HookAnswer::Decision(ToolDecision::Block { reason }))) => Err(reason),
-        Some(Ok(HookAnswer::Decision(ToolDecision::Replace { arguments }))) => Ok(CheckResult::Passed(validated(&arguments)?)),
+        Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason }))) => Err(reason),
+        Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Replace { arguments }))) => {
+            Ok(CheckResult::Passed(validated(&arguments)?))
+        }
         Some(Ok(_)) => Ok(CheckResult::Passed(arguments)),
         Some(Err(unanswered)) => {
             let error = unanswered.error(HookKind::BeforeToolCall);

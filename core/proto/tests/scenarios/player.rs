@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::Event;
-use agent_loop_proto::hook::{HookAnswer, HookKind, HookOutput, Question};
+use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
 use agent_loop_proto::message::{Message, Prompt};
@@ -234,7 +234,7 @@ impl Player {
         };
         match behaviours.cloned() {
             Some(behaviours) => self.tasks.push(self.task(Of::Hook(question_id, kind), vec![behaviours], value, is_cancellable)),
-            None => self.conversation().handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) }),
+            None => self.conversation().handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) }),
         }
     }
 
@@ -255,7 +255,7 @@ impl Player {
             (Some(result), Of::Tool(call)) => self.conversation().handle(Input::ToolDone { call, result }),
             (Some(result), Of::Hook(question_id, kind)) => {
                 let answer = result.and_then(|value| self.answer(kind, value));
-                self.conversation().handle(Input::HookAnswer { question_id, answer });
+                self.conversation().handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
             }
             (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
         }
@@ -300,11 +300,11 @@ impl Player {
 
     /// A hook's answer, as the loop takes it.
     fn answer(&mut self, kind: Option<HookKind>, value: Value) -> Result<HookAnswer, String> {
-        let output = match kind {
-            Some(kind) => HookOutput::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))?,
-            None => HookOutput::Arguments(value.as_object().ok_or("not an object")?.clone()),
+        let answer = match kind {
+            Some(kind) => HookAnswer::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))?,
+            None => HookAnswer::PrepareArguments(value.as_object().ok_or("not an object")?.clone()),
         };
-        output.into_answer(|spec| add_model(&mut self.scripts, spec)).map_err(|error| error.message().to_owned())
+        answer.resolved(|spec| add_model(&mut self.scripts, spec)).map_err(|error| error.message().to_owned())
     }
 
     /// The model reports, or time jumps to the next moment at which something happens. A function at a gate holds it up until a

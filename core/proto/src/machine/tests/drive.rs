@@ -120,7 +120,7 @@ impl Drive {
                         self.asked.push((kind, of_next_turn, is_cancellable));
                         (self.hook)(kind)
                     });
-                    self.run.handle(Input::HookAnswer { question_id, answer });
+                    self.run.handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
                 }
                 Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
                 Action::CancelModel { .. } => self.see("cancel model".to_owned()),

@@ -30,12 +30,12 @@ fn a_repair_is_reported_once_though_its_place_shifts() {
             }
             Action::AskHook { question_id, question: Question::TransformContext(messages), .. } => {
                 let before = contexts.next().unwrap().into_iter().cloned();
-                let answer = Ok(HookAnswer::Messages(before.chain(messages).collect()));
-                drive.run.handle(Input::HookAnswer { question_id, answer });
+                let answer = HookAnswer::TransformContext(Some(before.chain(messages).collect()));
+                drive.run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(answer)) });
             }
             // The tool's own preparation of its arguments.
             Action::AskHook { question_id, .. } => {
-                drive.run.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing) })
+                drive.run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) })
             }
             Action::CallModel(model) => drive.answer(model.call),
             Action::CallTool { call, .. } => drive.run.handle(Input::ToolDone { call, result: Ok("ran".into()) }),

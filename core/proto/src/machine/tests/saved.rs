@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::drive::{Drive, call, config, says};
 use crate::error::ErrorKind;
+use crate::hook::{HookAnswer, HookKind};
 use crate::machine::{Action, Config, Encoder, Input, Loop, ModelEntry, STATE_VERSION, Start, Timer, Tools};
 use crate::model_spec::ModelSpec;
 use crate::provider::Served;
@@ -58,6 +59,25 @@ fn no_key_and_no_header_is_saved() {
     let saved = run.save().unwrap();
     assert!(saved.contains("claude-sonnet-4-5") && !saved.contains("top-secret"), "{saved}");
     assert!(Loop::load(&saved).is_ok());
+}
+
+#[test]
+fn the_key_that_a_hook_answers_is_not_saved() {
+    let mut drive = Drive::new(config(&[HookKind::GetApiKey], |_| {}), &[says("Done.")]);
+    let question_id = loop {
+        match drive.run.poll(0) {
+            Some(Action::AskHook { question_id, .. }) => break question_id,
+            Some(_) => {}
+            None => panic!("the hook is not asked"),
+        }
+    };
+    drive
+        .run
+        .handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::GetApiKey(Some("top-secret".to_owned())))) });
+    let saved = drive.run.save().unwrap();
+    assert!(saved.contains("\"answer\":{\"Ok\"") && !saved.contains("top-secret"), "{saved}");
+    drive.run = Loop::load(&saved).unwrap();
+    assert_eq!(drive.end().0.outcome, Outcome::Completed);
 }
 
 #[test]

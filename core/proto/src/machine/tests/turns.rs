@@ -57,7 +57,7 @@ fn each_end_has_its_outcome() {
 #[test]
 fn a_hook_stops_the_run() {
     let mut drive = Drive::new(config(&[HookKind::ShouldStopAfterTurn], |_| {}), &[call("a")]);
-    drive.hook = |_| Ok(HookAnswer::Stop(true));
+    drive.hook = |_| Ok(HookAnswer::ShouldStopAfterTurn(true));
     assert_eq!(drive.end().0.outcome, Outcome::Stopped);
 }
 

@@ -1,0 +1,316 @@
+//! What hooks answer: the types of their own that they have for it, each with its reader, and the readers of the others.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::did_you_mean::{Spelling, check_names};
+use crate::message::{ContentBlock, Message, Prompt};
+use crate::model_spec::ModelSpec;
+use crate::request::ThinkingLevel;
+use crate::table::options::{THINKING_LEVELS, Type};
+
+/// Whether a call runs.
+///
+/// ```
+/// use agent_loop_proto::hook::ToolDecision;
+///
+/// fn decide(path: &str) -> ToolDecision {
+///     match path.starts_with("/tmp/") {
+///         true => ToolDecision::Allow,
+///         false => ToolDecision::Block { reason: "only files in /tmp may be written".into() },
+///     }
+/// }
+/// assert_eq!(decide("/tmp/a"), ToolDecision::Allow);
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum ToolDecision {
+    /// It runs.
+    #[default]
+    Allow,
+    /// It does not run; its result is an error.
+    Block {
+        /// For the model.
+        reason: String,
+    },
+    /// It runs with these arguments, which are validated again.
+    Replace {
+        /// The new arguments.
+        arguments: Map<String, Value>,
+    },
+}
+
+impl FromJson for ToolDecision {
+    fn from_json(value: Value) -> Result<ToolDecision, String> {
+        let mut map = fields(value, &["block", "reason", "arguments"])?;
+        let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
+        let reason: Option<String> = field(&mut map, "reason", "a text")?;
+        let arguments = field(&mut map, "arguments", "an object")?;
+        // What is half said must not let a call through.
+        match (block, reason, arguments) {
+            (true, reason, None) => {
+                Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) })
+            }
+            (true, _, Some(_)) => Err("a call cannot be both blocked and given new arguments".to_owned()),
+            (false, Some(_), _) => Err("there is a reason, but no \"block\": true".to_owned()),
+            (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),
+            (false, None, None) => Ok(ToolDecision::Allow),
+        }
+    }
+}
+
+/// Changes to a tool's answer; `None` leaves a part unchanged.
+///
+/// ```
+/// use agent_loop_proto::hook::ToolOverride;
+/// use agent_loop_proto::message::ContentBlock;
+///
+/// let shorter = ToolOverride::default().content(vec![ContentBlock::text("200 lines, all passed")]);
+/// # let _ = shorter;
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ToolOverride {
+    /// The blocks for the model.
+    pub content: Option<Vec<ContentBlock>>,
+    /// The part for the application.
+    pub details: Option<Value>,
+    /// Whether the call failed.
+    pub is_error: Option<bool>,
+    /// Whether the run may end here.
+    pub terminate: Option<bool>,
+}
+
+impl ToolOverride {
+    /// Other blocks for the model.
+    #[must_use]
+    pub fn content(mut self, content: Vec<ContentBlock>) -> ToolOverride {
+        self.content = Some(content);
+        self
+    }
+
+    /// Another part for the application.
+    #[must_use]
+    pub fn details(mut self, details: Value) -> ToolOverride {
+        self.details = Some(details);
+        self
+    }
+
+    /// Whether the call failed.
+    #[must_use]
+    pub fn is_error(mut self, is_error: bool) -> ToolOverride {
+        self.is_error = Some(is_error);
+        self
+    }
+
+    /// Whether the run may end here.
+    #[must_use]
+    pub fn terminate(mut self, terminate: bool) -> ToolOverride {
+        self.terminate = Some(terminate);
+        self
+    }
+}
+
+impl FromJson for ToolOverride {
+    fn from_json(value: Value) -> Result<ToolOverride, String> {
+        let mut map = fields(value, &["content", "details", "is_error", "terminate"])?;
+        let content = match map.remove("content") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(vec![ContentBlock::text(text)]),
+            Some(value) => {
+                let blocks: Vec<ContentBlock> = serde_json::from_value(value).map_err(|e| format!("content: {e}"))?;
+                let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
+                if !blocks.iter().all(fits) {
+                    return Err("content: a tool's result has text and image blocks only".to_owned());
+                }
+                Some(blocks)
+            }
+        };
+        // Null is a value here.
+        let details = map.remove("details");
+        let is_error = field(&mut map, "is_error", "true or false")?;
+        Ok(ToolOverride { content, details, is_error, terminate: field(&mut map, "terminate", "true or false")? })
+    }
+}
+
+/// Changes for the rest of the run; `None` leaves a part unchanged. The agent's transcript and state stay.
+///
+/// ```
+/// use agent_loop_proto::hook::TurnChange;
+///
+/// // No tools any more: the model has to answer.
+/// let last = TurnChange::default().tools(Vec::<String>::new()).system_prompt("Answer now.");
+/// # let _ = last;
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct TurnChange {
+    /// The text that comes before the messages.
+    pub system_prompt: Option<String>,
+    /// The messages that the model reads from now on; those that the run adds come after them.
+    pub messages: Option<Vec<Arc<Message>>>,
+    /// The names of those of the agent's tools that the model may call.
+    pub tools: Option<Vec<String>>,
+    /// The model.
+    pub model: Option<ModelSpec>,
+    /// How much thinking to ask for.
+    pub thinking_level: Option<ThinkingLevel>,
+}
+
+impl TurnChange {
+    /// Another text before the messages.
+    #[must_use]
+    pub fn system_prompt(mut self, text: impl Into<String>) -> TurnChange {
+        self.system_prompt = Some(text.into());
+        self
+    }
+
+    /// Other messages for the model.
+    #[must_use]
+    pub fn messages(mut self, messages: Vec<Arc<Message>>) -> TurnChange {
+        self.messages = Some(messages);
+        self
+    }
+
+    /// Only those of the agent's tools that have these names.
+    #[must_use]
+    pub fn tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> TurnChange {
+        self.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Another model.
+    #[must_use]
+    pub fn model(mut self, model: ModelSpec) -> TurnChange {
+        self.model = Some(model);
+        self
+    }
+
+    /// More or less thinking.
+    #[must_use]
+    pub fn thinking_level(mut self, level: ThinkingLevel) -> TurnChange {
+        self.thinking_level = Some(level);
+        self
+    }
+}
+
+impl FromJson for TurnChange {
+    fn from_json(value: Value) -> Result<TurnChange, String> {
+        let mut map = fields(value, &["context", "model", "thinking_level"])?;
+        let mut context = fields(map.remove("context").unwrap_or_default(), &["system_prompt", "messages", "tools"])?;
+        let model = match map.remove("model") {
+            None | Some(Value::Null) => None,
+            Some(model) => {
+                Some(ModelSpec::from_json_spelled(model, Spelling::Camel).map_err(|error| error.message().to_owned())?)
+            }
+        };
+        let list = match context.remove("messages") {
+            None | Some(Value::Null) => None,
+            Some(Value::Array(list)) => Some(messages(list)?),
+            Some(other) => return Err(format!("context: messages: expected an array, got {other}")),
+        };
+        Ok(TurnChange {
+            system_prompt: field(&mut context, "system_prompt", "a text")?,
+            messages: list,
+            tools: field(&mut context, "tools", "an array of names")?,
+            model,
+            thinking_level: field(&mut map, "thinking_level", &Type::Words(THINKING_LEVELS).expected())?,
+        })
+    }
+}
+
+/// What a hook can answer, read from canonical JSON.
+pub(crate) trait FromJson: Sized {
+    /// The error says what is wrong, for the host.
+    fn from_json(value: Value) -> Result<Self, String>;
+}
+
+/// The object's fields, all of them known; null is an empty one.
+fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
+    match value {
+        Value::Null => Ok(Map::new()),
+        Value::Object(map) => match check_names("field", &map, known) {
+            Ok(()) => Ok(map),
+            Err(error) => Err(error.message().to_owned()),
+        },
+        other => Err(format!("expected null or an object of {}, got {other}", known.join(", "))),
+    }
+}
+
+fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
+    match map.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
+    }
+}
+
+/// Of hooks that decide nothing: any answer.
+impl FromJson for () {
+    fn from_json(_value: Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl FromJson for bool {
+    fn from_json(value: Value) -> Result<bool, String> {
+        match value {
+            Value::Null => Ok(false),
+            Value::Bool(answer) => Ok(answer),
+            other => Err(format!("expected true or false, got {other}")),
+        }
+    }
+}
+
+impl FromJson for Option<String> {
+    fn from_json(value: Value) -> Result<Option<String>, String> {
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            // Not shown: it may be a key in a wrapping.
+            _ => Err("expected a text or null".to_owned()),
+        }
+    }
+}
+
+impl FromJson for Option<Map<String, Value>> {
+    fn from_json(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(None),
+            Value::Object(map) => Ok(Some(map)),
+            other => Err(format!("expected an object or null, got {other}")),
+        }
+    }
+}
+
+impl FromJson for Option<Vec<Arc<Message>>> {
+    fn from_json(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(None),
+            Value::Array(list) => messages(list).map(Some),
+            other => Err(format!("expected an array of messages or null, got {other}")),
+        }
+    }
+}
+
+impl FromJson for Vec<Message> {
+    fn from_json(value: Value) -> Result<Vec<Message>, String> {
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(list) if list.iter().all(|item| item.is_string() || item.get("role").is_some()) => {
+                let read = |(i, item)| match item {
+                    Value::String(text) => Ok(Message::user(text, 0)),
+                    other => serde_json::from_value(other).map_err(|e| format!("[{i}]: {e}")),
+                };
+                list.into_iter().enumerate().map(read).collect()
+            }
+            other => Prompt::from_json(other).map(|prompt| prompt.0).map_err(|error| error.message().to_owned()),
+        }
+    }
+}
+
+fn messages(list: Vec<Value>) -> Result<Vec<Arc<Message>>, String> {
+    let read = |(i, value): (usize, Value)| serde_json::from_value(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
+    list.into_iter().enumerate().map(read).collect()
+}
