@@ -52,6 +52,7 @@
 mod agent;
 mod cancel;
 mod clock;
+mod connection;
 mod future;
 pub mod hook;
 #[cfg(feature = "__bindings")]

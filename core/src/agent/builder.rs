@@ -9,6 +9,7 @@ use agent_loop_proto::conversation::Conversation;
 use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
 use super::state::State;
+use crate::connection::Connection;
 use crate::error::Error;
 use crate::hook::{Hook, Hooks};
 use crate::message::Message;
@@ -18,7 +19,6 @@ use crate::runtime::Runtime;
 use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
-use crate::transport::network::Network;
 use agent_loop_proto::settings::Settings;
 
 /// Describes an agent; [`build`](AgentBuilder::build) makes it. Setters replace what was given before, but for tools, headers and
@@ -43,7 +43,7 @@ pub struct AgentBuilder {
     api_key: Option<String>,
     fallbacks: Vec<ModelSource>,
     headers: Vec<(String, String)>,
-    network: Arc<Network>,
+    pub(super) connection: Connection,
     provider: Option<ProviderFn>,
     runtime: Option<Runtime>,
     tools: Vec<Arc<dyn Tool>>,
@@ -63,7 +63,7 @@ impl Agent {
             api_key: None,
             fallbacks: Vec::new(),
             headers: Vec::new(),
-            network: Arc::default(),
+            connection: Connection::default(),
             provider: None,
             runtime: None,
             tools: Vec::new(),
@@ -109,15 +109,16 @@ impl AgentBuilder {
         let mut tools = ToolSet::default();
         self.tools.into_iter().try_for_each(|tool| tools.add(tool))?;
         let mut models = Models::new(self.model.parse()?);
+        models.connection = self.connection;
+        let headers = Arc::make_mut(&mut models.connection.headers);
         for (name, value) in self.headers {
             check_header(&name, &value)?;
-            models.headers.insert(name, value.into());
+            headers.insert(name, value.into());
         }
         models.provider = self.provider;
         models.base_url = self.base_url;
         models.api_key = self.api_key;
         models.fallbacks = ConfiguredModel::fallbacks(self.fallbacks)?;
-        models.network = self.network;
         Ok(State {
             runtime: self.runtime,
             settings: self.settings,
@@ -156,12 +157,6 @@ impl AgentBuilder {
     /// Adds a header to each request.
     pub fn header(mut self, name: &str, value: &str) -> AgentBuilder {
         self.headers.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// Proxies, certificate authorities and the like.
-    pub fn network(mut self, network: Network) -> AgentBuilder {
-        self.network = Arc::new(network);
         self
     }
 

@@ -8,7 +8,6 @@ use super::handle::Agent;
 use crate::error::Error;
 use crate::message::Message;
 use crate::tool::ToolSet;
-use crate::transport::network::Network;
 
 impl Agent {
     /// `provider/id` of the model.
@@ -28,12 +27,7 @@ impl Agent {
 
     /// The headers of each request: an object of texts.
     pub fn headers(&self) -> Map<String, Value> {
-        self.state().models.headers.clone()
-    }
-
-    /// Proxies, certificate authorities and the like.
-    pub fn network(&self) -> Network {
-        (*self.state().models.network).clone()
+        Map::clone(&self.state().models.connection.headers)
     }
 
     /// The conversation: exactly the messages of the `message_end` events. Shared, not copied.

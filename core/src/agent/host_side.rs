@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
+use crate::connection::Connection;
 use crate::hook::Hooks;
 use crate::tool::ToolSet;
 use crate::tool::middleware::Middleware;
-use crate::transport::network::Network;
 
 /// The host's side of an agent's configuration: what a run executes its loop's actions with.
 pub(crate) struct HostSide {
@@ -19,7 +17,6 @@ pub(crate) struct HostSide {
     pub(crate) api_key: Option<String>,
     /// The provider that the key was given for.
     pub(crate) keys_for: String,
-    pub(crate) headers: Map<String, Value>,
-    pub(crate) network: Arc<Network>,
+    pub(crate) connection: Connection,
     pub(crate) connect_timeout_ms: u64,
 }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
+use crate::connection::Connection;
 use crate::error::Error;
 use crate::model::custom::{CustomModel, ProviderFn};
 use crate::model::source::{ModelSource, Source};
 use crate::model::table::ResolvedModel;
 use crate::model::{self, Model};
 use crate::runtime::Runtime;
-use crate::transport::network::Network;
 
 /// A model as it was described, and once it is resolved the model itself.
 #[derive(Clone)]
@@ -47,11 +45,9 @@ pub(super) struct Models {
     /// The address of the primary model.
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
-    /// Headers of each request; they take precedence over the model's and the protocol's own.
-    pub(super) headers: Map<String, Value>,
     /// The provider that the key and the headers were given for.
     pub(super) keys_for: String,
-    pub(super) network: Arc<Network>,
+    pub(super) connection: Connection,
 }
 
 impl Models {
@@ -64,8 +60,7 @@ impl Models {
             provider: None,
             base_url: None,
             api_key: None,
-            headers: Map::new(),
-            network: Arc::default(),
+            connection: Connection::default(),
         }
     }
 

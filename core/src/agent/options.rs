@@ -1,6 +1,8 @@
 //! Builder setters, setters and getters of the options that are plain values, made from the table,
 //! `agent_loop_proto::table::options`.
 
+use std::sync::Arc;
+
 use agent_loop_proto::options_of;
 
 use super::builder::AgentBuilder;
@@ -8,6 +10,7 @@ use super::handle::Agent;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::tool::{ExecutionMode, Validation};
+use crate::transport::network::Network;
 use agent_loop_proto::settings::Settings;
 
 /// An argument of a setter as the field of its option has it.
@@ -99,3 +102,39 @@ options_of!(settings, option_functions["Options of the loop and its tools.", |se
 options_of!(model, option_functions ["Options of a model's requests.", |settings| &mut settings.model]);
 options_of!(limits, option_functions ["Time limits.", |settings| &mut settings.limits]);
 options_of!(retry, option_functions ["Retries.", |settings| &mut settings.retry]);
+
+/// The functions of those options of all requests that the table names a setter for.
+macro_rules! connection_functions {
+    ($(
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $since:literal;
+    )+) => {
+        $(connection_functions!(@ [$($set)?] [$(#[doc = $doc])*] $name: $type, $shown);)+
+    };
+    (@ [] $($by_hand:tt)+) => {};
+    (@ [$set:ident] [$(#[doc = $doc:literal])*] $name:ident: $type:ty, $shown:literal) => {
+        impl AgentBuilder {
+            $(#[doc = $doc])*
+            ///
+            #[doc = concat!("Default: ", $shown, ".")]
+            pub fn $name(mut self, $name: $type) -> AgentBuilder {
+                self.connection.$name = Arc::new($name);
+                self
+            }
+        }
+
+        impl Agent {
+            $(#[doc = $doc])*
+            pub fn $name(&self) -> $type {
+                <$type>::clone(&self.state().models.connection.$name)
+            }
+
+            #[doc = concat!("Sets [`", stringify!($name), "`](Agent::", stringify!($name), ").")]
+            pub fn $set(&self, $name: $type) {
+                self.change().models.connection.$name = Arc::new($name);
+            }
+        }
+    };
+}
+
+options_of!(connection, connection_functions);

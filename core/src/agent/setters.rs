@@ -4,7 +4,6 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use agent_loop_proto::model_spec::check_headers;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
@@ -21,7 +20,6 @@ use crate::runtime::Runtime;
 use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
-use crate::transport::network::Network;
 
 impl Agent {
     /// Adds a tool.
@@ -123,14 +121,9 @@ impl Agent {
             checked.insert(name, value.into());
         }
         let mut state = self.change();
-        state.models.headers = checked;
+        state.models.connection.headers = Arc::new(checked);
         state.models.set_keys_for_primary();
         Ok(())
-    }
-
-    /// Replaces proxies, certificate authorities and the like.
-    pub fn set_network(&self, network: Network) {
-        self.change().models.network = Arc::new(network);
     }
 
     /// Appends a message to the transcript.
@@ -221,7 +214,7 @@ impl Agent {
         let named = option_names::canonical_names(given, spelling, own)?;
         let mut state = self.change();
         let mut new = state.settings.clone();
-        let (mut headers, mut network) = (None, None);
+        let mut connection = state.models.connection.clone();
         let (mut model, mut base_url, mut api_key, mut messages, mut fallbacks) = (None, None, None, None, None);
         for (name, spelled, value) in named {
             let text = || options::read(value, spelled, Type::Text, || None::<String>);
@@ -235,15 +228,11 @@ impl Agent {
                 }
                 "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
                 "messages" => messages = Some(read_messages(value, spelled)?),
-                "network" => network = Some(Arc::new(Network::from_json_spelled(value.clone(), spelling)?)),
-                "headers" => {
-                    check_headers(&format!("option {spelled:?}"), Some(value))?;
-                    let new: Map<String, Value> = options::read(value, spelled, options::HEADERS, Map::new)?;
-                    new.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
-                    headers = Some(new);
-                }
                 _ => {
-                    new.set_option(name, value, spelled)?;
+                    let is_known = connection.set_option(name, value, spelled, spelling)?;
+                    if !is_known {
+                        new.set_option(name, value, spelled)?;
+                    }
                 }
             }
         }
@@ -251,7 +240,7 @@ impl Agent {
             state.conversation.check_idle("the transcript cannot be replaced")?;
         }
         let check_primary = model.is_some() || base_url.is_some();
-        let has_new_keys = api_key.is_some() || headers.as_ref().is_some_and(|headers| *headers != state.models.headers);
+        let has_new_keys = api_key.is_some() || connection.headers != state.models.connection.headers;
         state.models.change(check_primary, |models| {
             model.into_iter().for_each(|model| models.set_primary(model));
             base_url.into_iter().for_each(|url| models.set_base_url(url));
@@ -260,8 +249,7 @@ impl Agent {
                 models.set_keys_for_primary();
             }
             api_key.into_iter().for_each(|key| models.api_key = key);
-            headers.into_iter().for_each(|headers| models.headers = headers);
-            network.into_iter().for_each(|network| models.network = network);
+            models.connection = connection;
         })?;
         if let Some(messages) = messages {
             state.conversation.replace(messages)?;

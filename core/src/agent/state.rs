@@ -73,8 +73,7 @@ impl State {
             middleware: Arc::clone(&self.middleware),
             api_key: self.models.api_key.clone(),
             keys_for: self.models.keys_for.clone(),
-            headers: self.models.headers.clone(),
-            network: Arc::clone(&self.models.network),
+            connection: self.models.connection.clone(),
             connect_timeout_ms: self.settings.limits.connect_timeout_ms,
         };
         (config, host)

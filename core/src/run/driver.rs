@@ -292,7 +292,7 @@ impl Driver {
 
     fn ask_hook(&mut self, question_id: u32, mut question: Question, host: &HostSide, cancel: CancelToken) {
         if let Question::OnPayload(payload) = &mut question {
-            self.payload_headers = PayloadHeaders::add(payload, &host.headers, &self.models);
+            self.payload_headers = PayloadHeaders::add(payload, &host.connection.headers, &self.models);
         }
         self.hook = HookCall::ask(question_id, question, host, cancel, &self.clock, &self.scope);
         if self.hook.is_none() {

@@ -55,14 +55,14 @@ impl Streaming {
         let api_key = key.or_else(|| agent_key.filter(|_| takes_keys));
         let request = ModelRequest {
             request: Arc::clone(&call.request),
-            headers: headers_for(takes_keys, &host.headers),
+            headers: headers_for(takes_keys, &host.connection.headers),
             // A key that was read from a file ends with a line break.
             api_key: api_key.map(|key| key.trim().to_owned()),
             withheld_key,
             raw_events: call.raw_events,
             wants_response: call.wants_response,
             connect_timeout_ms: host.connect_timeout_ms,
-            network: Arc::clone(&host.network),
+            network: Arc::clone(&host.connection.network),
             payload: call.body.clone(),
         };
         let sink = DeltaSink::default();

@@ -1,7 +1,8 @@
 //! The options of agents and of stateless runs, one row each.
 //!
 //! `options_of!(block, callback prefix)` calls a macro with the rows of a block, preceded by the prefix. The blocks are the
-//! structs that have the options as fields; `agent` has those that the agent reads itself. A row is
+//! structs that have the options as fields; `connection` has those of the requests, which the loop does not know, and `agent`
+//! those that the agent reads itself. A row is
 //!
 //! ```text
 //! /// What it is, in a sentence: for rustdoc, the header, the stubs, the types and docs/options.md.
@@ -11,6 +12,15 @@
 //! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `set_name` is the setter of the Rust
 //! API and `Argument` what it takes: the type, or `&str` for text. An `Option<T>` has `fn set_name[T]`: the agent's setter takes
 //! an `Option<T>`, the builder's a `T`. [`Type`] and [`Group`] have the kinds and the groups.
+//!
+//! A row of `connection` is
+//!
+//! ```text
+//! /// What it is.
+//! name: Type, shown "the default in words", fn set_name, Kind, Group, "since";
+//! ```
+//!
+//! The default is that of the type, which also reads the JSON. Without `fn set_name`, setters and getter are written by hand.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,10 +44,16 @@ macro_rules! options_of {
             /// Models that are called in this order when the model fails before its first content and no retry is left. One of
             /// the same provider uses the agent's address and key, another one its own.
             fallbacks: "none", MODELS, Model, "0.1.0";
+        }
+    };
+    (connection, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
             /// Headers of each request.
-            headers: "none", HEADERS, Model, "0.1.0";
+            headers: Map<String, Value>, shown "none", HEADERS, Model, "0.1.0";
             /// Proxy, certificates and name resolution.
-            network: "the environment's proxy variables and the system's certificates", NETWORK, Model, "0.1.0";
+            network: Network, shown "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
+                Model, "0.1.0";
         }
     };
     (settings, $callback:ident $($prefix:tt)*) => {
@@ -320,6 +336,12 @@ macro_rules! rows {
             since: $since,
         },)+];
     };
+    ($rows:ident: $(
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $since:literal;
+    )+) => {
+        rows! { $rows: $($(#[doc = $doc])* $name: $shown, $kind, $group, $since;)+ }
+    };
     (
         $rows:ident:
         $(
@@ -348,6 +370,7 @@ const fn first(texts: &[&'static str]) -> &'static str {
 }
 
 options_of!(agent, rows AGENT:);
+options_of!(connection, rows CONNECTION:);
 options_of!(settings, rows SETTINGS:);
 options_of!(model, rows MODEL_OPTIONS:);
 options_of!(limits, rows LIMITS:);
@@ -355,7 +378,7 @@ options_of!(retry, rows RETRY:);
 
 /// All options.
 pub fn all() -> impl Iterator<Item = &'static OptionRow> + Clone {
-    [AGENT, MODEL_OPTIONS, SETTINGS, LIMITS, RETRY].into_iter().flatten()
+    [AGENT, CONNECTION, MODEL_OPTIONS, SETTINGS, LIMITS, RETRY].into_iter().flatten()
 }
 
 /// The names of all options.
@@ -407,8 +430,8 @@ mod tests {
         }
         assert_ne!(settings, Settings::default());
         for name in names() {
-            let of_the_agent = AGENT.iter().any(|row| row.name == name);
-            assert_eq!(settings.set_option(name, &Value::Null, name).unwrap(), !of_the_agent, "{name}");
+            let is_unknown_to_the_loop = AGENT.iter().chain(CONNECTION).any(|row| row.name == name);
+            assert_eq!(settings.set_option(name, &Value::Null, name).unwrap(), !is_unknown_to_the_loop, "{name}");
         }
         assert_eq!(settings, Settings::default());
     }

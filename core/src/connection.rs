@@ -1,0 +1,68 @@
+//! What an agent's requests are sent with, beside its models: the block `connection` of the table of options.
+
+use std::sync::Arc;
+
+use agent_loop_proto::model_spec::check_headers;
+use serde_json::{Map, Value};
+
+use crate::did_you_mean::Spelling;
+use crate::error::Error;
+use crate::transport::header::check_header;
+use crate::transport::network::Network;
+
+/// An option that is no plain value: its type reads it as a host has given it. Null is the default.
+pub(crate) trait FromOption: Sized {
+    /// `spelled` is the option's name and `spelling` that of names within it, both for errors.
+    fn from_option(value: &Value, spelled: &str, spelling: Spelling) -> Result<Self, Error>;
+}
+
+impl FromOption for Network {
+    fn from_option(value: &Value, _spelled: &str, spelling: Spelling) -> Result<Network, Error> {
+        Network::from_json_spelled(value.clone(), spelling)
+    }
+}
+
+/// Headers.
+impl FromOption for Map<String, Value> {
+    fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<Self, Error> {
+        check_headers(&format!("option {spelled:?}"), Some(value))?;
+        let headers = value.as_object().cloned().unwrap_or_default();
+        headers.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
+        Ok(headers)
+    }
+}
+
+macro_rules! connection {
+    ($(
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $since:literal;
+    )+) => {
+        /// The options of the block, shared with the runs. Headers take precedence over the model's and the protocol's own.
+        #[derive(Clone, Default)]
+        pub(crate) struct Connection {
+            $($(#[doc = $doc])* pub(crate) $name: Arc<$type>,)+
+        }
+
+        impl Connection {
+            /// Reads an option by its canonical name. Returns false if it is none of these.
+            ///
+            /// # Errors
+            /// `invalid_argument`: the value is wrong.
+            pub(crate) fn set_option(
+                &mut self,
+                name: &str,
+                value: &Value,
+                spelled: &str,
+                spelling: Spelling,
+            ) -> Result<bool, Error> {
+                match name {
+                    $(stringify!($name) => self.$name = Arc::new(<$type>::from_option(value, spelled, spelling)?),)+
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+agent_loop_proto::options_of!(connection, connection);
