@@ -1,5 +1,7 @@
 //! Hooks: constants of the C library, options and stubs of Python, interfaces of Node, the lists of the documentation.
 
+use std::collections::BTreeSet;
+
 use agent_loop_proto::table::fields::is_same_type;
 use agent_loop_proto::table::hooks::{Effect, HookRow, InputRow, all, objects};
 
@@ -154,8 +156,11 @@ pub(crate) fn python_without_input() -> String {
 
 // ---- Node
 
+/// The types of inputs and answers.
 pub(crate) fn node_exports() -> String {
-    classes(|name| format!("  {name},\n"))
+    let answers = all().into_iter().map(|row| row.output).filter(|output| types::is_own_type(output));
+    let names: BTreeSet<&str> = objects().iter().map(|input| input.rust).chain(answers).collect();
+    names.into_iter().map(|name| format!("  {name},\n")).collect()
 }
 
 pub(crate) fn node_inputs() -> String {

@@ -38,7 +38,8 @@ const EXACT: &[(&str, &str, &str, &str)] = &[
     ("Headers", "dict[str, str]", "Record<string, string>", "object of texts"),
 ];
 
-/// The answers of hooks: Rust, Python, Node, and how Node passes them to the engine.
+/// The answers of hooks: Rust, Python, Node, and how Node passes them to the engine. Of a type of its own that is not here
+/// [`find_answer`] assumes an object, which has the same name in Node.
 const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("()", "object", "", "ignored"),
     ("bool", "bool | None", "boolean", "unchanged"),
@@ -47,7 +48,6 @@ const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),
     ("Vec<Message>", "_Prompt | Sequence[str] | None", "PromptInput | readonly string[]", "canonical"),
     ("ToolDecision", "_JsonObject | None", "ToolDecision", "unchanged"),
-    ("ToolOverride", "_JsonObject | None", "ToolOverride", "canonical"),
     ("TurnChange", "_JsonObject | None", "TurnChange", "turnChange"),
 ];
 
@@ -59,13 +59,22 @@ pub(crate) struct Answer {
     pub(crate) form: &'static str,
 }
 
-fn find_answer(output: &str) -> Option<Answer> {
-    let (_, python, node, form) = ANSWERS.iter().find(|(rust, ..)| is_same_type(rust, output))?;
+fn find_answer(output: &'static str) -> Option<Answer> {
+    let known = ANSWERS.iter().find(|(rust, ..)| is_same_type(rust, output));
+    let object = is_own_type(output).then_some((output, "_JsonObject | None", output, "canonical"));
+    let (_, python, node, form) = known.copied().or(object)?;
     Some(Answer { python, node, form })
 }
 
+/// Whether an answer has a type of its own: a name, but for those of the language.
+pub(crate) fn is_own_type(output: &str) -> bool {
+    output.starts_with(|first: char| first.is_ascii_uppercase())
+        && output.chars().all(char::is_alphanumeric)
+        && output != "String"
+}
+
 /// Of a hook whose type was checked.
-pub(crate) fn answer(output: &str) -> Answer {
+pub(crate) fn answer(output: &'static str) -> Answer {
     find_answer(output).unwrap_or(Answer { python: "?", node: "?", form: "?" })
 }
 

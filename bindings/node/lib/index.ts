@@ -20,15 +20,15 @@ export type {
   HookAnswer,
   HookName,
   Hooks,
-  ToolDecision,
-  ToolOverride,
-  TurnChange,
-  // <generated: inputs of hooks>
+  // <generated: types of hooks>
   AfterToolCall,
   BeforeToolCall,
   Failure,
   Payload,
   ResponseHead,
+  ToolDecision,
+  ToolOverride,
+  TurnChange,
   TurnSummary,
   // </generated>
 } from './hook.js'

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::action::Timer;
 use super::emitter::Out;
-use super::questions::{AbortWait, NoAnswer};
+use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use super::tool_check::{ABORTED, CheckResult, CheckStage, RequestedCall, SKIPPED, check};
 use super::tool_reports::{ToolReport, ToolReports};
@@ -356,7 +356,7 @@ impl Batch {
         if run.hooks().has(HookKind::AfterToolCall)
             && let Some(BatchCall { requested, sent, .. }) = self.calls.get_mut(index)
         {
-            let asked = run.ask(AbortWait::None, || {
+            let asked = run.ask(|| {
                 Question::AfterToolCall(AfterToolCall {
                     tool_call_id: requested.id.to_string(),
                     tool_name: requested.name.to_string(),

@@ -80,7 +80,7 @@ impl Loop {
                 run.limits.start(limit_ms);
             }
             let prompts = || self.first_input.as_ref().map(|input| input.prompts.clone()).unwrap_or_default();
-            match run.ask(AbortWait::None, || Question::BeforeRun(RunTask { prompts: prompts() })) {
+            match run.ask(|| Question::BeforeRun(RunTask { prompts: prompts() })) {
                 None => return Blocked,
                 Some(Err(unanswered)) => run.hook_failed(HookKind::BeforeRun, unanswered),
                 Some(Ok(_)) => {}

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::config::Config;
 use super::emitter::Emitter;
-use super::questions::{AbortWait, NoAnswer};
+use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, Payload, Question};
@@ -117,7 +117,7 @@ impl RequestPreparation {
             }
             RequestStage::GetApiKey => {
                 if hooks.has(HookKind::GetApiKey) {
-                    match run.ask(AbortWait::None, || Question::GetApiKey(model.provider.clone())) {
+                    match run.ask(|| Question::GetApiKey(model.provider.clone())) {
                         None => return Blocked,
                         Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::GetApiKey),
                         Some(Ok(_)) => {}
@@ -130,7 +130,7 @@ impl RequestPreparation {
                 self.go_to(if hooks.has(HookKind::OnPayload) { RequestStage::OnPayload } else { RequestStage::Call })
             }
             RequestStage::OnPayload => {
-                let asked = run.ask(AbortWait::None, || {
+                let asked = run.ask(|| {
                     // A custom model has no body: the hook gets what the model gets.
                     let payload = match &self.body {
                         Some(body) => serde_json::from_slice(body).unwrap_or_default(),
@@ -161,7 +161,7 @@ impl RequestPreparation {
 
     fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: RequestStage) -> Progress<PreparedRequest> {
         if run.hooks().has(kind) {
-            let asked = run.ask(AbortWait::None, || {
+            let asked = run.ask(|| {
                 let messages = self.messages.clone();
                 if kind == HookKind::TransformContext {
                     Question::TransformContext(messages)

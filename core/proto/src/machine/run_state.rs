@@ -63,9 +63,9 @@ impl RunState {
     }
 
     /// Asks a hook of this turn, or goes on waiting for its answer: `None` until it is there. A step that asks is called again
-    /// then.
-    pub(super) fn ask(&mut self, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
-        self.ask_hook(HookOf::ThisTurn, abort_wait, question)
+    /// then. An abort ends the question.
+    pub(super) fn ask(&mut self, question: impl FnOnce() -> Question) -> Option<HookReply> {
+        self.ask_hook(HookOf::ThisTurn, AbortWait::None, question)
     }
 
     /// The same after the turn: the hook is that of the configuration for the next one.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::config::Config;
-use super::questions::{AbortWait, NoAnswer};
+use super::questions::NoAnswer;
 use super::run_state::RunState;
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
@@ -78,7 +78,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: Chec
         CheckStage::Approval(arguments) => arguments,
         CheckStage::Begin | CheckStage::PrepareArguments => {
             let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
-            match run.ask(AbortWait::None, || Question::PrepareArguments { tool: name, arguments }) {
+            match run.ask(|| Question::PrepareArguments { tool: name, arguments }) {
                 None => return Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
                 Some(Ok(HookAnswer::PrepareArguments(prepared))) => validated(&prepared)?,
                 Some(Ok(_)) => validated(&call.arguments)?,
@@ -93,7 +93,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: Chec
         return Ok(CheckResult::Passed(arguments));
     }
     let message = run.turn.message().map(Arc::clone);
-    let asked = run.ask(AbortWait::None, || {
+    let asked = run.ask(|| {
         Question::BeforeToolCall(BeforeToolCall {
             tool_call_id: call.id.to_string(),
             tool_name: call.name.to_string(),
