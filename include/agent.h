@@ -1013,7 +1013,9 @@ AGENT_API agent_status_t agent_tool_call_sleep(const agent_tool_call_t *call, ui
                                                agent_error_t **error);
 
 /**
- * Reports progress with a text: the run emits tool_execution_update.
+ * Reports progress with a text: the run emits tool_execution_update. Does not wait: at most 64 updates
+ * of a call wait to be emitted. Then the newest takes the place of the one before it, which a
+ * diagnostic (updates_replaced) counts at the end of the call. After an abort no update is emitted.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1022,7 +1024,8 @@ AGENT_API agent_status_t agent_tool_call_update(agent_tool_call_t *call, const c
                                                 size_t length, agent_error_t **error);
 
 /**
- * Reports progress with JSON, which is read as by agent_tool_call_respond_json().
+ * Reports progress with JSON, which is read as by agent_tool_call_respond_json(); else as
+ * agent_tool_call_update().
  *
  * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON), AGENT_INVALID_STATE (the call was already
  * answered).

@@ -21,8 +21,10 @@ export interface ToolContext extends HookContext {
   /** The id of the call. */
   readonly toolCallId: string
   /**
-   * Reports progress, as a `tool_execution_update` event; the value is read like a result. After the call has returned, it is
-   * dropped and reported in a `diagnostic` event.
+   * Reports progress, as a `tool_execution_update` event; the value is read like a result. Does not wait: at most 64 updates of
+   * a call wait to be emitted. Then the newest takes the place of the one before it, which a `diagnostic` event
+   * (`updates_replaced`) counts at the end of the call. An update after the call has returned is dropped with a `diagnostic`
+   * (`late_update`), one after an abort without.
    *
    * @throws TypeError for a value that is not JSON.
    */

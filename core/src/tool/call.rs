@@ -86,9 +86,10 @@ impl ToolContext {
         self.cancel_token().is_cancelled()
     }
 
-    /// Reports progress; read like a result. Does not wait: of a call's updates 64 wait to be emitted, then the newest
-    /// takes the place of the one before it, which a `diagnostic` counts at the end of the call. After the answer an update is
-    /// dropped with a `diagnostic`, after an abort without one.
+    /// Reports progress in a `tool_execution_update` event; read like a result. Does not wait: at most 64 updates of a call wait
+    /// to be emitted. Then the newest takes the place of the one before it, which a `diagnostic` (`updates_replaced`) counts at
+    /// the end of the call. An update after the answer is dropped with a `diagnostic` (`late_update`), one after an abort
+    /// without.
     pub fn update(&self, partial: Value) {
         (self.0.reports)(Input::ToolUpdate { call: self.0.number, value: partial });
     }

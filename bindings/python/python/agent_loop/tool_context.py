@@ -46,6 +46,10 @@ class ToolContext:
     def update(self, partial: Any) -> None:
         """Reports progress in a `ToolExecutionUpdate` event. `partial` is read like the tool's answer. From any thread.
 
+        Does not wait: at most 64 updates of a call wait to be emitted. Then the newest takes the place of the one before it,
+        which a `Diagnostic` (`updates_replaced`) counts at the end of the call. An update after the answer is dropped with a
+        `Diagnostic` (`late_update`), one after an abort without.
+
         Raises TypeError or ValueError for a value that is not JSON.
         """
         self._native.update(partial)
