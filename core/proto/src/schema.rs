@@ -131,22 +131,21 @@ fn number(text: &str) -> Option<Value> {
 /// One violation: where and what.
 fn describe(error: &ValidationError<'_>, arguments: &Value) -> String {
     let path = error.instance_path().as_str();
-    let no_parameters = |names: &[&str]| {
-        let lines: Vec<String> = names.iter().map(|name| format!("{path}/{name}: is not a parameter")).collect();
+    let no_parameters = |names: &mut dyn Iterator<Item = &String>| {
+        let lines: Vec<String> = names.map(|name| format!("{path}/{name}: is not a parameter")).collect();
         lines.join("\n")
     };
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             format!("{path}/{}: is required", property.as_str().unwrap_or_default())
         }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected, .. } => {
-            no_parameters(&unexpected.iter().map(String::as_str).collect::<Vec<_>>())
+        ValidationErrorKind::AdditionalProperties { unexpected } | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            no_parameters(&mut unexpected.iter())
         }
         // Of an object that may have no property at all: the error has only the value of the first one.
         ValidationErrorKind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
             let object = arguments.pointer(path).and_then(Value::as_object);
-            no_parameters(&object.into_iter().flat_map(|object| object.keys().map(String::as_str)).collect::<Vec<_>>())
+            no_parameters(&mut object.into_iter().flat_map(Map::keys))
         }
         ValidationErrorKind::FalseSchema if !path.is_empty() => format!("{path}: is not a parameter"),
         _ if path.is_empty() => format!("(the arguments): {error}"),
