@@ -190,7 +190,7 @@ pub unsafe extern "C" fn agent_run_wait(
             let run = borrow(run, "run")?;
             run.run.agent().check_outside("agent_run_wait")?;
             run.reader()?.discard();
-            block_on(run.run.outcome(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
+            block_on(run.run.ended(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
         })
     }
 }

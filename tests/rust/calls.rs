@@ -308,7 +308,7 @@ async fn a_fast_provider_waits_for_a_slow_reader() {
     }
     assert!(before < 3000, "{before} pieces were taken though no one read");
     while run.next().await.is_some() {}
-    assert_eq!(run.outcome().await.unwrap().text.len(), 20_000);
+    assert_eq!(run.ended().await.unwrap().text.len(), 20_000);
 }
 
 #[tokio::test]

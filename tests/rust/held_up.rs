@@ -73,7 +73,7 @@ async fn the_run_s_limit_holds_while_a_listener_holds_it_up() {
         })
     }));
     let _subscription = agent.add_listener(listener);
-    let result = in_time(agent.stream("go").unwrap().outcome()).await.unwrap();
+    let result = in_time(agent.stream("go").unwrap().ended()).await.unwrap();
     assert!(is_run_timeout(&result), "{result:?}");
 }
 
@@ -110,9 +110,9 @@ async fn a_hook_that_hangs_does_not_keep_a_run_from_its_end() {
     let run = agent.stream("go").unwrap();
     in_time(asked.cancelled()).await;
     run.abort();
-    assert_eq!(in_time(run.outcome()).await.unwrap().outcome, Outcome::Aborted);
+    assert_eq!(in_time(run.ended()).await.unwrap().outcome, Outcome::Aborted);
     let agent = limited(agent, json!({ "run_timeout_ms": 100 }));
-    let result = in_time(agent.stream("go").unwrap().outcome()).await.unwrap();
+    let result = in_time(agent.stream("go").unwrap().ended()).await.unwrap();
     assert!(is_run_timeout(&result), "{result:?}");
 }
 
@@ -129,9 +129,9 @@ async fn time_goes_on_in_after_run_also_of_an_aborted_run() {
         }
     });
     let agent = agent.build().unwrap();
-    assert_eq!(in_time(agent.stream("go").unwrap().outcome()).await.unwrap().outcome, Outcome::Completed);
+    assert_eq!(in_time(agent.stream("go").unwrap().ended()).await.unwrap().outcome, Outcome::Completed);
     let aborted = agent.prompt("go").abort_on(std::future::ready(())).start().unwrap();
-    assert_eq!(in_time(aborted.outcome()).await.unwrap().outcome, Outcome::Aborted);
+    assert_eq!(in_time(aborted.ended()).await.unwrap().outcome, Outcome::Aborted);
     assert_eq!(slept.load(Ordering::SeqCst), 2, "an abort does not end the sleep of this hook");
 }
 
@@ -162,7 +162,7 @@ async fn a_tool_that_updates_without_end_can_be_aborted() {
             aborting.abort();
         }
     });
-    let result = in_time(agent.stream("go").unwrap().outcome()).await.unwrap();
+    let result = in_time(agent.stream("go").unwrap().ended()).await.unwrap();
     stop.store(true, Ordering::SeqCst);
     is_over.1.recv().unwrap();
     assert_eq!(result.outcome, Outcome::Aborted);

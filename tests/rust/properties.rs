@@ -261,7 +261,7 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
         while let Some(event) = run.next().await {
             events.push(event);
         }
-        let result = run.outcome().await.unwrap();
+        let result = run.ended().await.unwrap();
         let written: Vec<Value> = events.iter().map(|event| json!(event)).collect();
         check_events(&written).map_err(|error: Error| {
             let lines: Vec<String> = written.iter().map(ToString::to_string).collect();

@@ -61,7 +61,7 @@ pub(crate) async fn all(mut run: Run) -> (Vec<Event>, RunResult) {
     while let Some(event) = run.next().await {
         events.push(event);
     }
-    (events, run.outcome().await.unwrap())
+    (events, run.ended().await.unwrap())
 }
 
 /// Plays one prompt.

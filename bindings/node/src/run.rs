@@ -144,7 +144,7 @@ pub(crate) fn check_outside(agent: &agent_loop::Agent, inside: bool, what: &str)
 pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ticket: u32) -> Result<()> {
     let wait = async move {
         let result = tokio::select! {
-            result = run.outcome() => result,
+            result = run.ended() => result,
             () = link.closing().cancelled() => return,
         };
         // The only error, a call inside a callback, was checked before.

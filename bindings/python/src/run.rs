@@ -83,7 +83,7 @@ impl Run {
     fn outcome(&self, inside: Vec<u64>) -> NativeFuture {
         let inside = inside.contains(&self.marker) && self.core.finished().is_none();
         let run = Arc::clone(&self.core);
-        NativeFuture::new(inside.then(|| self.scope.clone()), async move { run.outcome().await.map(Output::Result) })
+        NativeFuture::new(inside.then(|| self.scope.clone()), async move { run.ended().await.map(Output::Result) })
     }
 }
 

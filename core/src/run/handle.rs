@@ -20,7 +20,8 @@ use crate::result::RunResult;
 /// use agent_loop::{Agent, Outcome};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": "stop"}]]}"#;
 /// let mut run = Agent::new(model)?.stream("Say hello.")?;
 /// while let Some(event) = run.next().await {
 ///     println!("{}", event.kind());
@@ -77,14 +78,14 @@ impl Run {
     /// # Errors
     /// The run's error (with the result inside) when the outcome is `error`; `invalid_state` inside a callback of its agent.
     pub async fn result(&self) -> Result<RunResult, Error> {
-        self.outcome().await?.into_ok()
+        self.ended().await?.into_ok()
     }
 
-    /// As [`Run::result`], but a failed run too is a result.
+    /// As [`Run::result`], but a run that failed has a result, too, whose `outcome` says so.
     ///
     /// # Errors
     /// `invalid_state` inside a callback of its agent.
-    pub async fn outcome(&self) -> Result<RunResult, Error> {
+    pub async fn ended(&self) -> Result<RunResult, Error> {
         self.agent.check_outside("waiting for the run")?;
         if let Some(queue) = &self.shared.queue {
             queue.discard();
@@ -143,7 +144,7 @@ impl Run {
         if self.finished().is_none() {
             self.abort();
         }
-        self.outcome().await.map(drop)
+        self.ended().await.map(drop)
     }
 }
 

@@ -128,11 +128,12 @@ impl ActiveRun for SharedRun {
 /// use agent_loop::Agent;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": "stop"}]]}"#;
 /// let run = Agent::new(model)?.stream("Say hello.")?;
 /// let handle = run.abort_handle();
 /// std::thread::spawn(move || handle.abort());
-/// println!("{:?}", run.outcome().await?.outcome);
+/// println!("{:?}", run.ended().await?.outcome);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]

@@ -114,7 +114,7 @@ impl Player {
             event["run_id"] = "run".into();
             events.push(event);
         }
-        let result = json!(run.outcome().await?);
+        let result = json!(run.ended().await?);
         Ok(json!({ "outcome": self.record().run(events, result) }))
     }
 
