@@ -99,7 +99,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && \
-	    $(QUICK) -p agent-loop-proto -p agent-loop --doc" \
+	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
@@ -126,7 +126,7 @@ lint:
 	python3 tests/long_lines.py
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop --features agent-loop/schema
 
 bench:
 	sh benches/build.sh

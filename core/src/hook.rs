@@ -2,12 +2,14 @@
 //!
 //! They are set on an [`AgentBuilder`](crate::AgentBuilder), by the methods of their names, and later with
 //! [`Agent::set_hook`](crate::Agent::set_hook). One that fails is reported as a diagnostic, or fails the call that it was to
-//! approve.
+//! approve. An error may be of any type with `Display`: its text is what the loop, the events and the model get; the error
+//! itself, with its `source()`, ends there.
 //!
 //! ```
+//! use agent_loop::Agent;
 //! use agent_loop::hook::{ToolDecision, TurnChange};
-//! # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
-//! builder
+//!
+//! let agent = Agent::builder("anthropic/claude-sonnet-4-5")
 //!     .before_tool_call(|call, _context| async move {
 //!         Ok::<_, String>(match call.tool_name.as_str() {
 //!             "delete" => ToolDecision::Block { reason: "ask first".into() },
@@ -18,7 +20,8 @@
 //!         let change = TurnChange::default();
 //!         Ok::<_, String>(if turn.turn == 3 { change.system_prompt("Come to an end.") } else { change })
 //!     })
-//! # }
+//!     .build()?;
+//! # Ok::<(), agent_loop::Error>(())
 //! ```
 
 use std::future::Future;
@@ -54,17 +57,17 @@ pub(crate) mod inputs {
 /// What a hook may use while it works: a cancel token and the engine's time. Cheap to clone.
 ///
 /// ```
+/// use agent_loop::Agent;
 /// use agent_loop::hook::ToolDecision;
 ///
-/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
-/// builder.before_tool_call(|call, context| async move {
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").before_tool_call(|call, context| async move {
 ///     println!("{} runs in three seconds", call.tool_name);
 ///     Ok::<_, String>(match context.sleep(3000).await {
 ///         true => ToolDecision::Allow,
 ///         false => ToolDecision::Block { reason: "the run was aborted".into() },
 ///     })
-/// })
-/// # }
+/// });
+/// # let _ = agent;
 /// ```
 #[derive(Debug, Clone)]
 pub struct HookContext(pub(crate) HostWork);

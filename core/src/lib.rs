@@ -4,9 +4,12 @@
 //!
 //! | to | read |
 //! | --- | --- |
+//! | begin: whole programs and their dependencies | [`guide`] |
 //! | ask a model | [`Agent::builder`], [`ModelSpec`], [`models`] |
 //! | let it call functions | [`tool`]: [`FnTool`] (of Rust types with the feature `schema`), or the trait [`Tool`] |
-//! | show what happens, serve it over HTTP | [`Run`] and [`event`] |
+//! | show what happens | [`Run`] and [`event`] |
+//! | serve it over HTTP | [the endpoint in the guide](guide#an-endpoint) |
+//! | log it | [`tracing` spans](guide#logs) |
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
 //! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
 //! | decide between turns, approve calls, change requests | [`hook`] |
@@ -18,28 +21,6 @@
 //!
 //! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate.
 //! What fails is an [`Error`] with a [kind](ErrorKind); a run that fails emits the same error in its last event.
-//!
-//! # An endpoint
-//!
-//! A run is a stream of events that can be written as they come; dropping it, as a server does when its client hangs up, aborts
-//! it. With axum, each event becomes one server-sent event:
-//!
-//! ```
-//! use agent_loop::{Agent, Run};
-//! use futures_util::StreamExt;
-//!
-//! /// The body of the answer: `Sse::new(stream)` of axum takes `stream.map(|data| Ok(Event::default().data(data)))`.
-//! fn frames(run: Run) -> impl futures_util::Stream<Item = String> {
-//!     run.map(|event| event.to_json())
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-//! # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
-//! let agent = Agent::new(model)?;
-//! let frames: Vec<String> = frames(agent.stream("Say hello.")?).collect().await;
-//! assert!(frames.last().unwrap().contains("\"type\":\"agent_end\""));
-//! # Ok(()) }
-//! ```
 //!
 //! An agent has one active run at a time and is cheap to make: a server makes one for each conversation, from stored
 //! [messages](message::Message), and shares a [`Runtime`], whose connections they all use.
@@ -54,6 +35,7 @@ mod cancel;
 mod clock;
 mod connection;
 mod future;
+pub mod guide;
 pub mod hook;
 #[cfg(feature = "__bindings")]
 #[doc(hidden)] // For hosts of other languages, without any promise.
@@ -61,19 +43,19 @@ pub mod host;
 #[cfg(not(feature = "__bindings"))]
 mod host;
 mod listener;
+pub mod machine;
 pub mod model;
 mod option_names;
 mod provider;
 mod run;
 mod runtime;
 mod scope;
+pub mod testing;
 pub mod tool;
 pub mod transcript;
 mod transport;
 
 pub(crate) use agent_loop_proto::{did_you_mean, error, partial, queues, result, usage};
-#[doc(inline)]
-pub use agent_loop_proto::{machine, testing};
 
 pub use agent::{Agent, AgentBuilder, Context, PendingRun, resume, run};
 pub use cancel::{CancelToken, Cancelled};
@@ -131,15 +113,15 @@ pub mod message {
 /// How requests leave this machine: proxies, certificate authorities, names.
 ///
 /// ```
+/// use agent_loop::Agent;
 /// use agent_loop::network::{Network, Proxy, Roots};
 ///
 /// let mut network = Network::default();
 /// network.proxy = Proxy::Address("http://proxy.example:3128".into());
 /// network.ca_file = Some("/etc/ssl/company.pem".into());
 /// network.roots = Roots::System;
-/// # fn example(builder: agent_loop::AgentBuilder, network: Network) -> agent_loop::AgentBuilder {
-/// builder.network(network)
-/// # }
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").network(network).build()?;
+/// # Ok::<(), agent_loop::Error>(())
 /// ```
 pub mod network {
     pub use crate::transport::network::{Network, Proxy, Roots};

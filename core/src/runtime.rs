@@ -24,7 +24,8 @@ use agent_loop_proto::table::options::{self, Type};
 /// use agent_loop::{Agent, Runtime};
 ///
 /// let runtime = Runtime::new()?;
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": "stop"}]]}"#;
 /// let agent = Agent::builder(model).runtime(&runtime).build()?;
 /// // From a program without async code.
 /// assert_eq!(runtime.block_on(agent.prompt("Say hello."))?.text, "Hello.");

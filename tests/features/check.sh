@@ -20,5 +20,5 @@ cp Cargo.lock tests/user/Cargo.lock
 export CARGO_TARGET_DIR="$PWD/target/user"
 cd tests/user
 cargo check --quiet --all-targets
-cargo check --quiet --all-targets --features schema
+cargo test --quiet --features schema
 cargo check --quiet --no-default-features

@@ -6,7 +6,7 @@ use crate::table::options::option_struct;
 
 crate::options_of!(limits, option_struct
     [
-        /// Time limits in milliseconds; 0 for none.
+        /// Time limits in milliseconds; 0 for none. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     ]
     Limits {}

@@ -16,7 +16,8 @@ use crate::usage::Prices;
 /// is.
 ///
 /// ```
-/// use agent_loop_proto::model_spec::ModelSpec;
+/// # mod agent_loop { pub use agent_loop_proto::{error::*, model_spec::*}; }
+/// use agent_loop::ModelSpec;
 /// use serde_json::json;
 ///
 /// let known = ModelSpec::parse("anthropic/claude-sonnet-4-5")?;
@@ -24,7 +25,7 @@ use crate::usage::Prices;
 ///     "provider": "company", "id": "large", "base_url": "https://models.example/v1", "context_window": 32_000,
 /// }))?;
 /// # let _ = (known, own);
-/// # Ok::<(), agent_loop_proto::error::Error>(())
+/// # Ok::<(), agent_loop::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
@@ -77,7 +78,20 @@ pub struct ModelSpec {
     /// What its server does differently.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub quirks: Map<String, Value>,
-    /// The answers of a `scripted` model.
+    /// The answers of a model of the provider `scripted`, for tests: a list of answers, one for each model call. An answer is a
+    /// list of steps:
+    ///
+    /// - `{"delta": "Hello."}`: a part of the answer: a text, `{"thinking": "…"}`, or `{"tool_call": {"id", "name",
+    ///   "arguments"}}`;
+    /// - `{"wait_ms": 500}`: silence, in virtual time;
+    /// - `{"usage": {"input", "output", …}}`: the tokens used so far;
+    /// - `{"diagnostic": {"code", "message", "data"}}`: a `diagnostic` event;
+    /// - `{"error": {"kind", "message", "retryable", …}}`: the call fails;
+    /// - `{"end": "stop"}`: the answer is complete. Also `{"end": {}}` (`tool_use` if it has a tool call, else `stop`) and
+    ///   `{"end": {"stop_reason", "raw_stop_reason", "response_id", "usage"}}`, of which all may be left out. The stop reasons
+    ///   are `stop`, `length`, `tool_use` and `refusal`. An answer without `end` counts as cut off.
+    ///
+    /// The module `testing` of the crate `agent-loop` has an example.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Value>,
 }
@@ -108,7 +122,8 @@ impl ModelSpec {
     /// Reads a text: `provider/id`, or an object in JSON, as it comes from a command line or an environment variable.
     ///
     /// ```
-    /// use agent_loop_proto::model_spec::ModelSpec;
+    /// # use agent_loop_proto::model_spec as agent_loop;
+    /// use agent_loop::ModelSpec;
     ///
     /// let model: ModelSpec = "ollama/qwen3".parse().unwrap();
     /// let same: ModelSpec = r#"{"provider": "ollama", "id": "qwen3"}"#.parse().unwrap();

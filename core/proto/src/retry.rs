@@ -7,13 +7,13 @@ use crate::table::options::option_struct;
 
 crate::options_of!(retry, option_struct
     [
-        /// How often and how fast. The fields and their defaults are declared in [`crate::table::options`].
+        /// How often a failed model call is retried, and how fast. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     ]
-    Policy {}
+    RetryPolicy {}
 );
 
-impl Policy {
+impl RetryPolicy {
     /// The backoff before the retry of this number (1 for the first), in milliseconds, or the error that ends the call.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    const POLICY: Policy = Policy { max_retries: 3, retry_base_ms: 500, max_retry_delay_ms: 1500 };
+    const POLICY: RetryPolicy = RetryPolicy { max_retries: 3, retry_base_ms: 500, max_retry_delay_ms: 1500 };
 
     fn overloaded() -> Error {
         Error::new(ErrorKind::Overloaded, "busy")

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::Limits;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::request::{ModelOptions, ThinkingLevel};
-use crate::retry::Policy;
+use crate::retry::RetryPolicy;
 use crate::schema::Validation;
 use crate::table::options::option_struct;
 use crate::tool::ExecutionMode;
@@ -22,6 +22,6 @@ crate::options_of!(settings, option_struct
         /// Time limits.
         limits: Limits,
         /// Retries of a model call.
-        retry: Policy,
+        retry: RetryPolicy,
     }
 );

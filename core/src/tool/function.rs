@@ -20,6 +20,10 @@ type Preparing = Arc<dyn Fn(Map<String, Value>) -> Result<Map<String, Value>, St
 
 /// A tool that is an async function: arguments and context in, a JSON value or an error text for the model out. Cheap to clone.
 ///
+/// An error may be of any type with `Display`. Its text becomes the call's result, which the model reads and events have
+/// (`tool_execution_end` with `is_error: true`); the error itself, with its `source()`, ends there. Log it in the function if you
+/// need it. The run goes on.
+///
 /// With the feature `schema`, `FnTool::typed` makes one whose arguments are a Rust type.
 ///
 /// ```

@@ -21,7 +21,23 @@ impl FnTool {
     /// A tool whose arguments are a type with serde's `Deserialize` and schemars' `JsonSchema`: a struct with named fields. Doc
     /// comments of the type and its fields become descriptions for the model. The result is anything that serializes: text is
     /// text for the model, a [`ToolOutput`](super::ToolOutput) is a full result, anything else becomes JSON text. An error goes
-    /// to the model as text.
+    /// to the model as text: what its `Display` writes, without its `source()`.
+    ///
+    /// Arguments that do not fit never reach the function: the call's result is an error, the model reads why, and the run goes
+    /// on. For the tool below, called without a city, the model gets
+    ///
+    /// ```text
+    /// the arguments of weather do not fit its schema:
+    /// /city: is required
+    /// ```
+    ///
+    /// There is a line for each violation, with the place as a JSON pointer: `/city: 7 is not of type "string"`, and of a type
+    /// with `#[serde(deny_unknown_fields)]` also `/town: is not a parameter`. What only `Deserialize` can know, a date for
+    /// example, is `the arguments of weather cannot be read:` and such a line. In the events, `tool_execution_start` has the
+    /// arguments as the model gave them, and `tool_execution_end` that text with `is_error: true`.
+    ///
+    /// The program needs `serde` 1 with the feature `derive`, and `schemars` 1: another major version has another trait
+    /// `JsonSchema`.
     ///
     /// ```
     /// use agent_loop::{Agent, FnTool};

@@ -7,12 +7,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent_loop_proto::delta::{BlockStart, Delta};
-use agent_loop_proto::event::EventData;
-use agent_loop_proto::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
-use agent_loop_proto::message::Message;
-use agent_loop_proto::tool::ToolSpec;
-use agent_loop_proto::usage::StopReason;
+use agent_loop::machine::{Action, Config, HookAnswer, Input, Loop, ModelEntry, Start, Tools};
+use agent_loop::model::{BlockStart, Delta};
+use agent_loop::{EventData, Message, StopReason, ToolSpec};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,8 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 run = Loop::load(&run.save()?)?;
                 run.handle(Input::ToolDone { call, result: Ok("rain".into()) });
             }
+            // Before each tool call: whether to change its arguments. Other hooks are asked if the configuration has them.
+            Action::AskHook { hook, .. } => run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
             Action::Done(result) => println!("{:?}: {}", result.outcome, result.text),
-            // No hooks are set, nothing is cancelled, and no input takes long enough to need the timer.
+            // Nothing is cancelled, and no input takes long enough to need the timer.
             _ => {}
         }
     }
@@ -73,4 +72,12 @@ fn say(text: &str) -> Vec<Delta> {
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_run_comes_to_its_end() {
+        super::main().unwrap();
+    }
 }

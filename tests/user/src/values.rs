@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agent_loop::event::{Event, EventData, MessageUpdate};
 use agent_loop::hook::{ToolDecision, ToolOverride, TurnChange};
-use agent_loop::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
+use agent_loop::machine::{Action, Config, HookAnswer, Input, Loop, ModelEntry, Queues, Settings, Start, Tools};
 use agent_loop::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
 use agent_loop::model::{
     BlockStart, BoxFuture, Delta, DeltaSink, Model, ModelInfo, ModelRequest, Prices, ThinkingBudgets, ThinkingLevel, ToolChoice,
@@ -106,14 +106,18 @@ fn agent() -> Agent {
 }
 
 /// A run, driven by hand.
-fn steps() -> Result<(), Error> {
+fn steps(settings: Settings, queues: Queues) -> Result<(), Error> {
     let model = ModelEntry::new(0, "mine", "mine", "parrot");
     let mut config = Config::new(model.name(), Ok(model));
     config.tools = Tools::from(vec![Arc::new(ToolSpec::new("double", "Doubles a number.", json!({ "type": "object" }))?)]);
-    let mut run = Loop::new(config, Start::new("run_1", 0, messages()));
+    config.settings = settings;
+    let mut start = Start::new("run_1", 0, messages());
+    start.queues = queues;
+    let mut run = Loop::new(config, start);
     while let Some(action) = run.poll(0) {
         match action {
             Action::CallModel(call) => run.handle(Input::ModelEnd { call: call.call, result: Ok(()) }),
+            Action::AskHook { hook, .. } => run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
             Action::Done(result) => println!("{}", result.text),
             _ => {}
         }

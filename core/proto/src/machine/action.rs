@@ -81,10 +81,14 @@ pub enum Input {
 }
 
 /// What the host is to do. The loop does not block on it: an answer comes back as an [`Input`].
-#[derive(Debug, Clone)]
+///
+/// [`Loop::poll`](super::Loop::poll) gives each action once. What is not done when a loop is saved has to be saved beside it; for
+/// this, actions are `Serialize` and `Deserialize`, but for `Emit`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Action {
-    /// Hand this event to listeners and readers.
+    /// Hand this event to listeners and readers. Serializing it is an error: hand it on, or keep [`Event::to_json`].
+    #[serde(skip)]
     Emit(Event),
     /// Send a request and report the answer with [`Input::ModelDeltas`] and [`Input::ModelEnd`].
     CallModel(ModelCall),
@@ -111,7 +115,8 @@ pub enum Action {
         /// Whether the call has its result: what the tool still does is ignored.
         abandoned: bool,
     },
-    /// Ask a hook and answer with [`Input::HookAnswer`].
+    /// Ask a hook and answer with [`Input::HookAnswer`]: those of [`Config::hooks`], and for each tool call
+    /// [`Question::PrepareArguments`]. A host without the function in question answers [`HookAnswer::Nothing`].
     AskHook {
         /// The number of the question.
         question_id: u32,

@@ -120,8 +120,9 @@ impl Loop {
     /// [`Action::SetTimer`] comes before anything else, if a timer is needed.
     ///
     /// The host has to know the models by the same keys. Model calls, tool calls and hooks that were under way are not asked for
-    /// again, as running a tool twice may do harm: the host goes on with those it still has, starts others anew from their
-    /// actions, or reports their failure.
+    /// again, as running a tool twice may do harm: the host keeps their actions beside the saved loop and goes on with the calls
+    /// it still has, starts others anew from their actions, or reports their failure ([`Input::ModelEnd`], [`Input::ToolDone`]
+    /// and [`Input::HookAnswer`] with an error). A model call of whose answer some deltas were taken in cannot be started anew.
     ///
     /// # Errors
     /// `invalid_argument`: the text is not a saved loop, or one of another version.
