@@ -11,9 +11,10 @@ use crate::future::BoxFuture;
 /// ```
 /// use std::sync::Arc;
 ///
+/// use agent_loop::Agent;
 /// use agent_loop::event::Listener;
 ///
-/// # fn example(agent: agent_loop::Agent) {
+/// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
 /// // Awaited: the run goes on when the event is stored.
 /// let listener = Listener::Future(Arc::new(|event| {
 ///     Box::pin(async move {
@@ -22,7 +23,7 @@ use crate::future::BoxFuture;
 ///     })
 /// }));
 /// agent.add_listener(listener).detach();
-/// # }
+/// # Ok::<(), agent_loop::Error>(())
 /// ```
 #[derive(Clone)]
 #[allow(clippy::type_complexity)] // two function types, each used once
@@ -45,7 +46,8 @@ pub enum Listener {
 /// use agent_loop::Agent;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": "stop"}]]}"#;
 /// let agent = Agent::new(model)?;
 /// let subscription = agent.subscribe(|event| println!("{}", event.kind()));
 /// agent.prompt("Say hello.").await?;

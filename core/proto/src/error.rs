@@ -45,7 +45,8 @@ impl fmt::Display for ErrorKind {
 /// Cheap to clone. API keys are never part of it. `Debug` is one line, too: what `main` prints of an error that it returns.
 ///
 /// ```
-/// use agent_loop_proto::error::{Error, ErrorKind};
+/// # mod agent_loop { pub use agent_loop_proto::error::*; }
+/// use agent_loop::{Error, ErrorKind};
 ///
 /// fn advice(error: &Error) -> &'static str {
 ///     match error.kind() {

@@ -37,8 +37,7 @@ macro_rules! event_data {
             $(= $field_since:literal)?,)*
         })?;
     )+) => {
-        /// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about. The types
-        /// are declared in [`crate::table::events`].
+        /// What happened, by type. Large parts stand behind pointers: most events are deltas, and all are moved about.
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
         pub enum EventData {

@@ -16,7 +16,7 @@ use crate::tool::ToolOutput;
 
 macro_rules! hook_kinds {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
-        /// Which hook. [`crate::table::hooks`] declares them, with the JSON of inputs and answers.
+        /// Which hook.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]

@@ -14,7 +14,8 @@ use crate::table::options::{THINKING_LEVELS, Type};
 /// Whether a call runs.
 ///
 /// ```
-/// use agent_loop_proto::hook::ToolDecision;
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::hook::ToolDecision;
 ///
 /// fn decide(path: &str) -> ToolDecision {
 ///     match path.starts_with("/tmp/") {
@@ -64,8 +65,9 @@ impl FromJson for ToolDecision {
 /// Changes to a tool's answer; `None` leaves a part unchanged.
 ///
 /// ```
-/// use agent_loop_proto::hook::ToolOverride;
-/// use agent_loop_proto::message::ContentBlock;
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::hook::ToolOverride;
+/// use agent_loop::message::ContentBlock;
 ///
 /// let shorter = ToolOverride::default().content(vec![ContentBlock::text("200 lines, all passed")]);
 /// # let _ = shorter;
@@ -138,7 +140,8 @@ impl FromJson for ToolOverride {
 /// Changes for the rest of the run; `None` leaves a part unchanged. The agent's transcript and state stay.
 ///
 /// ```
-/// use agent_loop_proto::hook::TurnChange;
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::hook::TurnChange;
 ///
 /// // No tools any more: the model has to answer.
 /// let last = TurnChange::default().tools(Vec::<String>::new()).system_prompt("Answer now.");

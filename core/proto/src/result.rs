@@ -13,8 +13,8 @@ use crate::usage::{Outcome, Usage};
 /// undelivered?}`.
 ///
 /// ```
-/// use agent_loop_proto::result::RunResult;
-/// use agent_loop_proto::usage::Outcome;
+/// # mod agent_loop { pub use agent_loop_proto::{result::RunResult, usage::Outcome}; }
+/// use agent_loop::{Outcome, RunResult};
 ///
 /// fn show(result: &RunResult) -> String {
 ///     match result.outcome {

@@ -25,14 +25,15 @@ pub enum ExecutionMode {
 /// The description of a tool for the model, checked when it is created.
 ///
 /// ```
-/// use agent_loop_proto::tool::{ExecutionMode, ToolSpec};
+/// # mod agent_loop { pub use agent_loop_proto::error::*; pub use agent_loop_proto::tool; }
+/// use agent_loop::tool::{ExecutionMode, ToolSpec};
 /// use serde_json::json;
 ///
 /// let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
 /// let spec = ToolSpec::new("write", "Writes a file.", parameters)?
 ///     .with_execution_mode(ExecutionMode::Sequential)
 ///     .with_timeout_ms(5_000);
-/// # Ok::<(), agent_loop_proto::error::Error>(())
+/// # Ok::<(), agent_loop::Error>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
@@ -197,8 +198,9 @@ fn no_parameters() -> Value {
 /// A tool's output as events have it: `{content, details, terminate}`.
 ///
 /// ```
-/// use agent_loop_proto::message::ContentBlock;
-/// use agent_loop_proto::tool::ToolOutput;
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::message::ContentBlock;
+/// use agent_loop::tool::ToolOutput;
 /// use serde_json::json;
 ///
 /// let mut output = ToolOutput::new(vec![ContentBlock::text("2 files")]);

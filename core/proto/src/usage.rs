@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 /// `input` never includes cached tokens, whatever the vendor's convention.
 ///
 /// ```
-/// use agent_loop_proto::usage::{Prices, Usage};
+/// # mod agent_loop { pub use agent_loop_proto::usage::*; pub mod model { pub use agent_loop_proto::usage::*; } }
+/// use agent_loop::Usage;
+/// use agent_loop::model::Prices;
 ///
 /// let mut usage = Usage::new(1_000, 500);
 /// usage.cost = Some(Prices::new(3.0, 15.0).cost(&usage));

@@ -16,7 +16,8 @@ use crate::tool::ToolSet;
 /// use agent_loop::{Agent, Context, Message};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
-/// # let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": {"stop_reason": "stop"}}]]}"#;
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Hello."}, {"end": "stop"}]]}"#;
 /// let stored = vec![Message::user("Say hello.", 0)];
 /// let context = Context::new(stored).system_prompt("Be brief.");
 /// let result = agent_loop::resume(&context, &Agent::new(model)?).await?;

@@ -38,6 +38,7 @@ struct Shared {
 /// A request that waits for its answer. Dropping it before [`ModelCall::finish`] fails it.
 ///
 /// ```
+/// use agent_loop::Agent;
 /// use agent_loop::model::ModelCall;
 /// use serde_json::json;
 ///
@@ -52,10 +53,9 @@ struct Shared {
 ///     });
 /// }
 ///
-/// # fn example() -> Result<agent_loop::Agent, agent_loop::Error> {
-/// let model = agent_loop::ModelSpec::parse("mine/parrot")?;
-/// agent_loop::Agent::builder(model).provider(parrot).build()
-/// # }
+/// // Any name will do: the function answers for all of them.
+/// let agent = Agent::builder("mine/parrot").provider(parrot).build()?;
+/// # Ok::<(), agent_loop::Error>(())
 /// ```
 pub struct ModelCall {
     shared: Arc<Shared>,

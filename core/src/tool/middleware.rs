@@ -49,13 +49,14 @@ struct Chain {
 /// A call on its way through the chain.
 ///
 /// ```
-/// # fn example(builder: agent_loop::AgentBuilder) -> agent_loop::AgentBuilder {
-/// builder.middleware(|call| async move {
+/// use agent_loop::Agent;
+///
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").middleware(|call| async move {
 ///     let result = call.next(call.arguments().clone()).await;
 ///     println!("{} gave {result:?}", call.name());
 ///     result
-/// })
-/// # }
+/// });
+/// # let _ = agent;
 /// ```
 #[derive(Clone)]
 pub struct MiddlewareCall {

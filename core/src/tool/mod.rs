@@ -13,9 +13,10 @@
 //!     let n = arguments["n"].as_f64().ok_or("n is not a number")?;
 //!     Ok::<_, &str>(json!(n * 2.0))
 //! })?;
-//! # let model = r#"{"provider": "scripted", "id": "s", "script": [
-//! #     [{"delta": {"tool_call": {"id": "1", "name": "double", "arguments": {"n": 21}}}}, {"end": {"stop_reason": "tool_use"}}],
-//! #     [{"delta": "42"}, {"end": {"stop_reason": "stop"}}]]}"#;
+//! // In place of "anthropic/claude-sonnet-4-5": it answers from a script (see `testing`).
+//! let model = r#"{"provider": "scripted", "id": "s", "script": [
+//!     [{"delta": {"tool_call": {"id": "1", "name": "double", "arguments": {"n": 21}}}}, {"end": "tool_use"}],
+//!     [{"delta": "42"}, {"end": "stop"}]]}"#;
 //! let result = Agent::builder(model).tool(double).build()?.prompt("What is 21 doubled?").await?;
 //! assert_eq!(result.messages[2].text(), "42.0", "the tool's result");
 //! # Ok(()) }

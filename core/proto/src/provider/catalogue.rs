@@ -18,7 +18,8 @@ const DATA: &str = "";
 /// used as it is, or changed: at another `base_url` its prices hold only if they are given along.
 ///
 /// ```
-/// let cheap = agent_loop_proto::provider::models().into_iter().filter(|model| model.cost.is_some_and(|cost| cost.output < 1.0));
+/// # use agent_loop_proto::provider as agent_loop;
+/// let cheap = agent_loop::models().into_iter().filter(|model| model.cost.is_some_and(|cost| cost.output < 1.0));
 /// for model in cheap {
 ///     println!("{} reads {:?} tokens", model.name(), model.context_window);
 /// }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What was done. Canonical JSON: the fields in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
-    /// A short word for programs, one of [`crate::table::codes::REPAIRS`].
+    /// A short word for programs, for example `call_id`.
     pub code: &'static str,
     /// Which message of the transcript, from 0.
     pub message_index: usize,
