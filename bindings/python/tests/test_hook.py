@@ -391,9 +391,12 @@ async def test_an_abort_ends_a_hook_immediately_and_cancels_its_task():
 async def test_an_abort_ends_a_hooks_sleep():
     slept = []
 
+    async def abort():
+        subject.abort()
+
     async def sleeping(context):
-        asyncio.get_running_loop().call_soon(subject.abort)
-        slept.append(await context.sleep(1_000_000))
+        # Both tasks start before the loop looks for what has come from the engine.
+        slept.extend((await asyncio.gather(context.sleep(1_000_000), abort()))[:1])
         return "late"
 
     subject = agent([*says("a")[:1], waits(5), *says("a")[1:]], get_follow_up_messages=sleeping)

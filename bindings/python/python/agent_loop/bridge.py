@@ -20,7 +20,8 @@ from .errors import InvalidStateError, one_line
 from .scope import INSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Generator
+    from contextvars import Context
     from typing import Protocol
 
     from ._native import HostCall, NativeFuture
@@ -37,6 +38,9 @@ numbers = itertools.count(1)
 # A loop holds its bridge, through the pipe it watches, and not the other way round: nothing in this package keeps a loop alive.
 _bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, ref[Bridge]] = WeakKeyDictionary()
 
+# The one that was asked for last: most programs have one loop.
+_latest: Callable[[], Bridge | None] = lambda: None  # noqa: E731
+
 
 def current() -> Bridge:
     """The bridge of the running event loop. Raises `InvalidStateError` where no loop runs."""
@@ -45,11 +49,16 @@ def current() -> Bridge:
     except RuntimeError:
         text = "there is no running event loop here; call this from async code, for example inside asyncio.run(main())"
         raise InvalidStateError(text) from None
+    global _latest
+    bridge = _latest()
+    if bridge is not None and bridge.is_of(loop):
+        return bridge
     known = _bridges.get(loop)
     bridge = None if known is None else known()
     if bridge is None:
         bridge = Bridge(loop)
         _bridges[loop] = ref(bridge)
+    _latest = _bridges[loop]
     return bridge
 
 
@@ -57,9 +66,67 @@ async def wait(future: NativeFuture[T]) -> T:
     """Awaits a future of the engine and returns its value."""
     bridge = current()
     number = next(numbers)
-    while (done := future.poll(bridge.queue, number)) is None:
-        await bridge.wait_for_wakeup(number)
+    try:
+        while (done := future.poll(bridge.queue, number)) is None:
+            await bridge.wakeup(number)
+    finally:
+        bridge.forget(number)
     return done[0]
+
+
+class Wakeup:
+    """What a task awaits until the job queue wakes it; has what a task needs of a future.
+
+    The future of asyncio resumes its task in the loop's next iteration, which asks the system for events once more. This one
+    resumes it at once: jobs are taken in a callback of the loop, where no task runs.
+    """
+
+    __slots__ = ("_asyncio_future_blocking", "_context", "_error", "_is_done", "_loop", "_resume")
+
+    def __init__(self, loop: ref[asyncio.AbstractEventLoop]) -> None:
+        # Set while a task is to wait for this; asyncio knows futures, also those that are not its own, by this name.
+        self._asyncio_future_blocking = False
+        self._loop = loop
+        self._resume: Callable[[Wakeup], object] | None = None
+        self._context: Context | None = None
+        self._error: asyncio.CancelledError | None = None
+        self._is_done = False
+
+    def __await__(self) -> Generator[Wakeup, None, None]:
+        self._asyncio_future_blocking = True
+        yield self
+
+    def get_loop(self) -> asyncio.AbstractEventLoop | None:
+        return self._loop()
+
+    def add_done_callback(self, resume: Callable[[Wakeup], object], *, context: Context) -> None:
+        """The task that awaits this says how it is resumed."""
+        self._resume, self._context = resume, context
+
+    def wake(self) -> None:
+        """Resumes the task. In a callback of the loop only."""
+        if not self._is_done:
+            self._is_done = True
+            if self._resume is not None and self._context is not None:
+                self._context.run(self._resume, self)
+
+    def cancel(self, msg: object = None) -> bool:
+        """The task is cancelled. Whoever cancels it may be a task, so it is resumed later."""
+        if self._is_done:
+            return False
+        self._is_done = True
+        self._error = asyncio.CancelledError() if msg is None else asyncio.CancelledError(msg)
+        if self._resume is not None and (loop := self._loop()) is not None:
+            loop.call_soon(self._resume, self, context=self._context)
+        return True
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def result(self) -> None:
+        """Asked by the task when it is resumed."""
+        if self._error is not None:
+            raise self._error
 
 
 class Bridge:
@@ -67,7 +134,9 @@ class Bridge:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[_Run] = WeakSet()
-        self._wakeups: dict[int, asyncio.Future[None]] = {}
+        self._loop = ref(loop)
+        self._is_open = True
+        self._wakeups: dict[int, Wakeup] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
         self.queue = JobQueue()
         self._fd = self.queue.fileno()
@@ -94,6 +163,7 @@ class Bridge:
 
     def close(self, loop: asyncio.AbstractEventLoop) -> None:
         """The loop ends: aborts the runs whose tools and listeners are called on it, and fails their calls."""
+        self._is_open = False
         for run in list(self.runs):
             run.abort()
         self.queue.close()
@@ -110,14 +180,17 @@ class Bridge:
                     task.cancel()
             seconds = 0.05
 
-    async def wait_for_wakeup(self, number: int) -> None:
-        """Waits until the job queue wakes the number."""
-        future = asyncio.get_running_loop().create_future()
-        self._wakeups[number] = future
-        try:
-            await future
-        finally:
-            self._wakeups.pop(number, None)
+    def is_of(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it is the bridge of this loop, and open."""
+        return self._is_open and self._loop() is loop
+
+    def wakeup(self, number: int) -> Wakeup:
+        """To be awaited at once, by one task: the job queue wakes the number. `forget` has to follow, also after an error."""
+        self._wakeups[number] = wakeup = Wakeup(self._loop)
+        return wakeup
+
+    def forget(self, number: int) -> None:
+        self._wakeups.pop(number, None)
 
     def _take_jobs(self) -> None:
         self._run_jobs(iter(self.queue.take()))
@@ -137,9 +210,8 @@ class Bridge:
             raise
 
     def _wake(self, number: int) -> None:
-        if (future := self._wakeups.pop(number, None)) is not None:
-            if not future.done():
-                future.set_result(None)
+        if (wakeup := self._wakeups.pop(number, None)) is not None:
+            wakeup.wake()
         elif number in self._tasks:
             # The run no longer needs the answer.
             self._tasks[number][0].cancel()

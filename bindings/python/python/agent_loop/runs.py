@@ -129,27 +129,29 @@ class Run:
 
     async def _read(self) -> None:
         """Reads the next events, the last one first."""
-        import asyncio
-
         from .bridge import current
 
         if self._reading:
             raise InvalidStateError("another task is reading this run's events; a run has one reader")
-        bridge = current()
-        waited = False
+        bridge, number, drain = current(), self._number, self._native.drain
         self._reading = True
         try:
-            while not (batch := self._native.drain(bridge.queue, self._number)):
-                if batch is None:
-                    raise StopAsyncIteration
-                await bridge.wait_for_wakeup(self._number)
-                waited = True
-            self._batch = batch
-            if not waited:
+            if batch := drain(bridge.queue, number):
+                self._batch = batch
+                import asyncio
+
                 # A fast model must not starve the loop's other tasks.
                 await asyncio.sleep(0)
+                return
+            while batch is not None:
+                await bridge.wakeup(number)
+                if batch := drain(bridge.queue, number):
+                    self._batch = batch
+                    return
+            raise StopAsyncIteration
         finally:
             self._reading = False
+            bridge.forget(number)
 
     async def __aenter__(self) -> Self:
         return self
