@@ -1,18 +1,15 @@
 // Errors: the classes, and failures of a server or connection.
 
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { test } from 'node:test'
 
 import * as all from 'agent-loop'
 
-import { chatFrames, mock, packageFolder, play, program } from './helpers.mjs'
+import { chatFrames, mock, moduleOf, play, program } from './helpers.mjs'
 
 const { Agent, AgentError } = all
-const require = createRequire(import.meta.url)
-const { native } = require(join(packageFolder, 'dist/native.js'))
-const { errorOf } = require(join(packageFolder, 'dist/errors.js'))
+const { native } = moduleOf('native')
+const { errorOf } = moduleOf('errors')
 
 test('every kind of error has its class', () => {
   const classes = native.errorClasses()

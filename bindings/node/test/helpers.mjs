@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +12,11 @@ import { Agent, tool } from 'agent-loop'
 
 export const packageFolder = fileURLToPath(new URL('..', import.meta.url))
 export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** Returns the exports of a module of the package, by its name in `lib`. */
+export function moduleOf(name) {
+  return createRequire(import.meta.url)('../dist/modules.js')(`./${name}.js`)
+}
 
 /** Returns an agent whose model gives these answers. */
 export function scripted(script, options = {}) {

@@ -2,20 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { Agent, CallbackError, InvalidStateError } from 'agent-loop'
 
-import { awake, calls, chatFrames, does, mock, packageFolder, play, says, scripted, toolTexts } from './helpers.mjs'
-
-const require = createRequire(import.meta.url)
+import { awake, calls, chatFrames, does, mock, moduleOf, play, says, scripted, toolTexts } from './helpers.mjs'
 
 test('there is a hook for each of the core', () => {
-  const { native } = require(join(packageFolder, 'dist/native.js'))
-  const { HOOKS } = require(join(packageFolder, 'dist/hook.js'))
-  const { snakeCase } = require(join(packageFolder, 'dist/canonical.js'))
+  const { native } = moduleOf('native')
+  const { HOOKS } = moduleOf('hook')
+  const { snakeCase } = moduleOf('canonical')
   assert.deepEqual(HOOKS.map(snakeCase), native.hookNames())
 })
 

@@ -1,16 +1,14 @@
 // Steering, follow-up, resume, and changes of the conversation between runs.
 
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { BusyError, InvalidArgumentError, InvalidStateError } from 'agent-loop'
 import { checkEvents } from 'agent-loop/testing'
 
-import { calls, does, packageFolder, play, says, scripted, toolTexts } from './helpers.mjs'
+import { calls, does, moduleOf, play, says, scripted, toolTexts } from './helpers.mjs'
 
-const { native } = createRequire(import.meta.url)(join(packageFolder, 'dist/native.js'))
+const { native } = moduleOf('native')
 
 const texts = (agent) => agent.messages.map((message) => message.content.map((block) => block.text ?? block.name).join(''))
 
