@@ -112,6 +112,11 @@
  * which waits for the same run is a deadlock. No C++ exception, longjmp() or thread exit may leave a
  * callback.
  *
+ * The worker thread of a runtime that has one is replaced by the thread that blocks in agent_run_next()
+ * while its run is the only active one: an event then needs no switch between threads. This thread needs
+ * 1 MiB of stack that the system made, or the worker thread goes on. It does so, too, when no call
+ * follows for some milliseconds. Do not cancel (pthread_cancel()) a thread inside the library.
+ *
  * Threads of the library are named "agent-loop". They have a stack of 2 MiB, callbacks included; the
  * environment variable RUST_MIN_STACK (in bytes, read once) changes that. A runtime has the worker
  * threads of its option "threads" and, for callbacks, up to 4096 more, which it creates when they are

@@ -187,19 +187,25 @@ static int capacity, first_readable, waiting, sleeping;
 
 static void on_readable(void *userdata)
 {
+    int wake;
     pthread_mutex_lock(&lock);
     readable[(first_readable + waiting++) % capacity] = userdata;
-    if (sleeping)
-        pthread_cond_signal(&some);
+    wake = sleeping;
+    sleeping = 0;
     pthread_mutex_unlock(&lock);
+    /* Once for each sleep, and not under the lock, which the woken thread takes. */
+    if (wake)
+        pthread_cond_signal(&some);
 }
 
 static job_t *next_readable(void)
 {
     job_t *job;
     pthread_mutex_lock(&lock);
-    for (sleeping = 1; waiting == 0;)
+    while (waiting == 0) {
+        sleeping = 1;
         pthread_cond_wait(&some, &lock);
+    }
     sleeping = 0;
     job = readable[first_readable];
     first_readable = (first_readable + 1) % capacity;

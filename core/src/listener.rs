@@ -29,11 +29,11 @@ use crate::future::BoxFuture;
 #[allow(clippy::type_complexity)] // two function types, each used once
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Listener {
-    /// Called on the run's thread.
+    /// Called on the run's thread, if it does not block or other threads can take over what else is done there.
     Function {
         /// The function.
         function: Arc<dyn Fn(&Event) -> Result<(), String> + Send + Sync>,
-        /// Whether it may block the thread for long.
+        /// Whether it may block its thread for long.
         blocking: bool,
     },
     /// Called on the run's thread and awaited.

@@ -21,6 +21,7 @@ mod readable_fd;
 pub mod repair;
 pub mod run;
 pub mod runtime;
+mod stack;
 pub mod stateless_run;
 pub mod testing;
 pub mod text;

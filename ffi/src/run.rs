@@ -15,6 +15,7 @@ use crate::guard::{self, guard};
 use crate::handle::{Callback, agent_destroy_fn_t, borrow, output, take_back};
 use crate::readable_fd::ReadableFd;
 use crate::runtime::limit;
+use crate::stack;
 use crate::text::{Text, borrowed};
 use result::BorrowedResult;
 
@@ -136,7 +137,8 @@ impl agent_run_t {
                 return Ok(AGENT_DONE);
             }
             reader.refill(&self.run);
-            if !reader.is_readable() && (timeout_ms == 0 || !self.run.wait_readable(limit(timeout_ms))) {
+            if !reader.is_readable() && (timeout_ms == 0 || !self.run.wait_readable(limit(timeout_ms), stack::is_large_enough()))
+            {
                 return Ok(AGENT_PENDING);
             }
         }

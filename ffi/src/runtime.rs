@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agent_loop::host::Spelling;
 use agent_loop::{Error, ErrorKind, Runtime};
+use serde_json::Map;
 
 use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
@@ -33,11 +34,8 @@ pub unsafe extern "C" fn agent_runtime_new(
     unsafe {
         guard(error, || {
             let out = output(runtime, "runtime")?;
-            let runtime = if options.is_null() {
-                Runtime::new()?
-            } else {
-                Runtime::with_options(&text::object(options, length, "options")?, Spelling::Snake)?
-            };
+            let options = if options.is_null() { Map::new() } else { text::object(options, length, "options")? };
+            let runtime = Runtime::with_options(&options, Spelling::Snake)?;
             hand_out(out, agent_runtime_t { runtime });
             Ok(AGENT_OK)
         })

@@ -41,7 +41,7 @@ impl Agent {
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let model = config.model_name.clone();
-        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.token(), machine)));
+        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.clone(), machine)));
         let run = Arc::clone(&state.conversation.begin(config, start, share)?.0);
         if aborted {
             run.abort();

@@ -28,9 +28,9 @@ impl Driver {
         let failed = match self.agent.listeners().kind() {
             ListenerKind::None => Vec::new(),
             ListenerKind::Quick => self.call_listeners(&event),
-            ListenerKind::Blocking => may_block(|| self.call_listeners(&event)),
+            ListenerKind::Blocking if has_more_threads() => tokio::task::block_in_place(|| self.call_listeners(&event)),
             // Boxed: it would make each run larger by kilobytes.
-            ListenerKind::Future => Box::pin(self.await_listeners(&event)).await,
+            ListenerKind::Blocking | ListenerKind::Future => Box::pin(self.await_listeners(&event)).await,
         };
         self.count_failures(&event, failed);
         if self.run.queue.is_some() {
@@ -62,25 +62,36 @@ impl Driver {
             let _busy = self.clock.busy();
             let result = match &listener.listener {
                 Listener::Function { function, blocking: false } => self.scope.run(|| call_function(&**function, event)),
+                Listener::Function { function, blocking: true } if has_more_threads() => {
+                    tokio::task::block_in_place(|| self.scope.run(|| call_function(&**function, event)))
+                }
                 Listener::Function { function, blocking: true } => {
-                    may_block(|| self.scope.run(|| call_function(&**function, event)))
+                    let (function, event, scope) = (Arc::clone(function), event.clone(), self.scope.clone());
+                    let call = tokio::task::spawn_blocking(move || scope.run(|| call_function(&*function, &event)));
+                    // It is not called any more when the runtime is shut down.
+                    self.await_listener(async { call.await.unwrap_or(Ok(())) }).await
                 }
                 Listener::Future(function) => {
-                    let mut call = std::pin::pin!(self.scope.clone().enter(call_future(&**function, event.clone())));
-                    std::future::poll_fn(|cx| {
-                        let answer = call.as_mut().poll(cx);
-                        if answer.is_pending() {
-                            self.poll_limits(cx);
-                        }
-                        answer
-                    })
-                    .await
+                    self.await_listener(self.scope.clone().enter(call_future(&**function, event.clone()))).await
                 }
             };
             failed.extend(result.err());
         }
         self.report_activity();
         failed
+    }
+
+    /// Awaits a listener, during which the run's time limit holds.
+    async fn await_listener(&mut self, call: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+        let mut call = std::pin::pin!(call);
+        std::future::poll_fn(|cx| {
+            let answer = call.as_mut().poll(cx);
+            if answer.is_pending() {
+                self.poll_limits(cx);
+            }
+            answer
+        })
+        .await
     }
 
     /// While a reader or a listener blocks the run: its time limit still holds.
@@ -152,13 +163,10 @@ impl Driver {
     }
 }
 
-/// Calls what may block this thread; where the runtime has others, they take over its tasks meanwhile.
-fn may_block<T>(call: impl FnOnce() -> T) -> T {
+/// Whether the runtime has other threads, which take over the tasks of one that blocks.
+fn has_more_threads() -> bool {
     use tokio::runtime::{Handle, RuntimeFlavor};
-    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(call),
-        _ => call(),
-    }
+    Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
 fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync), event: &Event) -> Result<(), String> {

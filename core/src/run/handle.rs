@@ -58,10 +58,18 @@ impl Run {
         self.shared.queue.as_ref().and_then(|queue| queue.drain(most, waker))
     }
 
-    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
+    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed. If it
+    /// `may_drive`, the thread does the work of the runtime's meanwhile where that is possible: it needs stack for it.
     #[cfg(feature = "__bindings")]
-    pub fn wait_readable(&self, timeout: Option<std::time::Duration>) -> bool {
-        self.shared.queue.as_ref().is_none_or(|queue| queue.wait(timeout))
+    pub fn wait_readable(&self, timeout: Option<std::time::Duration>, may_drive: bool) -> bool {
+        let Some(queue) = &self.shared.queue else {
+            return true;
+        };
+        let deadline = timeout.and_then(|timeout| std::time::Instant::now().checked_add(timeout));
+        if may_drive {
+            self.shared.runtime.drive(deadline, |cx| queue.poll_readable(cx));
+        }
+        queue.wait(deadline)
     }
 
     /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as

@@ -35,6 +35,9 @@ struct EventQueueState {
     /// The bound does not hold any more.
     unbounded: bool,
     reader: Option<Waker>,
+    /// A thread that does the run's work until it is readable.
+    #[cfg(feature = "__bindings")]
+    driver: Option<Waker>,
     /// How many threads block in `wait`: a notification is a system call even where none does.
     blocked: usize,
     writer: Option<Waker>,
@@ -114,7 +117,13 @@ impl EventQueue {
             is_awaited = state.blocked > 0;
         }
         let reader = if state.ready() { state.reader.take() } else { None };
+        #[cfg(feature = "__bindings")]
+        let driver = if state.ready() { state.driver.take() } else { None };
         drop(state);
+        #[cfg(feature = "__bindings")]
+        if let Some(driver) = driver {
+            driver.wake();
+        }
         // Not under the lock, which the woken thread takes.
         if is_awaited {
             self.readable.notify_all();
@@ -183,13 +192,25 @@ impl EventQueue {
         Some(events)
     }
 
-    /// Blocks until events wait or the run is over, at most this long (`None`: without limit). False when the time passed.
+    /// Ready when events wait or the run is over. Not instead of `poll_next` and `drain`, whose wakers are kept as well.
     #[cfg(feature = "__bindings")]
-    pub(crate) fn wait(&self, timeout: Option<std::time::Duration>) -> bool {
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.ready() {
+            return Poll::Ready(());
+        }
+        if state.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
+            state.driver = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// Blocks until events wait or the run is over, at most until the deadline. False when it passed.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn wait(&self, deadline: Option<std::time::Instant>) -> bool {
         use std::time::Instant;
 
         let mut state = self.lock();
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         state.blocked += 1;
         while !state.ready() {
             state = match deadline {

@@ -12,6 +12,7 @@ use super::queue::EventQueue;
 use crate::cancel::CancelToken;
 use crate::event::Event;
 use crate::result::RunResult;
+use crate::runtime::Runtime;
 
 /// What the handle, the agent and the driver share of a run.
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub(crate) struct RunShared {
     pub(crate) id: Arc<str>,
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancelToken,
+    /// Where it lives.
+    #[cfg(feature = "__bindings")]
+    pub(super) runtime: Runtime,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
     pub(super) result: OnceLock<RunResult>,
@@ -33,12 +37,14 @@ struct ReportSignal {
 }
 
 impl RunShared {
-    pub(crate) fn new(id: Arc<str>, with_queue: bool, abort: CancelToken, machine: Loop) -> RunShared {
+    pub(crate) fn new(id: Arc<str>, with_queue: bool, runtime: Runtime, machine: Loop) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
         RunShared {
             id,
             queue,
-            abort,
+            abort: runtime.token(),
+            #[cfg(feature = "__bindings")]
+            runtime,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
             result: OnceLock::new(),

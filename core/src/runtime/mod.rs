@@ -1,8 +1,15 @@
 //! Threads and connections. A [`Runtime`] owns them, can be shut down, and notices a fork; nothing in this library is global.
 
+#[cfg(feature = "__bindings")]
+mod scheduler;
+
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "__bindings")]
+use std::task::{Context, Poll};
 use std::time::Duration;
+#[cfg(feature = "__bindings")]
+use std::time::Instant;
 
 use crate::cancel::CancelToken;
 #[cfg(feature = "__bindings")]
@@ -17,6 +24,8 @@ use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
 use agent_loop_proto::table::options::{self, Type};
+#[cfg(feature = "__bindings")]
+use scheduler::Scheduler;
 
 /// Where runs live: worker threads, timers, and connections that all agents of the runtime share. Cheap to clone.
 ///
@@ -38,7 +47,7 @@ pub struct Runtime(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     handle: Handle,
-    owned: Mutex<Option<tokio::runtime::Runtime>>,
+    threads: Threads,
     connections: Arc<Connections>,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
@@ -46,6 +55,26 @@ struct Inner {
     active: Mutex<usize>,
     idle: Condvar,
 }
+
+/// What the runtime runs on.
+#[derive(Debug)]
+enum Threads {
+    /// Those of the application's tokio runtime.
+    Foreign,
+    Own(Mutex<Option<tokio::runtime::Runtime>>),
+    /// One whose work is done by a thread that waits for the only run. If there are many runs, a second thread has those above
+    /// [`FEW`]: tokio's scheduler for several threads passes what comes of a connection on to its run at once, and so takes less
+    /// time and memory for each of a thousand.
+    #[cfg(feature = "__bindings")]
+    Lent {
+        scheduler: Arc<Scheduler>,
+        many: Mutex<Option<tokio::runtime::Runtime>>,
+    },
+}
+
+/// How many runs a lent thread has.
+#[cfg(feature = "__bindings")]
+const FEW: usize = 8;
 
 impl Runtime {
     /// A runtime with a thread of its own for all runs and connections; tools that block get further ones.
@@ -67,18 +96,22 @@ impl Runtime {
         if threads == 0 {
             return Err(Error::invalid_argument("threads: a runtime needs at least 1"));
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
-            // Tools that block have one each: far more than ever run at once, so that no tool waits for a place.
-            .max_blocking_threads(4096)
-            .thread_name("agent-loop")
-            .enable_all()
-            .build()
-            .map_err(|e| Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {e}")).with_source(e))?;
-        Ok(Runtime::on(runtime.handle().clone(), Some(runtime)))
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = build(builder.worker_threads(threads))?;
+        Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime)))))
     }
 
-    /// A runtime with options by name, as hosts of other languages have them: `threads`.
+    /// A runtime with a thread whose work may be done by one that would block: `drive`.
+    #[cfg(feature = "__bindings")]
+    fn lent() -> Result<Runtime, Error> {
+        let runtime = build(&mut tokio::runtime::Builder::new_current_thread())?;
+        let handle = runtime.handle().clone();
+        let scheduler = Scheduler::start(runtime).map_err(refused)?;
+        Ok(Runtime::on(handle, Threads::Lent { scheduler, many: Mutex::default() }))
+    }
+
+    /// A runtime with options by name, as hosts of other languages have them: `threads`. If it has one, threads that block in
+    /// [`Run::wait_readable`](crate::Run::wait_readable) may do its work.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
@@ -88,10 +121,11 @@ impl Runtime {
         if let Some(name) = options.keys().find(|name| *name != THREADS) {
             return Err(unknown_name("option", name, std::iter::once(THREADS), spelling));
         }
-        match options.get(THREADS) {
-            None | Some(Value::Null) => Runtime::new(),
-            Some(value) => Runtime::with_threads(options::read(value, THREADS, Type::Whole("a whole number of threads"), || 0)?),
-        }
+        let threads = match options.get(THREADS) {
+            None | Some(Value::Null) => 1,
+            Some(value) => options::read(value, THREADS, Type::Whole("a whole number of threads"), || 0)?,
+        };
+        if threads == 1 { Runtime::lent() } else { Runtime::with_threads(threads) }
     }
 
     /// The tokio runtime that this code already runs in.
@@ -105,13 +139,13 @@ impl Runtime {
                 "there is no tokio runtime here; call from async code, or give the agent a Runtime::new()",
             )
         })?;
-        Ok(Runtime::on(handle, None))
+        Ok(Runtime::on(handle, Threads::Foreign))
     }
 
-    fn on(handle: Handle, owned: Option<tokio::runtime::Runtime>) -> Runtime {
+    fn on(handle: Handle, threads: Threads) -> Runtime {
         Runtime(Arc::new(Inner {
             handle,
-            owned: Mutex::new(owned),
+            threads,
             connections: Arc::default(),
             pid: std::process::id(),
             closing: CancelToken::new(),
@@ -127,14 +161,21 @@ impl Runtime {
             return true;
         }
         self.0.closing.cancel();
+        self.0.reclaim();
         let active = self.0.active();
         let wait = self.0.idle.wait_timeout_while(active, timeout, |active| *active > 0);
         let (active, _) = wait.unwrap_or_else(PoisonError::into_inner);
         let ended = *active == 0;
         drop(active);
+        // Tools that never return would keep a plain shutdown waiting.
+        let grace = if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO };
         if let Some(runtime) = self.0.take_owned() {
-            // Tools that never return would keep a plain shutdown waiting.
-            runtime.shutdown_timeout(if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO });
+            runtime.shutdown_timeout(grace);
+        }
+        #[cfg(feature = "__bindings")]
+        if let Threads::Lent { scheduler, .. } = &self.0.threads {
+            scheduler.stop(grace);
+            scheduler.wait_for_end(grace);
         }
         ended
     }
@@ -155,7 +196,9 @@ impl Runtime {
 
     /// Whether this thread is one of the runtime's, where waiting for its end would wait for itself.
     pub fn is_current(&self) -> bool {
-        Handle::try_current().is_ok_and(|handle| handle.id() == self.0.handle.id())
+        Handle::try_current().is_ok_and(|handle| {
+            handle.id() == self.0.handle.id() || self.0.owned().is_some_and(|owned| handle.id() == owned.id())
+        })
     }
 
     /// Whether this is another process than the one that made the runtime.
@@ -182,9 +225,13 @@ impl Runtime {
                 self.0.idle.notify_all();
             }
         }
-        *self.0.active() += 1;
+        let before = {
+            let mut active = self.0.active();
+            *active += 1;
+            *active - 1
+        };
         let active = Active(Arc::clone(&self.0));
-        self.0.handle.spawn(async move {
+        self.0.handle_of_another(before).spawn(async move {
             // First in, last out: also when the task is dropped at shutdown.
             let _active = active;
             run.await;
@@ -203,9 +250,24 @@ impl Runtime {
         RuntimeGuard(self.0.handle.enter())
     }
 
+    /// Does the work of the runtime's thread on this one until the condition is met or the deadline has passed, or until it is
+    /// needed elsewhere; returns at once where that is not possible. The condition keeps the waker while it is not met. For
+    /// threads that would block meanwhile, and wait for a run of this runtime.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn drive(&self, deadline: Option<Instant>, condition: impl FnMut(&mut Context<'_>) -> Poll<()>) {
+        if let Threads::Lent { scheduler, .. } = &self.0.threads
+            // A callback: the run may be waiting for it.
+            && Handle::try_current().is_err()
+            && !self.is_forked()
+        {
+            scheduler.drive(deadline, || *self.0.active() == 1, condition);
+        }
+    }
+
     /// Runs a future on the runtime's threads.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         drop(self.0.handle.spawn(future));
+        self.0.reclaim();
     }
 }
 
@@ -220,21 +282,81 @@ impl Inner {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A thread that is lent is the runtime's again, unless it is in use at this moment.
+    fn reclaim(&self) {
+        #[cfg(feature = "__bindings")]
+        if let Threads::Lent { scheduler, .. } = &self.threads {
+            scheduler.reclaim();
+        }
+    }
+
+    /// Where a run lives that begins beside this many.
+    #[cfg_attr(not(feature = "__bindings"), allow(unused_variables))]
+    fn handle_of_another(&self, active: usize) -> Handle {
+        self.reclaim();
+        #[cfg(feature = "__bindings")]
+        if let Threads::Lent { many, .. } = &self.threads
+            && active >= FEW
+            && !self.closing.is_cancelled()
+        {
+            let mut many = many.lock().unwrap_or_else(PoisonError::into_inner);
+            if many.is_none() {
+                // Without a second thread, the first has all.
+                *many = build(tokio::runtime::Builder::new_multi_thread().worker_threads(1)).ok();
+            }
+            if let Some(many) = &*many {
+                return many.handle().clone();
+            }
+        }
+        self.handle.clone()
+    }
+
+    fn of_tokio(&self) -> Option<MutexGuard<'_, Option<tokio::runtime::Runtime>>> {
+        let runtime = match &self.threads {
+            Threads::Foreign => return None,
+            Threads::Own(runtime) => runtime,
+            #[cfg(feature = "__bindings")]
+            Threads::Lent { many, .. } => many,
+        };
+        Some(runtime.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn owned(&self) -> Option<Handle> {
+        Some(self.of_tokio()?.as_ref()?.handle().clone())
+    }
+
     fn take_owned(&self) -> Option<tokio::runtime::Runtime> {
-        self.owned.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.of_tokio()?.take()
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        let is_forked = self.pid != std::process::id();
+        #[cfg(feature = "__bindings")]
+        if let Threads::Lent { scheduler, .. } = &self.threads
+            && !is_forked
+        {
+            scheduler.stop(Duration::ZERO);
+        }
         if let Some(runtime) = self.take_owned() {
-            if self.pid == std::process::id() {
-                // A plain drop waits, and panics inside async code.
-                runtime.shutdown_background();
-            } else {
+            if is_forked {
                 // Its threads stayed in the parent: there is nothing to stop, and waiting for them would never end.
                 std::mem::forget(runtime);
+            } else {
+                // A plain drop waits, and panics inside async code.
+                runtime.shutdown_background();
             }
         }
     }
+}
+
+/// What all runtimes have in common.
+fn build(builder: &mut tokio::runtime::Builder) -> Result<tokio::runtime::Runtime, Error> {
+    // Tools that block have one thread each: far more than ever run at once, so that no tool waits for a place.
+    builder.max_blocking_threads(4096).thread_name("agent-loop").enable_all().build().map_err(refused)
+}
+
+fn refused(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {error}")).with_source(error)
 }
