@@ -62,7 +62,9 @@
 //!             Action::Emit(event) => println!("{}", event.to_json()),
 //!             Action::CallModel(_) | Action::CallTool { .. } => open.push(action),
 //!             // Before each tool call: whether to change its arguments. And the hooks of `config.hooks`: none.
-//!             Action::AskHook { hook, .. } => run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
+//!             Action::AskHook { question_id, .. } => {
+//!                 run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) })
+//!             }
 //!             Action::Done(done) => result = Some(*done),
 //!             // Nothing is aborted here, and the next step comes soon enough for any timer.
 //!             _ => {}
@@ -140,7 +142,7 @@
 //! two minutes, for a model call that was open). The program that loads has to know the models by the same
 //! [keys](ModelEntry::key), and a saved loop is read by the library versions that have the same [`STATE_VERSION`].
 
-pub use agent_loop_proto::hook::{HookAnswer, HookOutput, IntoHookOutput, Question};
+pub use agent_loop_proto::hook::{HookAnswer, Question};
 pub use agent_loop_proto::limits::Limits;
 pub use agent_loop_proto::machine::*;
 pub use agent_loop_proto::queues::{Queue, Queues};

@@ -41,7 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 run.handle(Input::ToolDone { call, result: Ok("rain".into()) });
             }
             // Before each tool call: whether to change its arguments. Other hooks are asked if the configuration has them.
-            Action::AskHook { hook, .. } => run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
+            Action::AskHook { question_id, .. } => {
+                run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
+            }
             Action::Done(result) => println!("{:?}: {}", result.outcome, result.text),
             // Nothing is cancelled, and no input takes long enough to need the timer.
             _ => {}

@@ -117,7 +117,9 @@ fn steps(settings: Settings, queues: Queues) -> Result<(), Error> {
     while let Some(action) = run.poll(0) {
         match action {
             Action::CallModel(call) => run.handle(Input::ModelEnd { call: call.call, result: Ok(()) }),
-            Action::AskHook { hook, .. } => run.handle(Input::HookAnswer { hook, answer: Ok(HookAnswer::Nothing) }),
+            Action::AskHook { question_id, .. } => {
+                run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
+            }
             Action::Done(result) => println!("{}", result.text),
             _ => {}
         }
