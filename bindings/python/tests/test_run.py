@@ -69,6 +69,27 @@ async def test_a_second_iteration_continues_where_the_first_stopped():
     assert kinds(seen)[-1] == "agent_end"
 
 
+async def test_a_cancelled_reader_is_told_why_and_another_one_reads_on():
+    async def read():
+        try:
+            while True:
+                await run.__anext__()
+        except asyncio.CancelledError as error:
+            return error.args
+
+    subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
+    async with subject.stream("hi") as run:
+        async for event in run:
+            if event.type == "tool_execution_start":
+                break
+        reader = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        reader.cancel("enough")
+        assert await reader == ("enough",)
+        run.abort()
+        assert [event.type async for event in run][-1] == "agent_end"
+
+
 async def test_break_inside_async_with_aborts_and_closes():
     subject = agent(calls("stuck"), says("ok"), tools=[stuck], abort_grace_ms=0)
     async with subject.stream("hi") as run:
