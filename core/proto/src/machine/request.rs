@@ -129,29 +129,7 @@ impl RequestPreparation {
                 self.encode(model, &mut run.emitter);
                 self.go_to(if hooks.has(HookKind::OnPayload) { RequestStage::OnPayload } else { RequestStage::Call })
             }
-            RequestStage::OnPayload => {
-                let asked = run.ask(|| {
-                    // A custom model has no body: the hook gets what the model gets.
-                    let payload = match &self.body {
-                        Some(body) => serde_json::from_slice(body).unwrap_or_default(),
-                        None => json!(self.request).as_object().cloned().unwrap_or_default(),
-                    };
-                    Question::OnPayload(Payload { provider: model.provider.clone(), model: model.id.clone(), payload })
-                });
-                match asked {
-                    None => return Blocked,
-                    Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::OnPayload),
-                    Some(Ok(HookAnswer::OnPayload(Some(payload)))) => match serde_json::to_vec(&payload) {
-                        Ok(body) => self.body = Some(body.into()),
-                        Err(error) => {
-                            let text = format!("the request cannot be written: {error}");
-                            return Progress::Ended(Err(Some(Error::new(ErrorKind::InvalidArgument, text))));
-                        }
-                    },
-                    Some(Ok(_)) => {}
-                }
-                self.go_to(RequestStage::Call)
-            }
+            RequestStage::OnPayload => self.replace_body(run, model),
             RequestStage::Call => {
                 let request = Arc::new(std::mem::take(&mut self.request));
                 Progress::Ended(Ok((request, self.body.take())))
@@ -196,6 +174,30 @@ impl RequestPreparation {
             options: settings.model.clone(),
         };
         self.reported.repairs(&repairs, &constraints, &mut run.emitter);
+    }
+
+    fn replace_body(&mut self, run: &mut RunState, model: &ModelEntry) -> Progress<PreparedRequest> {
+        let asked = run.ask(|| {
+            // A custom model has no body: the hook gets what the model gets.
+            let payload = match &self.body {
+                Some(body) => serde_json::from_slice(body).unwrap_or_default(),
+                None => json!(self.request).as_object().cloned().unwrap_or_default(),
+            };
+            Question::OnPayload(Payload { provider: model.provider.clone(), model: model.id.clone(), payload })
+        });
+        match asked {
+            None => return Blocked,
+            Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::OnPayload),
+            Some(Ok(HookAnswer::OnPayload(Some(payload)))) => match serde_json::to_vec(&payload) {
+                Ok(body) => self.body = Some(body.into()),
+                Err(error) => {
+                    let text = format!("the request cannot be written: {error}");
+                    return Progress::Ended(Err(Some(Error::new(ErrorKind::InvalidArgument, text))));
+                }
+            },
+            Some(Ok(_)) => {}
+        }
+        self.go_to(RequestStage::Call)
     }
 
     fn encode(&mut self, model: &ModelEntry, emitter: &mut Emitter) {
