@@ -186,7 +186,7 @@ impl MessageBuilder {
     }
 
     /// Treats tool calls in an answer of exactly `max_tokens` tokens as cut off: some servers report `tool_calls` for them, too.
-    pub fn treat_full_length_calls_as_cut(&mut self, max_tokens: Option<u64>) {
+    pub fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {
         let calls = self.blocks.values().any(|open| open.kind == Kind::ToolCall);
         if let Some((reason @ (StopReason::Stop | StopReason::ToolUse), _)) = &mut self.stop
             && calls

@@ -1,4 +1,4 @@
-//! How long an answer asks to wait before the next try, as headers and texts say it.
+//! How long an answer asks to wait before the next attempt, as headers and texts say it.
 
 use std::time::UNIX_EPOCH;
 

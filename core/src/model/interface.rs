@@ -102,7 +102,7 @@ pub struct ModelRequest {
     pub connect_timeout_ms: u64,
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
-    /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each try.
+    /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each attempt.
     pub payload: Option<Arc<[u8]>>,
 }
 

@@ -256,7 +256,7 @@ impl Driver {
             return self.run.machine().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
         call.body = call.body.map(|body| self.payload_headers.restore(body));
-        // The same for each try of a call.
+        // The same for each attempt of a call.
         let key = self.key.clone();
         self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
     }

@@ -148,11 +148,11 @@ pub struct ModelCall {
     pub model: u32,
     /// What is asked; shared by the retries of a call.
     pub request: Arc<Request>,
-    /// The body in JSON as it goes over the wire; `None` for a custom model. Each try sends the same bytes.
+    /// The body in JSON as it goes over the wire; `None` for a custom model. Each attempt sends the same bytes.
     pub body: Option<Arc<[u8]>>,
     /// Whether each frame is wanted ([`Delta::Raw`]).
     pub raw_events: bool,
-    /// Whether the head of an HTTP answer is wanted ([`Delta::Response`]).
+    /// Whether the head of an HTTP response is wanted ([`Delta::Response`]).
     pub wants_response: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::usage::{Prices, StopReason, Usage};
 
-/// An answer. Nothing of a try that failed before its first content is left when another one begins.
+/// An answer. Nothing of an attempt that failed before its first content is left when another one begins.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ModelAnswer {
     builder: MessageBuilder,
@@ -116,8 +116,8 @@ impl ModelAnswer {
         Err(error.with_provider(provider))
     }
 
-    pub(super) fn treat_full_length_calls_as_cut(&mut self, max_tokens: Option<u64>) {
-        self.builder.treat_full_length_calls_as_cut(max_tokens);
+    pub(super) fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {
+        self.builder.treat_full_length_calls_as_truncated(max_tokens);
     }
 
     /// Ends the next open block; false when there is none.

@@ -1,4 +1,4 @@
-//! One try of a model call: what has come of its stream, and its time limits.
+//! One attempt of a model call: what has come of its stream, and its time limits.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use crate::delta::Delta;
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// One try of a model call.
+/// One attempt of a model call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Attempt {
     call: u32,
     deltas: VecDeque<Delta>,
     end: Option<Result<(), Error>>,
-    /// When the whole try takes too long.
+    /// When the whole attempt takes too long.
     deadline_ms: Option<u64>,
     /// When the server has been silent for too long. Set at the start and at the first byte; later bytes only leave their time,
     /// which is compared when this has passed: it costs less.

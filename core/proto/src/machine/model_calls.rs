@@ -28,7 +28,7 @@ use Progress::{Blocked, Ended, Made};
 pub(super) struct ModelCalls {
     /// Boxed, as each step takes it out.
     current: Option<Box<CurrentCall>>,
-    /// The number of the next try.
+    /// The number of the next attempt.
     next: u32,
     random: Random,
     fallbacks: Fallbacks,
@@ -42,7 +42,7 @@ pub(super) enum CallOutcome {
     Message(Arc<Message>),
 }
 
-/// A call, over all its tries.
+/// A call, over all its attempts.
 #[derive(Debug, Serialize, Deserialize)]
 struct CurrentCall {
     stage: CallStage,
@@ -50,7 +50,7 @@ struct CurrentCall {
     request: Option<EncodedRequest>,
     answer: ModelAnswer,
     attempt: Option<Attempt>,
-    /// The number of the try, from 1.
+    /// The number of the attempt, from 1.
     attempt_number: u32,
 }
 
@@ -98,7 +98,7 @@ impl ModelCalls {
         self.fallbacks.begin_turn();
     }
 
-    /// The current try, if this is its number.
+    /// The current attempt, if this is its number.
     pub(super) fn attempt(&mut self, call: u32) -> Option<&mut Attempt> {
         self.current.as_mut()?.attempt.as_mut().filter(|attempt| attempt.call() == call)
     }
@@ -255,7 +255,8 @@ impl ModelCalls {
         Ended(self.end_attempt(run, call, cancel, result))
     }
 
-    /// A try is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its own.
+    /// An attempt is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its
+    /// own.
     fn end_attempt(&mut self, run: &mut RunState, call: &mut CurrentCall, cancel: bool, result: Result<(), Error>) -> CallStage {
         run.limits.mark_timer_stale();
         if let Some(attempt) = call.attempt.take().filter(|_| cancel) {
@@ -266,7 +267,7 @@ impl ModelCalls {
         }
         let Err(error) = result.and_then(|()| call.answer.check()) else {
             let max_tokens = call.request.as_ref().and_then(|(request, _)| request.options.max_tokens);
-            call.answer.treat_full_length_calls_as_cut(max_tokens);
+            call.answer.treat_full_length_calls_as_truncated(max_tokens);
             return CallStage::Answered(None);
         };
         let number = call.attempt_number;
@@ -282,8 +283,8 @@ impl ModelCalls {
         }
     }
 
-    /// The backoff before the next try, or the error that ends the call. What was emitted cannot be taken back: there is no retry
-    /// after content.
+    /// The backoff before the next attempt, or the error that ends the call. What was emitted cannot be taken back: there is no
+    /// retry after content.
     fn retry_delay(&mut self, run: &RunState, call: &CurrentCall, error: Error) -> Result<u64, Error> {
         if call.answer.has_content() {
             return Err(error);
