@@ -12,7 +12,8 @@ use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use super::tool_check::{ABORTED, CheckResult, CheckStage, RequestedCall, SKIPPED, check};
 use super::tool_reports::{ToolReport, ToolReports};
-use crate::event::{EventData, PartialResult};
+use super::tool_timeout::ToolTimeout;
+use crate::event::EventData;
 use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
 use crate::message::{AssistantMessage, Message, ToolCall, ToolResultMessage};
 use crate::queues::{Queue, SteeringPolicy};
@@ -28,34 +29,26 @@ pub(super) type Results = (Vec<Arc<Message>>, bool);
 pub(super) struct Batch {
     calls: Vec<BatchCall>,
     is_sequential: bool,
-    /// Whether the message was cut off: no call of it is executed.
-    is_cut: bool,
+    /// Whether the message was truncated: no call of it is executed.
+    is_truncated: bool,
     /// Whether steering is polled between calls.
-    polls: bool,
+    polls_steering: bool,
     stage: BatchStage,
     /// The next call to start, or whose result is next.
     next: usize,
     /// Checked calls that do not run yet, by their index.
-    waiting: Vec<usize>,
+    ready: Vec<usize>,
     /// By the number of their launch.
     running: BTreeMap<u32, Running>,
     /// When calls that do not react to an abort are abandoned.
-    grace_ms: Option<u64>,
+    grace_deadline_ms: Option<u64>,
     results: Vec<Arc<Message>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Running {
     index: usize,
-    limit: Option<Limit>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Limit {
-    /// Whether it is the tool's own `timeout_ms`, and not `tool_timeout_ms`.
-    is_of_tool: bool,
-    ms: u64,
-    at_ms: u64,
+    timeout: Option<ToolTimeout>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,8 +59,8 @@ enum BatchStage {
     Check(CheckStage),
     /// Launch calls and wait for their reports.
     Run,
-    /// A call that ran has its answer; a hook may change it.
-    After(ToolAnswer),
+    /// A call that ran has its result; a hook may change it.
+    After(ToolResult),
     /// The next result joins the transcript.
     Result,
     /// Steering is polled; then the batch goes on.
@@ -82,7 +75,7 @@ enum Next {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct ToolAnswer {
+struct ToolResult {
     index: usize,
     output: ToolOutput,
     is_error: bool,
@@ -94,14 +87,14 @@ struct BatchCall {
     started_ms: u64,
     /// The checked arguments, until the call is launched.
     arguments: Option<Map<String, Value>>,
-    /// The arguments that the tool got, where a hook is asked about its answer.
-    sent: Option<Map<String, Value>>,
+    /// The arguments that the tool got, where a hook is asked about its result.
+    sent_arguments: Option<Map<String, Value>>,
     /// Its result, and whether that is an error.
     result: Option<(ToolOutput, bool)>,
 }
 
 impl Batch {
-    pub(super) fn new(run: &RunState, message: &AssistantMessage, is_cut: bool) -> Batch {
+    pub(super) fn new(run: &RunState, message: &AssistantMessage, is_truncated: bool) -> Batch {
         let settings = run.settings();
         let mode = |call: &ToolCall| run.config().tools.get(&call.name).and_then(|tool| tool.execution_mode());
         let is_sequential = settings.tool_execution == ExecutionMode::Sequential
@@ -110,20 +103,20 @@ impl Batch {
             requested: call.clone().into(),
             started_ms: 0,
             arguments: None,
-            sent: None,
+            sent_arguments: None,
             result: None,
         };
         Batch {
             calls: message.tool_calls().map(batch_call).collect(),
             is_sequential,
-            is_cut,
-            // Nothing of a cut message runs, so there is nothing to skip.
-            polls: !is_cut && settings.steering_policy == SteeringPolicy::SkipRemaining,
+            is_truncated,
+            // Nothing of a truncated message runs, so there is nothing to skip.
+            polls_steering: !is_truncated && settings.steering_policy == SteeringPolicy::SkipRemaining,
             stage: BatchStage::Start,
             next: 0,
-            waiting: Vec::new(),
+            ready: Vec::new(),
             running: BTreeMap::new(),
-            grace_ms: None,
+            grace_deadline_ms: None,
             results: Vec::new(),
         }
     }
@@ -132,8 +125,10 @@ impl Batch {
     pub(super) fn timer(&self) -> Option<Timer> {
         let at_ms = match self.stage {
             // While a hook is asked, limits are checked after its answer.
-            BatchStage::Run if self.grace_ms.is_some() => self.grace_ms,
-            BatchStage::Run => self.running.values().filter_map(|running| running.limit.map(|limit| limit.at_ms)).min(),
+            BatchStage::Run if self.grace_deadline_ms.is_some() => self.grace_deadline_ms,
+            BatchStage::Run => {
+                self.running.values().filter_map(|running| running.timeout.map(|timeout| timeout.deadline_ms)).min()
+            }
             _ => None,
         };
         at_ms.map(Timer::limit)
@@ -148,7 +143,7 @@ impl Batch {
             BatchStage::Start => self.start_call(run),
             BatchStage::Check(stage) => self.check(run, stage),
             BatchStage::Run => self.run_calls(run, reports),
-            BatchStage::After(answer) => self.after_call(run, answer),
+            BatchStage::After(ran) => self.after_call(run, ran),
             BatchStage::Result if self.next >= self.calls.len() => self.end(),
             BatchStage::Result => self.emit_result(run),
             BatchStage::Poll(next) => self.poll(run, next),
@@ -169,11 +164,7 @@ impl Batch {
             return Made;
         };
         *started_ms = run.now_ms();
-        run.emitter.emit(EventData::ToolExecutionStart {
-            tool_call_id: Arc::clone(&requested.id),
-            tool_name: Arc::clone(&requested.name),
-            arguments: Arc::clone(&requested.arguments),
-        });
+        run.emitter.emit(requested.start_event());
         self.stage = BatchStage::Check(CheckStage::default());
         Made
     }
@@ -183,14 +174,14 @@ impl Batch {
         let Some(call) = self.calls.get_mut(index) else {
             return Made;
         };
-        match check(run, &call.requested, self.is_cut, stage) {
+        match check(run, &call.requested, self.is_truncated, stage) {
             CheckResult::AsksHook(stage) => {
                 self.stage = BatchStage::Check(stage);
                 Blocked
             }
             CheckResult::Passed(arguments) => {
                 call.arguments = Some(arguments);
-                self.waiting.push(index);
+                self.ready.push(index);
                 if self.is_sequential {
                     self.stage = BatchStage::Run;
                 } else {
@@ -206,8 +197,8 @@ impl Batch {
                     return Made;
                 }
                 self.next += 1;
-                let others = self.next < self.calls.len() || !self.waiting.is_empty();
-                self.stage = if self.polls && others { BatchStage::Poll(Next::Start) } else { BatchStage::Start };
+                let others = self.next < self.calls.len() || !self.ready.is_empty();
+                self.stage = if self.polls_steering && others { BatchStage::Poll(Next::Start) } else { BatchStage::Start };
                 Made
             }
         }
@@ -216,33 +207,17 @@ impl Batch {
     /// Launches checked calls, as many as may run concurrently, and handles reports. An abort gives those that run the grace
     /// time; steering skips those that do not run yet.
     fn run_calls(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {
-        let (now_ms, is_interrupted) = (run.now_ms(), run.is_interrupted());
-        if is_interrupted {
+        if run.is_interrupted() {
             reports.drop_updates();
-        }
-        if run.turn.is_steered() && !is_interrupted {
-            for index in std::mem::take(&mut self.waiting) {
-                self.end_call(run, index, ToolOutput::error(SKIPPED), true);
+            self.begin_grace(run);
+        } else {
+            if run.turn.is_steered() {
+                self.end_ready(run, SKIPPED);
             }
-        }
-        if is_interrupted && self.grace_ms.is_none() {
-            // Those that do not run yet get only their end.
-            for index in std::mem::take(&mut self.waiting) {
-                self.end_call(run, index, ToolOutput::error(ABORTED), true);
-            }
-            for call in self.running.keys() {
-                run.emitter.push(Out::CancelTool { call: *call, abandoned: false });
-            }
-            self.grace_ms = Some(now_ms.saturating_add(run.settings().abort_grace_ms));
-        }
-        if !is_interrupted {
-            let free = run.settings().max_parallel_tools.saturating_sub(self.running.len()).min(self.waiting.len());
-            for index in self.waiting.drain(..free).collect::<Vec<_>>() {
-                self.launch(run, reports, index);
-            }
+            self.launch_ready(run, reports);
         }
         if self.running.is_empty() {
-            self.grace_ms = None;
+            self.grace_deadline_ms = None;
             if !self.is_sequential {
                 self.next = 0;
             }
@@ -253,61 +228,88 @@ impl Batch {
         if !run.emitter.is_empty() {
             return Made;
         }
-        if !reports.is_answer_next() && self.grace_ms.is_none() && self.time_out(run, reports) {
+        if !reports.is_result_next() && self.grace_deadline_ms.is_none() && self.time_out(run, reports) {
             return Made;
         }
         if let Some((number, report)) = reports.next() {
             return self.handle_report(run, reports, number, report);
         }
-        match self.grace_ms {
-            Some(grace_ms) if now_ms >= grace_ms => {
-                for (number, running) in std::mem::take(&mut self.running) {
-                    reports.report_replaced(number, &mut run.emitter);
-                    run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-                    self.end_call(run, running.index, ToolOutput::error(ABORTED), true);
-                }
-                Made
-            }
-            _ => Blocked,
+        if self.grace_deadline_ms.is_some_and(|deadline_ms| run.now_ms() >= deadline_ms) {
+            self.abandon_running(run, reports);
+            return Made;
+        }
+        Blocked
+    }
+
+    /// Calls that do not run yet get only their end.
+    fn end_ready(&mut self, run: &mut RunState, why: &str) {
+        for index in std::mem::take(&mut self.ready) {
+            self.end_call(run, index, ToolOutput::error(why), true);
+        }
+    }
+
+    /// After an abort, once: no further call is launched, and those that run are cancelled.
+    fn begin_grace(&mut self, run: &mut RunState) {
+        if self.grace_deadline_ms.is_some() {
+            return;
+        }
+        self.end_ready(run, ABORTED);
+        for call in self.running.keys() {
+            run.emitter.push(Out::CancelTool { call: *call, abandoned: false });
+        }
+        self.grace_deadline_ms = Some(run.now_ms().saturating_add(run.settings().abort_grace_ms));
+    }
+
+    fn launch_ready(&mut self, run: &mut RunState, reports: &mut ToolReports) {
+        let free = run.settings().max_parallel_tools.saturating_sub(self.running.len()).min(self.ready.len());
+        for index in self.ready.drain(..free).collect::<Vec<_>>() {
+            self.launch(run, reports, index);
+        }
+    }
+
+    /// The grace time is over.
+    fn abandon_running(&mut self, run: &mut RunState, reports: &mut ToolReports) {
+        for (number, running) in std::mem::take(&mut self.running) {
+            reports.report_replaced(number, &mut run.emitter);
+            run.emitter.push(Out::CancelTool { call: number, abandoned: true });
+            self.end_call(run, running.index, ToolOutput::error(ABORTED), true);
         }
     }
 
     /// Cancels a call whose time limit has passed, if there is one. Limits come before updates: a tool that never stops updating
-    /// has a limit, too. An answer that waits behind the call's updates came in time.
+    /// has a limit, too. A result that waits behind the call's updates came in time.
     fn time_out(&mut self, run: &mut RunState, reports: &mut ToolReports) -> bool {
         let now_ms = run.now_ms();
         let passed = |(number, running): &(&u32, &Running)| {
-            running.limit.is_some_and(|limit| now_ms >= limit.at_ms) && !reports.has_answer(**number)
+            running.timeout.is_some_and(|timeout| now_ms >= timeout.deadline_ms) && !reports.has_result(**number)
         };
         let Some(number) = self.running.iter().find(passed).map(|(number, _)| *number) else {
             return false;
         };
-        if let Some(Running { index, limit: Some(limit) }) = self.running.remove(&number) {
-            let name = if limit.is_of_tool { "its timeout_ms" } else { "tool_timeout_ms" };
+        if let Some(Running { index, timeout: Some(timeout) }) = self.running.remove(&number) {
             let tool = self.calls.get(index).map(|call| &*call.requested.name).unwrap_or_default();
-            let text = format!("the tool {tool} did not answer within {name} ({}); the call was cancelled", limit.ms);
+            let text = timeout.error(tool);
             reports.report_replaced(number, &mut run.emitter);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-            self.stage = BatchStage::After(ToolAnswer { index, output: ToolOutput::error(text), is_error: true });
+            self.stage = BatchStage::After(ToolResult { index, output: ToolOutput::error(text), is_error: true });
         }
         true
     }
 
     fn launch(&mut self, run: &mut RunState, reports: &mut ToolReports, index: usize) {
-        let Some(BatchCall { requested: RequestedCall { id, name, .. }, arguments, sent, .. }) = self.calls.get_mut(index) else {
+        let Some(BatchCall { requested: RequestedCall { id, name, .. }, arguments, sent_arguments, .. }) =
+            self.calls.get_mut(index)
+        else {
             return;
         };
         let Some(arguments) = arguments.take() else {
             return;
         };
         let number = reports.launch(id, name);
-        let tool_ms = run.config().tools.get(name).map_or(0, |tool| tool.timeout_ms());
-        let ms = [run.settings().limits.tool_timeout_ms, tool_ms].into_iter().filter(|ms| *ms > 0).min();
-        let limit = ms.map(|ms| Limit { is_of_tool: ms == tool_ms, ms, at_ms: run.now_ms().saturating_add(ms) });
         if run.hooks().has(HookKind::AfterToolCall) {
-            *sent = Some(arguments.clone());
+            *sent_arguments = Some(arguments.clone());
         }
-        self.running.insert(number, Running { index, limit });
+        self.running.insert(number, Running { index, timeout: ToolTimeout::begin(run, name) });
         let (id, name) = (Arc::clone(id), Arc::clone(name));
         run.emitter.push(Out::CallTool { call: number, id, name, arguments });
     }
@@ -326,14 +328,8 @@ impl Batch {
         let index = running.index;
         match report {
             ToolReport::Update(value) => {
-                let (output, _) = ToolOutput::from_value(value);
                 if let Some(BatchCall { requested, .. }) = self.calls.get(index) {
-                    run.emitter.emit(EventData::ToolExecutionUpdate {
-                        tool_call_id: Arc::clone(&requested.id),
-                        tool_name: Arc::clone(&requested.name),
-                        arguments: Arc::clone(&requested.arguments),
-                        partial_result: Box::new(PartialResult { content: output.content, details: output.details }),
-                    });
+                    run.emitter.emit(requested.update_event(ToolOutput::from_value(value).0));
                 }
             }
             ToolReport::Done(result) => {
@@ -344,30 +340,30 @@ impl Batch {
                     Err(_) if run.is_interrupted() => (ToolOutput::error(ABORTED), true),
                     Err(why) => (ToolOutput::error(why), true),
                 };
-                self.stage = BatchStage::After(ToolAnswer { index, output, is_error });
+                self.stage = BatchStage::After(ToolResult { index, output, is_error });
             }
         }
         Made
     }
 
     /// The end of a call that ran, as the hook changes it.
-    fn after_call(&mut self, run: &mut RunState, answer: ToolAnswer) -> Progress<Results> {
-        let ToolAnswer { index, mut output, mut is_error } = answer;
+    fn after_call(&mut self, run: &mut RunState, ran: ToolResult) -> Progress<Results> {
+        let ToolResult { index, mut output, mut is_error } = ran;
         if run.hooks().has(HookKind::AfterToolCall)
-            && let Some(BatchCall { requested, sent, .. }) = self.calls.get_mut(index)
+            && let Some(BatchCall { requested, sent_arguments, .. }) = self.calls.get_mut(index)
         {
             let asked = run.ask(|| {
                 Question::AfterToolCall(AfterToolCall {
                     tool_call_id: requested.id.to_string(),
                     tool_name: requested.name.to_string(),
-                    arguments: sent.take().unwrap_or_default(),
+                    arguments: sent_arguments.take().unwrap_or_default(),
                     result: output.clone(),
                     is_error,
                 })
             });
             match asked {
                 None => {
-                    self.stage = BatchStage::After(ToolAnswer { index, output, is_error });
+                    self.stage = BatchStage::After(ToolResult { index, output, is_error });
                     return Blocked;
                 }
                 Some(Ok(HookAnswer::AfterToolCall(ToolOverride { content, details, is_error: failed, terminate }))) => {
@@ -376,7 +372,7 @@ impl Batch {
                     output.terminate = terminate.unwrap_or(output.terminate);
                     is_error = failed.unwrap_or(is_error);
                 }
-                // The tool's answer stands, also where the run was aborted.
+                // The tool's result stands, also where the run was aborted.
                 Some(Ok(_) | Err(NoAnswer::Aborted)) => {}
                 Some(Err(failed)) => {
                     let error = failed.error(HookKind::AfterToolCall);
@@ -386,7 +382,7 @@ impl Batch {
             }
         }
         self.end_call(run, index, output, is_error);
-        self.stage = if self.polls && !self.waiting.is_empty() { BatchStage::Poll(Next::Run) } else { BatchStage::Run };
+        self.stage = if self.polls_steering && !self.ready.is_empty() { BatchStage::Poll(Next::Run) } else { BatchStage::Run };
         Made
     }
 
@@ -421,7 +417,7 @@ impl Batch {
         self.results.push(Arc::clone(&message));
         run.emitter.emit_message(message);
         self.next += 1;
-        self.stage = match (self.is_sequential, self.polls) {
+        self.stage = match (self.is_sequential, self.polls_steering) {
             (true, true) => BatchStage::Poll(Next::Start),
             (true, false) => BatchStage::Start,
             (false, _) => BatchStage::Result,

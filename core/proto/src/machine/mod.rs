@@ -7,9 +7,10 @@
 //!
 //! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`: what a resumed run begins with
 //! - `action`: its inputs and actions; `config`: what a turn runs with
-//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one try; `answer`: from deltas to
+//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from deltas to
 //!   events and a message; `fallback`: another model; `random`: the jitter of the backoff
-//! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and answers
+//! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and results;
+//!   `tool_timeout`: the limit of a call
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `limits`: time and aborts
 //!
@@ -66,6 +67,7 @@ mod setup;
 mod tests;
 mod tool_check;
 mod tool_reports;
+mod tool_timeout;
 mod turn;
 
 pub use action::{Action, Input, ModelCall, Timer};

@@ -173,8 +173,8 @@ impl Loop {
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
             (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
-            (ToolCallPlan::Cut | ToolCallPlan::Execute, Some(message)) => {
-                self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Cut));
+            (ToolCallPlan::Truncated | ToolCallPlan::Execute, Some(message)) => {
+                self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Truncated));
                 self.enter(Phase::Tools)
             }
         }

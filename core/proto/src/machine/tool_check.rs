@@ -7,11 +7,13 @@ use std::sync::Arc;
 use super::config::Config;
 use super::questions::NoAnswer;
 use super::run_state::RunState;
+use crate::event::{EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
-use crate::tool::ToolSpec;
+use crate::tool::{ToolOutput, ToolSpec};
 
-pub(super) const CUT: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
+pub(super) const TRUNCATED: &str =
+    "the message was cut off by the output limit, so this call was not executed; make the call again";
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
 pub(super) const ABORTED: &str = "aborted";
 
@@ -28,6 +30,25 @@ impl From<ToolCall> for RequestedCall {
     fn from(call: ToolCall) -> RequestedCall {
         let ToolCall { id, name, arguments, raw_arguments, .. } = call;
         RequestedCall { id: id.into(), name: name.into(), arguments, raw_arguments }
+    }
+}
+
+impl RequestedCall {
+    pub(super) fn start_event(&self) -> EventData {
+        EventData::ToolExecutionStart {
+            tool_call_id: Arc::clone(&self.id),
+            tool_name: Arc::clone(&self.name),
+            arguments: Arc::clone(&self.arguments),
+        }
+    }
+
+    pub(super) fn update_event(&self, output: ToolOutput) -> EventData {
+        EventData::ToolExecutionUpdate {
+            tool_call_id: Arc::clone(&self.id),
+            tool_name: Arc::clone(&self.name),
+            arguments: Arc::clone(&self.arguments),
+            partial_result: Box::new(PartialResult { content: output.content, details: output.details }),
+        }
     }
 }
 
@@ -52,46 +73,70 @@ pub(super) enum CheckResult {
     Failed(String),
 }
 
-/// Goes on checking a call. Those of a cut message are not executed.
-pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: CheckStage) -> CheckResult {
-    try_check(run, call, is_cut, stage).unwrap_or_else(CheckResult::Failed)
+/// Goes on checking a call. Those of a truncated message are not executed.
+pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> CheckResult {
+    try_check(run, call, is_truncated, stage).unwrap_or_else(CheckResult::Failed)
 }
 
-fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: CheckStage) -> Result<CheckResult, String> {
+fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> Result<CheckResult, String> {
     let config = Arc::clone(run.setup.current());
     if matches!(stage, CheckStage::Begin) {
-        if run.is_interrupted() {
-            return Err(ABORTED.to_owned());
-        } else if is_cut {
-            return Err(CUT.to_owned());
-        } else if run.turn.is_steered() {
-            return Err(SKIPPED.to_owned());
-        }
+        begin(run, is_truncated)?;
     }
     let tool = config.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
+    let arguments = match stage {
+        CheckStage::Approval(arguments) => Some(arguments),
+        CheckStage::Begin | CheckStage::PrepareArguments => prepare(run, call, tool, &config)?,
+    };
+    match arguments {
+        None => Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
+        Some(arguments) if config.hooks.has(HookKind::BeforeToolCall) => approve(run, call, tool, &config, arguments),
+        Some(arguments) => Ok(CheckResult::Passed(arguments)),
+    }
+}
+
+/// What keeps a call from running whatever it is.
+fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
+    if run.is_interrupted() {
+        Err(ABORTED.to_owned())
+    } else if is_truncated {
+        Err(TRUNCATED.to_owned())
+    } else if run.turn.is_steered() {
+        Err(SKIPPED.to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// The arguments, prepared and validated; `None` until the tool's `prepare_arguments` has answered.
+fn prepare(
+    run: &mut RunState,
+    call: &RequestedCall,
+    tool: &ToolSpec,
+    config: &Config,
+) -> Result<Option<Map<String, Value>>, String> {
     if let Some(text) = &call.raw_arguments {
         return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
     }
-    let validated = |arguments: &Map<String, Value>| validated(tool, arguments, &config);
-    let arguments = match stage {
-        CheckStage::Approval(arguments) => arguments,
-        CheckStage::Begin | CheckStage::PrepareArguments => {
-            let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
-            match run.ask(|| Question::PrepareArguments { tool: name, arguments }) {
-                None => return Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
-                Some(Ok(HookAnswer::PrepareArguments(prepared))) => validated(&prepared)?,
-                Some(Ok(_)) => validated(&call.arguments)?,
-                Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
-                Some(Err(NoAnswer::Failed(why))) => {
-                    return Err(format!("prepare_arguments of {} failed: {why}", call.name));
-                }
-            }
-        }
-    };
-    if !config.hooks.has(HookKind::BeforeToolCall) {
-        return Ok(CheckResult::Passed(arguments));
+    let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
+    match run.ask(|| Question::PrepareArguments { tool: name, arguments }) {
+        None => Ok(None),
+        Some(Ok(HookAnswer::PrepareArguments(prepared))) => validated(tool, &prepared, config).map(Some),
+        Some(Ok(_)) => validated(tool, &call.arguments, config).map(Some),
+        Some(Err(NoAnswer::Aborted)) => Err(ABORTED.to_owned()),
+        Some(Err(NoAnswer::Failed(why))) => Err(format!("prepare_arguments of {} failed: {why}", call.name)),
     }
+}
+
+/// `before_tool_call` is asked about these arguments.
+fn approve(
+    run: &mut RunState,
+    call: &RequestedCall,
+    tool: &ToolSpec,
+    config: &Config,
+    arguments: Map<String, Value>,
+) -> Result<CheckResult, String> {
     let message = run.turn.message().map(Arc::clone);
     let asked = run.ask(|| {
         Question::BeforeToolCall(BeforeToolCall {
@@ -105,7 +150,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_cut: bool, stage: Chec
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason }))) => Err(reason),
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Replace { arguments }))) => {
-            Ok(CheckResult::Passed(validated(&arguments)?))
+            validated(tool, &arguments, config).map(CheckResult::Passed)
         }
         Some(Ok(_)) => Ok(CheckResult::Passed(arguments)),
         Some(Err(unanswered)) => {

@@ -1,4 +1,4 @@
-//! What tools report: their updates and answers, until the batch handles them.
+//! What tools report: their updates and results, until the batch handles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,13 +70,13 @@ impl ToolReports {
         self.waiting.push_back((call, ToolReport::Done(result)));
     }
 
-    /// Whether the call's answer waits.
-    pub(super) fn has_answer(&self, call: u32) -> bool {
+    /// Whether the call's result waits.
+    pub(super) fn has_result(&self, call: u32) -> bool {
         self.waiting.iter().any(|(number, report)| *number == call && matches!(report, ToolReport::Done(_)))
     }
 
-    /// Whether an answer is next.
-    pub(super) fn is_answer_next(&self) -> bool {
+    /// Whether a result is next.
+    pub(super) fn is_result_next(&self) -> bool {
         matches!(self.waiting.front(), Some((_, ToolReport::Done(_))))
     }
 

@@ -44,8 +44,8 @@ pub(super) enum Remaining {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolCallPlan {
     NoCalls,
-    /// The message was cut off: no call of it is executed.
-    Cut,
+    /// The message was truncated: no call of it is executed.
+    Truncated,
     Execute,
 }
 
@@ -129,7 +129,7 @@ impl Turn {
         match stop_reason {
             StopReason::Error | StopReason::Aborted | StopReason::Refusal => ToolCallPlan::NoCalls,
             StopReason::Stop | StopReason::Length | StopReason::ToolUse if !has_calls => ToolCallPlan::NoCalls,
-            StopReason::Length => ToolCallPlan::Cut,
+            StopReason::Length => ToolCallPlan::Truncated,
             StopReason::Stop | StopReason::ToolUse => ToolCallPlan::Execute,
         }
     }
