@@ -222,7 +222,7 @@ impl Batch {
                 self.next = 0;
             }
             self.stage = BatchStage::Result;
-            run.limits.mark_timer_stale();
+            run.clock.mark_timer_stale();
             return Made;
         }
         if !run.emitter.is_empty() {

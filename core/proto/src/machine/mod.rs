@@ -7,12 +7,13 @@
 //!
 //! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`: what a resumed run begins with
 //! - `action`: its inputs and actions; `config`: what a turn runs with
-//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from deltas to
-//!   events and a message; `fallback`: another model; `random`: the jitter of the backoff
+//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
+//!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and results;
 //!   `tool_timeout`: the limit of a call
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
-//!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `limits`: time and aborts
+//!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
+//!   its limit; `interruption`: aborts
 //!
 //! ```
 //! use agent_loop_proto::machine::{Action, Input, Loop};
@@ -51,7 +52,7 @@ mod config;
 mod emitter;
 mod fallback;
 mod inbox;
-mod limits;
+mod interruption;
 mod model_calls;
 mod phase;
 mod phase_steps;
@@ -59,6 +60,7 @@ mod questions;
 mod random;
 mod request;
 mod resume;
+mod run_clock;
 mod run_loop;
 mod run_state;
 mod run_transcript;

@@ -258,7 +258,7 @@ impl ModelCalls {
     /// An attempt is over: there is an answer, a retry, or an error that ends the call. An interruption is not an error of its
     /// own.
     fn end_attempt(&mut self, run: &mut RunState, call: &mut CurrentCall, cancel: bool, result: Result<(), Error>) -> CallStage {
-        run.limits.mark_timer_stale();
+        run.clock.mark_timer_stale();
         if let Some(attempt) = call.attempt.take().filter(|_| cancel) {
             run.emitter.push(Out::CancelModel(attempt.call()));
         }
@@ -298,7 +298,7 @@ impl ModelCalls {
 
     /// The turn's message joins the transcript.
     fn finish(&self, run: &mut RunState, answer: ModelAnswer, error: Option<Error>) -> Arc<Message> {
-        let failure = match (run.limits.interruption(), error) {
+        let failure = match (run.clock.interruption(), error) {
             (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
             (None, None) => None,

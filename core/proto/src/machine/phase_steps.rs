@@ -62,7 +62,7 @@ impl Loop {
 
     fn enter(&mut self, phase: Phase) -> Progress {
         self.phase = phase;
-        self.run.limits.mark_timer_stale();
+        self.run.clock.mark_timer_stale();
         Made
     }
 
@@ -77,7 +77,7 @@ impl Loop {
         let limit_ms = run.settings().limits.run_timeout_ms;
         if run.hooks().has(HookKind::BeforeRun) {
             if !run.questions.is_asking() {
-                run.limits.start(limit_ms);
+                run.clock.start(limit_ms);
             }
             let prompts = || self.first_input.as_ref().map(|input| input.prompts.clone()).unwrap_or_default();
             match run.ask(|| Question::BeforeRun(RunTask { prompts: prompts() })) {
@@ -86,7 +86,7 @@ impl Loop {
                 Some(Ok(_)) => {}
             }
         } else {
-            run.limits.start(limit_ms);
+            run.clock.start(limit_ms);
         }
         run.emitter.emit(EventData::AgentStart);
         self.enter(Phase::BeginTurn)
@@ -119,7 +119,7 @@ impl Loop {
         run.turn.begin();
         run.emitter.begin_turn();
         prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
-        run.emitter.emit_queued(queued, run.limits.now_ms());
+        run.emitter.emit_queued(queued, run.clock.now_ms());
         if polls { self.enter(Phase::FirstPoll) } else { self.begin_request() }
     }
 
@@ -131,7 +131,7 @@ impl Loop {
             }
             // What an abort has overtaken stays in its queue.
             if !run.is_interrupted() {
-                run.emitter.emit_queued(run.inbox.commit_marked(), run.limits.now_ms());
+                run.emitter.emit_queued(run.inbox.commit_marked(), run.clock.now_ms());
             }
         }
         self.begin_request()
@@ -295,7 +295,7 @@ impl Loop {
     fn emit_agent_end(&mut self, ending: Outcome) -> Progress {
         let run = &mut self.run;
         let (outcome, error) = run.outcome(ending);
-        run.limits.end();
+        run.clock.end();
         let result = self.result(outcome, error.clone());
         self.run.emitter.emit(result.agent_end());
         self.enter(Phase::AfterRun(outcome, error))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::emitter::{Emitter, Out};
-use super::limits::RunLimits;
+use super::run_clock::RunClock;
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, Question};
 
@@ -107,35 +107,28 @@ impl Questions {
         }
     }
 
-    pub(super) fn ask(
-        &mut self,
-        question: Question,
-        of: HookOf,
-        abort_wait: AbortWait,
-        limits: &RunLimits,
-        emitter: &mut Emitter,
-    ) {
-        self.begin(question, of, Asked::new(abort_wait), limits, emitter);
+    pub(super) fn ask(&mut self, question: Question, of: HookOf, abort_wait: AbortWait, clock: &RunClock, emitter: &mut Emitter) {
+        self.begin(question, of, Asked::new(abort_wait), clock, emitter);
     }
 
     /// Asks an observer hook, which decides nothing.
-    pub(super) fn notify(&mut self, question: Question, limits: &RunLimits, emitter: &mut Emitter) {
+    pub(super) fn notify(&mut self, question: Question, clock: &RunClock, emitter: &mut Emitter) {
         let asked = Asked { observer: question.kind(), ..Asked::new(AbortWait::None) };
-        self.begin(question, HookOf::ThisTurn, asked, limits, emitter);
+        self.begin(question, HookOf::ThisTurn, asked, clock, emitter);
     }
 
     /// Asks the hook that belongs to a queue, in which the poll has found something or not.
-    pub(super) fn poll(&mut self, question: Question, found: bool, limits: &RunLimits, emitter: &mut Emitter) {
+    pub(super) fn poll(&mut self, question: Question, found: bool, clock: &RunClock, emitter: &mut Emitter) {
         let asked = Asked { found, ..Asked::new(AbortWait::Grace) };
-        self.begin(question, HookOf::ThisTurn, asked, limits, emitter);
+        self.begin(question, HookOf::ThisTurn, asked, clock, emitter);
     }
 
-    fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, limits: &RunLimits, emitter: &mut Emitter) {
+    fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, clock: &RunClock, emitter: &mut Emitter) {
         asked.question_id = self.next;
         self.next += 1;
         // A hook that is awaited without limit is not cancelled either.
         let is_cancellable = asked.abort_wait != AbortWait::Unlimited;
-        asked.is_refused = limits.is_interrupted() && is_cancellable;
+        asked.is_refused = clock.is_interrupted() && is_cancellable;
         if !asked.is_refused {
             let of_next_turn = of == HookOf::NextTurn;
             emitter.push(Out::AskHook { question_id: asked.question_id, question, of_next_turn, is_cancellable });
@@ -144,19 +137,19 @@ impl Questions {
     }
 
     /// The answer to the question that was asked, once it is there.
-    pub(super) fn answer(&mut self, limits: &RunLimits, grace_ms: u64, emitter: &mut Emitter) -> Option<HookReply> {
+    pub(super) fn answer(&mut self, clock: &RunClock, grace_ms: u64, emitter: &mut Emitter) -> Option<HookReply> {
         let asked = self.asked.as_mut()?;
         if asked.is_refused {
             self.asked = None;
             return Some(Err(NoAnswer::Aborted));
         }
-        let given_up = limits.is_interrupted()
+        let given_up = clock.is_interrupted()
             && match asked.abort_wait {
                 // Also when it has answered: what the hook's own abort has overtaken does not count.
                 AbortWait::None => true,
                 AbortWait::Grace => {
-                    let deadline_ms = *asked.deadline_ms.get_or_insert(limits.now_ms().saturating_add(grace_ms));
-                    asked.answer.is_none() && limits.now_ms() >= deadline_ms
+                    let deadline_ms = *asked.deadline_ms.get_or_insert(clock.now_ms().saturating_add(grace_ms));
+                    asked.answer.is_none() && clock.now_ms() >= deadline_ms
                 }
                 AbortWait::Unlimited => false,
             };

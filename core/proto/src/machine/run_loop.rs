@@ -10,11 +10,11 @@ use super::batch::Batch;
 use super::config::Config;
 use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
-use super::limits::RunLimits;
 use super::model_calls::ModelCalls;
 use super::phase::Phase;
 use super::questions::Questions;
 use super::request::{RequestCaches, RequestPreparation};
+use super::run_clock::RunClock;
 use super::run_state::{Progress, RunState};
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
@@ -148,7 +148,7 @@ impl Loop {
             first_input: Some(FirstInput { prompts: prompts.into_iter().flatten().map(Arc::new).collect(), queued }),
             run: RunState {
                 emitter: Emitter::new(run_id.into()),
-                limits: RunLimits::default(),
+                clock: RunClock::default(),
                 questions: Questions::default(),
                 setup: Setup::new(config),
                 transcript: RunTranscript::new(transcript),
@@ -172,7 +172,7 @@ impl Loop {
             Input::ClearSteering => run.inbox.clear(Queue::Steering),
             Input::ClearFollowUp => run.inbox.clear(Queue::FollowUp),
             Input::Abort => {
-                run.limits.abort();
+                run.clock.abort();
                 run.emitter.drop_updates();
             }
             Input::HookAnswer { question_id, answer } => run.questions.record_answer(question_id, answer),
@@ -203,9 +203,9 @@ impl Loop {
     /// The next thing to do, or `None` until there is a further input or the timer's time has come. `now_ms` is milliseconds
     /// since the epoch; it must not go back.
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
-        self.run.limits.set_now(now_ms);
+        self.run.clock.set_now(now_ms);
         loop {
-            if self.run.limits.take_timer_stale()
+            if self.run.clock.take_timer_stale()
                 && let Some(action) = self.set_timer()
             {
                 return Some(action);
@@ -216,7 +216,7 @@ impl Loop {
             if matches!(self.phase, Phase::Over) {
                 return None;
             }
-            self.run.limits.check();
+            self.run.clock.check();
             if matches!(self.step(), Progress::Blocked) && self.run.emitter.is_empty() {
                 return self.set_timer();
             }
@@ -236,8 +236,8 @@ impl Loop {
     /// Whether the run's time limit has passed by now, though the loop is not polled: for hosts that a reader or a listener
     /// blocks.
     pub fn check_limits(&mut self, now_ms: u64) -> bool {
-        self.run.limits.set_now(now_ms);
-        self.run.limits.check();
+        self.run.clock.set_now(now_ms);
+        self.run.clock.check();
         self.is_interrupted()
     }
 
@@ -248,7 +248,7 @@ impl Loop {
 
     /// When `run_timeout_ms` passes: for hosts that a reader or a listener blocks.
     pub fn run_deadline_ms(&self) -> Option<u64> {
-        self.run.limits.deadline_ms()
+        self.run.clock.deadline_ms()
     }
 
     /// Goes on from what was repaired and encoded for an earlier run over the same conversation: without it, the first request
@@ -325,6 +325,6 @@ impl Loop {
         let hook = self.run.questions.deadline_ms().map(Timer::limit);
         let batch = self.batch.as_ref().and_then(Batch::timer);
         let timers = [hook, self.model_calls.timer(), batch];
-        self.run.limits.set_timer(timers).map(Action::SetTimer)
+        self.run.clock.set_timer(timers).map(Action::SetTimer)
     }
 }

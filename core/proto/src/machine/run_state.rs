@@ -6,8 +6,8 @@ use serde_json::json;
 use super::config::{Config, HookSet};
 use super::emitter::Emitter;
 use super::inbox::Inbox;
-use super::limits::RunLimits;
 use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
+use super::run_clock::RunClock;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use super::turn::Turn;
@@ -31,7 +31,7 @@ pub(super) enum Progress<T = std::convert::Infallible> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RunState {
     pub(super) emitter: Emitter,
-    pub(super) limits: RunLimits,
+    pub(super) clock: RunClock,
     pub(super) questions: Questions,
     pub(super) setup: Setup,
     pub(super) transcript: RunTranscript,
@@ -55,11 +55,11 @@ impl RunState {
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        self.limits.now_ms()
+        self.clock.now_ms()
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.limits.is_interrupted()
+        self.clock.is_interrupted()
     }
 
     /// Asks a hook of this turn, or goes on waiting for its answer: `None` until it is there. A step that asks is called again
@@ -75,14 +75,14 @@ impl RunState {
 
     fn ask_hook(&mut self, of: HookOf, abort_wait: AbortWait, question: impl FnOnce() -> Question) -> Option<HookReply> {
         if !self.questions.is_asking() {
-            self.questions.ask(question(), of, abort_wait, &self.limits, &mut self.emitter);
+            self.questions.ask(question(), of, abort_wait, &self.clock, &mut self.emitter);
         }
         self.take_answer()
     }
 
     /// Asks an observer hook, which decides nothing. The current phase goes on after its answer.
     pub(super) fn notify(&mut self, question: Question) {
-        self.questions.notify(question, &self.limits, &mut self.emitter);
+        self.questions.notify(question, &self.clock, &mut self.emitter);
     }
 
     /// Reports a failure to `on_error`.
@@ -124,7 +124,7 @@ impl RunState {
 
     fn take_answer(&mut self) -> Option<HookReply> {
         let grace_ms = self.settings().abort_grace_ms;
-        self.questions.answer(&self.limits, grace_ms, &mut self.emitter)
+        self.questions.answer(&self.clock, grace_ms, &mut self.emitter)
     }
 
     /// Polls a queue and its hook, and marks what they have for the next turn. `None` until the hook has answered; then whether
@@ -140,7 +140,7 @@ impl RunState {
             if !self.hooks().has(kind) {
                 return Some(found);
             }
-            self.questions.poll(question, found, &self.limits, &mut self.emitter);
+            self.questions.poll(question, found, &self.clock, &mut self.emitter);
         }
         let found = self.questions.has_found();
         match self.take_answer()? {
@@ -162,7 +162,7 @@ impl RunState {
     ///
     /// | outcome | reason | decided in |
     /// | --- | --- | --- |
-    /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `limits` |
+    /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `run_clock` |
     /// | `error` | a hook failed after the model's message | `hook_failed` |
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
     /// | `stopped` | a hook said so | `Turn::outcome` |
@@ -170,7 +170,7 @@ impl RunState {
     /// | `max_turns` | the last turn has left work | `Turn::outcome` |
     /// | `completed` | no work is left | `Turn::remaining` |
     pub(super) fn outcome(&self, ending: Outcome) -> (Outcome, Option<Error>) {
-        match (self.limits.interruption(), self.turn.failure(), ending) {
+        match (self.clock.interruption(), self.turn.failure(), ending) {
             (Some(interruption), ..) => (interruption.outcome(), Some(interruption.error())),
             (None, Some(failure), _) => (Outcome::Error, Some(failure.clone())),
             (None, None, Outcome::Aborted | Outcome::Error) => (ending, self.turn.message_error()),

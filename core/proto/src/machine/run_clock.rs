@@ -1,50 +1,13 @@
-//! The time, the run's time limit, and aborts: how a run ends that did not end by itself.
+//! The time of a run: what the host says it is, the run's time limit, and the timer that the host is asked for.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::Timer;
-use crate::error::{Error, ErrorKind};
-use crate::usage::{Outcome, StopReason};
-
-/// Why a run ends early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Interruption {
-    /// It was aborted.
-    Aborted,
-    /// `run_timeout_ms` has passed: its value.
-    TimedOut(u64),
-}
-
-impl Interruption {
-    /// The stop reason of a message that was being streamed.
-    pub(super) fn stop_reason(self) -> StopReason {
-        match self {
-            Interruption::Aborted => StopReason::Aborted,
-            Interruption::TimedOut(_) => StopReason::Error,
-        }
-    }
-
-    pub(super) fn outcome(self) -> Outcome {
-        match self {
-            Interruption::Aborted => Outcome::Aborted,
-            Interruption::TimedOut(_) => Outcome::Error,
-        }
-    }
-
-    pub(super) fn error(self) -> Error {
-        match self {
-            Interruption::Aborted => Error::new(ErrorKind::Aborted, "the run was aborted"),
-            Interruption::TimedOut(limit_ms) => {
-                let text = format!("the run took longer than run_timeout_ms ({limit_ms}) and was ended");
-                Error::new(ErrorKind::Timeout, text).with_retryable(false)
-            }
-        }
-    }
-}
+use super::interruption::Interruption;
 
 /// The time of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct RunLimits {
+pub(super) struct RunClock {
     now_ms: u64,
     interruption: Option<Interruption>,
     /// `run_timeout_ms` as it was at the start, and when it passes.
@@ -61,7 +24,7 @@ fn is_stale_when_loaded() -> bool {
     true
 }
 
-impl RunLimits {
+impl RunClock {
     pub(super) fn now_ms(&self) -> u64 {
         self.now_ms
     }
