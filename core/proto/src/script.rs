@@ -81,9 +81,10 @@ impl Script {
     /// drive a loop by hand.
     ///
     /// ```
-    /// use agent_loop_proto::machine::Input;
-    /// use agent_loop_proto::model_spec::ModelSpec;
-    /// use agent_loop_proto::script::Script;
+    /// # mod agent_loop { pub use agent_loop_proto::{error::*, machine, model_spec::*, script as testing}; }
+    /// use agent_loop::ModelSpec;
+    /// use agent_loop::machine::Input;
+    /// use agent_loop::testing::Script;
     /// use serde_json::json;
     ///
     /// let script = json!([[{ "delta": "Hello." }, { "wait_ms": 100 }, { "end": {} }]]);
@@ -92,7 +93,7 @@ impl Script {
     /// assert!(matches!(inputs[0], (5000, Input::ModelDeltas { call: 0, .. })));
     /// assert!(matches!(inputs[1], (5100, Input::ModelDeltas { call: 0, .. })));
     /// assert!(matches!(inputs[2], (5100, Input::ModelEnd { call: 0, result: Ok(()) })));
-    /// # Ok::<(), agent_loop_proto::error::Error>(())
+    /// # Ok::<(), agent_loop::Error>(())
     /// ```
     pub fn next_inputs(&mut self, call: u32, now_ms: u64) -> Vec<(u64, Input)> {
         let (mut inputs, mut at_ms, mut result) = (Vec::new(), now_ms, Err(Script::cut_off()));

@@ -8,7 +8,8 @@ use crate::error::Error;
 /// What a run is started with: text, text with images, a message, or several.
 ///
 /// ```
-/// use agent_loop_proto::message::{ContentBlock, Prompt};
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::message::{ContentBlock, Prompt};
 ///
 /// let text: Prompt = "What is this?".into();
 /// let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
