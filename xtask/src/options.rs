@@ -3,7 +3,7 @@
 use agent_loop_proto::table::options::{self, Group, OptionRow, Type};
 
 use crate::doc;
-use crate::text::{camel, snake, wrap};
+use crate::text::{camel, wrap};
 
 /// Types that have a name in Python and Node, with the option whose words they are.
 const NAMED: &[(&str, &[&str])] = &[
@@ -32,11 +32,7 @@ fn of_group(group: Group) -> impl Iterator<Item = &'static OptionRow> {
 /// The default for readers: a word, a number, or what the table says.
 fn default(row: &OptionRow) -> String {
     let is_number = row.default.chars().all(|c| c.is_ascii_digit() || c == '_');
-    match row.kind {
-        _ if is_number => grouped(&row.default.replace('_', "")),
-        Type::Words(_) => format!("`{}`", snake(row.default)),
-        _ => row.default.to_owned(),
-    }
+    if is_number { grouped(&row.default.replace('_', "")) } else { row.default.to_owned() }
 }
 
 /// `50000` as `50,000`.

@@ -41,19 +41,6 @@ pub(crate) fn camel(name: &str) -> String {
     agent_loop_proto::did_you_mean::Spelling::Camel.spell(name)
 }
 
-/// A path of Rust as its word: `QueueMode::OneAtATime` as `one_at_a_time`.
-pub(crate) fn snake(path: &str) -> String {
-    let last = path.rsplit("::").next().unwrap_or(path).trim();
-    let mut out = String::new();
-    for c in last.chars() {
-        if c.is_ascii_uppercase() && !out.is_empty() {
-            out.push('_');
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
-}
-
 /// `rate_limited` as `RATE_LIMITED`.
 pub(crate) fn constant(word: &str) -> String {
     word.to_ascii_uppercase()

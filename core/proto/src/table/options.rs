@@ -62,30 +62,30 @@ macro_rules! options_of {
             /// The text that precedes the messages: instructions for the model.
             system_prompt: String = String::new(), shown "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
             /// How much thinking to ask for.
-            thinking_level: ThinkingLevel = ThinkingLevel::Off, fn set_thinking_level(ThinkingLevel),
+            thinking_level: ThinkingLevel = ThinkingLevel::Off, shown "`off`", fn set_thinking_level(ThinkingLevel),
                 Words(THINKING_LEVELS), Model, "0.1.0";
             /// Whether each frame is also emitted as the provider sent it, as a `raw` event.
             raw_events: bool = false, fn set_raw_events(bool), Flag, Model, "0.1.0";
             /// The most turns of one run; 0 for no limit.
             max_turns: u32 = 10, fn set_max_turns(u32), Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
             /// How many messages one poll takes from the steering queue: the oldest one, or all.
-            steering_mode: QueueMode = QueueMode::OneAtATime, fn set_steering_mode(QueueMode),
+            steering_mode: QueueMode = QueueMode::OneAtATime, shown "`one_at_a_time`", fn set_steering_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
-            follow_up_mode: QueueMode = QueueMode::OneAtATime, fn set_follow_up_mode(QueueMode),
+            follow_up_mode: QueueMode = QueueMode::OneAtATime, shown "`one_at_a_time`", fn set_follow_up_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// What steering does to tool calls that have not started: they are skipped, or run first.
-            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, fn set_steering_policy(SteeringPolicy),
-                Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
+            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, shown "`skip_remaining`",
+                fn set_steering_policy(SteeringPolicy), Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
             /// Whether the tool calls of a message run concurrently or sequentially.
-            tool_execution: ExecutionMode = ExecutionMode::Parallel, fn set_tool_execution(ExecutionMode),
+            tool_execution: ExecutionMode = ExecutionMode::Parallel, shown "`parallel`", fn set_tool_execution(ExecutionMode),
                 Words(&["parallel", "sequential"]), Loop, "0.1.0";
             /// The most tool calls that run concurrently.
             max_parallel_tools: usize = 8, at_least 1, fn set_max_parallel_tools(usize),
                 Whole("a whole number of at least 1"), Loop, "0.1.0";
             /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
             /// does not, `off` checks nothing.
-            validation: Validation = Validation::Coerce, fn set_validation(Validation),
+            validation: Validation = Validation::Coerce, shown "`coerce`", fn set_validation(Validation),
                 Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
             max_result_bytes: usize = 50_000, fn set_max_result_bytes(usize), Whole("a whole number of bytes"), Loop, "0.1.0";
@@ -124,7 +124,7 @@ macro_rules! options_of {
             session_id: Option<String> = None, shown "none", fn set_session_id[&str], Text, Conversation, "0.1.0";
             /// How long the provider is asked to cache the prompt.
             #[serde(skip_serializing_if = "CacheRetention::is_default")]
-            cache_retention: CacheRetention = CacheRetention::Short, fn set_cache_retention(CacheRetention),
+            cache_retention: CacheRetention = CacheRetention::Short, shown "`short`", fn set_cache_retention(CacheRetention),
                 Words(&["short", "long", "none"]), Model, "0.1.0";
         }
     };
