@@ -179,7 +179,7 @@ macro_rules! hook_inputs_of {
 pub struct HookRow {
     /// The canonical word.
     pub word: &'static str,
-    /// The variant of [`HookKind`](crate::hook::HookKind).
+    /// The variant of [`HookKind`].
     pub variant: &'static str,
     /// When it is called and what it may do; the lines of its comment.
     pub doc: &'static [&'static str],
