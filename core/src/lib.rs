@@ -55,7 +55,9 @@ pub mod tool;
 pub mod transcript;
 mod transport;
 
-pub(crate) use agent_loop_proto::{did_you_mean, error, partial, queues, result, usage};
+#[cfg(feature = "__bindings")]
+pub(crate) use agent_loop_proto::partial;
+pub(crate) use agent_loop_proto::{did_you_mean, error, queues, result, usage};
 
 pub use agent::{Agent, AgentBuilder, Context, PendingRun, resume, run};
 pub use cancel::{CancelToken, Cancelled};

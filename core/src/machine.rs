@@ -1,5 +1,6 @@
 //! The loop as a value, for programs that drive a run themselves: every decision, without IO, clock, threads or async. An
-//! [`Agent`](crate::Agent) drives the same one for you.
+//! [`Agent`](crate::Agent) drives the same one for you. [`Conversation`] keeps transcript and queues from run to run, as an agent
+//! does; and [`Script`](crate::testing::Script) has answers for tests.
 //!
 //! [`Loop::handle`] takes in what happened, [`Loop::poll`] gives the next thing to do. The program executes the actions: it asks
 //! models, runs tools, answers hooks, hands on events. The same inputs give the same actions, byte for byte. [`wire`] has what
@@ -63,7 +64,7 @@
 //!             Action::CallModel(_) | Action::CallTool { .. } => open.push(action),
 //!             // Before each tool call: whether to change its arguments. And the hooks of `config.hooks`: none.
 //!             Action::AskHook { question_id, .. } => {
-//!                 run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) })
+//!                 run.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing.into()) });
 //!             }
 //!             Action::Done(done) => result = Some(*done),
 //!             // Nothing is aborted here, and the next step comes soon enough for any timer.
@@ -142,9 +143,11 @@
 //! two minutes, for a model call that was open). The program that loads has to know the models by the same
 //! [keys](ModelEntry::key), and a saved loop is read by the library versions that have the same [`STATE_VERSION`].
 
+pub use agent_loop_proto::conversation::{ActiveRun, AgentState, Conversation};
 pub use agent_loop_proto::hook::{HookAnswer, Question};
 pub use agent_loop_proto::limits::Limits;
 pub use agent_loop_proto::machine::*;
+pub use agent_loop_proto::partial::Partial;
 pub use agent_loop_proto::queues::{Queue, Queues};
 pub use agent_loop_proto::retry::{Jitter, RetryPolicy};
 pub use agent_loop_proto::settings::Settings;

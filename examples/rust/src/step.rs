@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             // Before each tool call: whether to change its arguments. Other hooks are asked if the configuration has them.
             Action::AskHook { question_id, .. } => {
-                run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
+                run.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing.into()) });
             }
             Action::Done(result) => println!("{:?}: {}", result.outcome, result.text),
             // Nothing is cancelled, and no input takes long enough to need the timer.

@@ -118,7 +118,7 @@ fn steps(settings: Settings, queues: Queues) -> Result<(), Error> {
         match action {
             Action::CallModel(call) => run.handle(Input::ModelEnd { call: call.call, result: Ok(()) }),
             Action::AskHook { question_id, .. } => {
-                run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
+                run.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing.into()) });
             }
             Action::Done(result) => println!("{}", result.text),
             _ => {}
