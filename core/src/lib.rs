@@ -107,9 +107,8 @@ pub mod event {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub mod message {
-    pub use agent_loop_proto::message::{
-        AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage,
-    };
+    pub use agent_loop_proto::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
+    pub use agent_loop_proto::prompt::Prompt;
 }
 
 /// How requests leave this machine: proxies, certificate authorities, names.

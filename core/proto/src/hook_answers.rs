@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, check_names};
-use crate::message::{ContentBlock, Message, Prompt};
+use crate::message::{ContentBlock, Message};
 use crate::model_spec::ModelSpec;
+use crate::prompt::Prompt;
 use crate::request::ThinkingLevel;
 use crate::table::options::{THINKING_LEVELS, Type};
 

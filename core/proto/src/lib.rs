@@ -2,8 +2,8 @@
 //!
 //! # Modules
 //!
-//! - Data: [`message`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`],
-//!   [`hook_answers`], [`settings`], [`limits`].
+//! - Data: [`message`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`],
+//!   [`hook`], [`hook_answers`], [`settings`], [`limits`].
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
@@ -38,6 +38,7 @@ pub mod message;
 pub mod model_entry;
 pub mod model_spec;
 pub mod partial;
+pub mod prompt;
 pub mod protocol;
 pub mod provider;
 pub mod provider_error;

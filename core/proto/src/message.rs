@@ -15,10 +15,6 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::usage::{StopReason, Usage};
 
-mod prompt;
-
-pub use prompt::Prompt;
-
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
@@ -59,7 +55,7 @@ impl Message {
     }
 
     /// The place of a timestamp that was not given.
-    fn undated(&mut self) -> Option<&mut u64> {
+    pub(crate) fn undated(&mut self) -> Option<&mut u64> {
         match self {
             Message::User(UserMessage { timestamp, .. })
             | Message::Assistant(AssistantMessage { timestamp, .. })

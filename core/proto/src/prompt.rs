@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{ContentBlock, Message, UserMessage};
 use crate::error::Error;
+use crate::message::{ContentBlock, Message, UserMessage};
 
 /// What a run is started with: text, text with images, a message, or several.
 ///
 /// ```
-/// # use agent_loop_proto as agent_loop;
+/// # mod agent_loop { pub mod message { pub use agent_loop_proto::{message::*, prompt::Prompt}; } }
 /// use agent_loop::message::{ContentBlock, Prompt};
 ///
 /// let text: Prompt = "What is this?".into();
