@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use agent_loop_proto::hook::{HookKind, ToolDecision, ToolOverride, TurnChange};
+use agent_loop_proto::hook::HookKind;
+use agent_loop_proto::hook_answers::*;
 use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
