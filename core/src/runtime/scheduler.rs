@@ -85,7 +85,8 @@ impl Scheduler {
     /// The runtime's thread.
     fn run(&self) {
         let mut state = self.lock();
-        let (mut seen, mut pause) = (state.visits, PAUSE);
+        // At the last look; and whether a borrower has stayed since then: it says when it leaves.
+        let (mut seen, mut pause, mut is_long) = (state.visits, PAUSE, false);
         loop {
             if let Some(timeout) = state.stopping
                 && let Some(scheduler) = state.scheduler.take()
@@ -107,23 +108,24 @@ impl Scheduler {
                 state = self.lock();
                 continue;
             }
-            match state.lent {
-                Lent::No | Lent::Taken => {
-                    state.is_unwatched = true;
-                    state = self.reclaimed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                    state.is_unwatched = false;
-                    (seen, pause) = (state.visits, PAUSE);
+            if is_long && state.lent == Lent::Taken {
+                state.is_unwatched = true;
+                state = self.reclaimed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.is_unwatched = false;
+                (seen, pause, is_long) = (state.visits, PAUSE, false);
+                continue;
+            }
+            let waited = self.reclaimed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            if waited.1.timed_out() {
+                let has_come = state.visits != seen;
+                match state.lent {
+                    Lent::Away if has_come => pause = LAST_PAUSE,
+                    Lent::Away => state.lent = Lent::No,
+                    Lent::Taken => (pause, is_long) = (PAUSE, !has_come),
+                    Lent::No => {}
                 }
-                Lent::Away => {
-                    let waited = self.reclaimed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
-                    state = waited.0;
-                    if waited.1.timed_out() && state.lent == Lent::Away {
-                        if state.visits == seen {
-                            state.lent = Lent::No;
-                        }
-                        (seen, pause) = (state.visits, LAST_PAUSE);
-                    }
-                }
+                seen = state.visits;
             }
         }
     }
