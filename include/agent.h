@@ -296,7 +296,7 @@ enum {
     AGENT_STREAM_TRUNCATED = -13,
     /** The response violates its protocol. */
     AGENT_PROTOCOL = -14,
-    /** A custom provider failed. */
+    /** A custom provider failed or panicked. */
     AGENT_PROVIDER = -15,
     /** A hook failed; the message names it. In middleware, the tool failed. */
     AGENT_CALLBACK = -16,
@@ -315,7 +315,7 @@ enum {
     AGENT_ABORTED = -21,
     /** The operating system refused something. */
     AGENT_IO = -22,
-    /** A panic was caught; a bug in this library or in a callback. */
+    /** A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures. */
     AGENT_PANIC = -23,
 
     /* </generated> */

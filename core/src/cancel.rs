@@ -10,6 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFuture, 
 /// Says that something is no longer wanted. Cheap to clone: clones are the same token. It is cancelled once and stays so.
 ///
 /// Tools, hooks and custom providers are given one, and [`PendingRun::abort_on`](crate::PendingRun::abort_on) takes one.
+/// It has no timer: give `abort_on` a timer as well (the first to end counts), or cancel the token from a task.
 ///
 /// ```
 /// use agent_loop::CancelToken;

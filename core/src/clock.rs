@@ -146,6 +146,7 @@ impl Clock {
     }
 
     /// Says that a host callback is at work until the value is dropped.
+    #[doc(hidden)]
     pub fn busy(&self) -> Busy {
         let worker = match &self.simulated {
             Some(clock) => {

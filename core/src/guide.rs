@@ -146,7 +146,37 @@
 //!
 //! An agent has one active run at a time and is cheap to make, so that each request has its own; what they have in common is the
 //! [`Runtime`](crate::Runtime), whose connections they share. To go on with a conversation, give the builder its stored
-//! [messages](crate::AgentBuilder::messages), and store [`RunResult::messages`](crate::RunResult::messages) behind them.
+//! [messages](crate::AgentBuilder::messages), and store behind them what the run has added: the response owns the run, so take it
+//! from the last event, [`EventData::AgentEnd`](crate::EventData::AgentEnd), or in the [hook](crate::hook) `after_run`, which is
+//! also called, with the outcome `aborted`, when the client has left.
+//!
+//! # Many agents
+//!
+//! An agent's run is a future that owns what it needs, so it goes into a `JoinSet` as it is:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use agent_loop::{Agent, CancelToken, Error, Runtime};
+//! use tokio::task::JoinSet;
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let builder = Agent::builder("anthropic/claude-sonnet-4-5").runtime(&Runtime::current()?);
+//!     let (all, mut runs) = (CancelToken::new(), JoinSet::new());
+//!     for city in ["Oslo", "Bergen", "Tromsø"] {
+//!         let run = builder.clone().build()?.prompt(format!("Rain in {city}?"));
+//!         runs.spawn(run.abort_on(all.clone()).abort_on(tokio::time::sleep(Duration::from_secs(60))));
+//!     }
+//!     while let Some(Ok(done)) = runs.join_next().await {
+//!         match done {
+//!             Ok(result) => println!("{}: {}", result.outcome.as_str(), result.text),
+//!             Err(error) => println!("{error}"),
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
 //!
 //! # More programs
 //!
@@ -165,4 +195,6 @@
 //! | `tool_call`, in the run | debug | `tool_call_id`, `tool_name` |
 //!
 //! What a tool logs is inside of its `tool_call`, and what a custom model logs inside of its `model_call`. A run that fails logs
-//! an error; a model call that is retried and a listener that fails log a warning.
+//! an error; a model call that is retried and a listener that fails log a warning. The span of a run is inside of the one where
+//! it is awaited. With the crate `tracing-subscriber` (feature `env-filter`), this shows all of it:
+//! `tracing_subscriber::fmt().with_env_filter("info,agent_loop=debug").init()`.

@@ -3,7 +3,9 @@
 //! # Scripts
 //!
 //! The provider `scripted` answers from a script, without a server and without a key, in virtual time: waits, backoffs and
-//! the `sleep` of tools and hooks take no real time.
+//! the `sleep` of tools and hooks ([`ToolContext::sleep`](crate::tool::ToolContext::sleep)) take no real time. While a tool waits
+//! in another way, this time stands still, so that no limit ends it. A timer given to
+//! [`abort_on`](crate::PendingRun::abort_on) counts real time.
 //!
 //! ```
 //! use agent_loop::{Agent, FnTool, ModelSpec};

@@ -47,7 +47,7 @@ pub const AGENT_TLS: agent_status_t = -12;
 pub const AGENT_STREAM_TRUNCATED: agent_status_t = -13;
 /// The response violates its protocol.
 pub const AGENT_PROTOCOL: agent_status_t = -14;
-/// A custom provider failed.
+/// A custom provider failed or panicked.
 pub const AGENT_PROVIDER: agent_status_t = -15;
 /// A hook failed; the message names it. In middleware, the tool failed.
 pub const AGENT_CALLBACK: agent_status_t = -16;
@@ -63,7 +63,7 @@ pub const AGENT_BUSY: agent_status_t = -20;
 pub const AGENT_ABORTED: agent_status_t = -21;
 /// The operating system refused something.
 pub const AGENT_IO: agent_status_t = -22;
-/// A panic was caught; a bug in this library or in a callback.
+/// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
 pub const AGENT_PANIC: agent_status_t = -23;
 // </generated>
 

@@ -1,6 +1,7 @@
 //! Stateless runs: without an agent, over a context that the caller owns.
 
 use std::ffi::c_char;
+use std::sync::Arc;
 
 use agent_loop::host::nearest;
 use agent_loop::{Agent, Context, Error};
@@ -29,7 +30,9 @@ unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) 
         match (name.as_str(), value) {
             ("system_prompt" | "messages" | "tools", Value::Null) => {}
             ("system_prompt", Value::String(text)) => context.system_prompt = text,
-            ("messages", list) => context.messages = read_list(list, "context: messages")?,
+            ("messages", list) => {
+                context.messages = read_list(list, "context: messages")?.into_iter().map(Arc::new).collect();
+            }
             ("tools", names) => select_tools(&mut context, names, settings)?,
             ("system_prompt", other) => {
                 return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {other}")));

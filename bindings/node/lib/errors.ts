@@ -114,7 +114,7 @@ export class TlsError extends AgentError {}
 export class StreamTruncatedError extends AgentError {}
 /** The response violates its protocol. */
 export class ProtocolError extends AgentError {}
-/** A custom provider failed. */
+/** A custom provider failed or panicked. */
 export class ProviderError extends AgentError {}
 /** A hook failed; the message names it. In middleware, the tool failed. */
 export class CallbackError extends AgentError {}
@@ -130,7 +130,7 @@ export class BusyError extends AgentError {}
 export class AbortedError extends AgentError {}
 /** The operating system refused something. */
 export class IoError extends AgentError {}
-/** A panic was caught; a bug in this library or in a callback. */
+/** A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures. */
 export class PanicError extends AgentError {}
 // </generated>
 

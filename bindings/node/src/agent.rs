@@ -137,7 +137,7 @@ impl Agent {
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, false)?;
         let messages: Vec<Message> = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
-        let context = Context { system_prompt, messages, tools: self.agent.tools() };
+        let context = Context::new(messages).system_prompt(system_prompt).tools(self.agent.tools());
         let pending = match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
             None => agent_loop::resume(&context, &self.agent),

@@ -174,7 +174,7 @@ impl Agent {
     ) -> PyResult<Run> {
         let messages = owned(messages, "context: messages")?;
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
-        let context = Context { system_prompt: system_prompt.0, messages, tools: self.core.tools() };
+        let context = Context::new(messages).system_prompt(system_prompt.0).tools(self.core.tools());
         self.begin(py, caller.get(), || match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.core).stream(),
             None => agent_loop::resume(&context, &self.core).stream(),

@@ -48,7 +48,7 @@ pub enum Delta {
     },
     /// The tokens used so far; replaces what was known.
     Usage(Box<Usage>),
-    /// The answer is complete.
+    /// Why the answer ends. Usage and open blocks may still follow; without this one it counts as truncated.
     Stop {
         /// Why it ended.
         reason: StopReason,

@@ -114,7 +114,8 @@ impl From<Given> for Fields {
 }
 
 impl Error {
-    /// An error of this kind. `message` says what was wrong, where, and what to do.
+    /// An error of this kind. `message` says what was wrong, where, and what to do. It may be retried as its kind says
+    /// ([`ErrorKind::may_be_retried`]), unless [`with_retryable`](Error::with_retryable) says otherwise.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Box::new(Fields {
             kind,

@@ -206,7 +206,7 @@ pub enum Outcome {
     Stopped,
     /// The last allowed turn left work to do.
     MaxTurns,
-    /// `abort` was called.
+    /// It was aborted: by `abort`, by what `abort_on` was given, by the end of its runtime, or because its handle was dropped.
     Aborted,
     /// Something failed.
     Error,

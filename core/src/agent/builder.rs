@@ -160,7 +160,8 @@ impl AgentBuilder {
         self
     }
 
-    /// A custom provider, which answers for any model's name.
+    /// A custom provider, which answers for any model's name. It is called inside of the run's tokio runtime, must not block its
+    /// thread, and may answer later: from a task (`tokio::spawn`, with `call.ready().await` before each chunk) or a thread.
     pub fn provider(mut self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> AgentBuilder {
         self.provider = Some(Arc::new(provider));
         self
@@ -190,8 +191,8 @@ impl AgentBuilder {
     }
 
     /// The conversation so far, to go on from.
-    pub fn messages(mut self, messages: impl IntoIterator<Item = Message>) -> AgentBuilder {
-        self.messages = messages.into_iter().map(Arc::new).collect();
+    pub fn messages(mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> AgentBuilder {
+        self.messages = messages.into_iter().map(Into::into).collect();
         self
     }
 }

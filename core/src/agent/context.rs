@@ -30,15 +30,15 @@ pub struct Context {
     /// The text that comes before the messages.
     pub system_prompt: String,
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Arc<Message>>,
     /// What the model may call.
     pub tools: ToolSet,
 }
 
 impl Context {
     /// A conversation without a system prompt and tools.
-    pub fn new(messages: Vec<Message>) -> Context {
-        Context { messages, ..Context::default() }
+    pub fn new(messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Context {
+        Context { messages: messages.into_iter().map(Into::into).collect(), ..Context::default() }
     }
 
     /// The text that comes before the messages.
@@ -65,8 +65,8 @@ pub(super) struct OwnedContext {
 
 impl From<&Context> for OwnedContext {
     fn from(context: &Context) -> OwnedContext {
-        let messages = context.messages.iter().cloned().map(Arc::new).collect();
-        OwnedContext { system_prompt: context.system_prompt.clone(), messages: Arc::new(messages), tools: context.tools.clone() }
+        let messages = Arc::new(context.messages.clone());
+        OwnedContext { system_prompt: context.system_prompt.clone(), messages, tools: context.tools.clone() }
     }
 }
 

@@ -138,7 +138,8 @@ impl Agent {
     ///
     /// # Errors
     /// `busy` during a run.
-    pub fn append_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
+    pub fn append_messages(&self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.state().conversation.append(messages)
     }
 
@@ -146,8 +147,8 @@ impl Agent {
     ///
     /// # Errors
     /// `busy` during a run.
-    pub fn replace_messages(&self, messages: Vec<Message>) -> Result<(), Error> {
-        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
+    pub fn replace_messages(&self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.state().conversation.replace(messages)
     }
 
@@ -156,7 +157,7 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn clear_messages(&self) -> Result<(), Error> {
-        self.replace_messages(Vec::new())
+        self.replace_messages(Vec::<Message>::new())
     }
 
     /// Empties the transcript and both queues, and forgets the last error.

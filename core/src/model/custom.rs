@@ -17,8 +17,8 @@ use crate::future::BoxFuture;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::provider::ModelSpec;
 
-/// Takes up a model call and answers it through its [`ModelCall`]. It should not block: a host whose function may uses a thread
-/// of its own.
+/// Takes up a model call and answers it through its [`ModelCall`]. It must not block its thread: the answer may
+/// come later, from a task or another thread.
 pub type ProviderFn = Arc<dyn Fn(ModelCall) + Send + Sync>;
 
 /// How many chunks may wait before [`ModelCall::ready`] makes the provider wait.

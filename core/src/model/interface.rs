@@ -31,9 +31,13 @@ pub trait Model: Send + Sync + 'static {
     fn info(&self) -> ModelInfo<'_>;
 
     /// Answers a request: pushes deltas, a closing [`Delta::Stop`] among them, and returns. Dropping the future is the abort.
+    /// It runs on the run's tokio runtime and must not block its thread. A block begins with [`Delta::Start`]: text for one that
+    /// has not begun is a `protocol` error. [`Delta::End`] may be left out. Without `Stop` the answer is `stream_truncated`,
+    /// which is retried.
     ///
     /// # Errors
-    /// Whatever kept the answer from being complete.
+    /// Whatever kept the answer from being complete. One that may be retried ([`Error::is_retryable`]) is, before the first
+    /// block.
     fn stream<'a>(&'a self, request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>>;
 
     /// How its requests are encoded; `None` for a model that gets the messages.
@@ -41,13 +45,13 @@ pub trait Model: Send + Sync + 'static {
         None
     }
 
-    /// What the model takes of a transcript.
+    /// What the model takes of a transcript. By default all that there is.
     fn constraints(&self) -> Constraints {
         let ModelInfo { provider, protocol, id, .. } = self.info();
         Constraints::new(provider, protocol, id)
     }
 
-    /// The time that runs with this model live in.
+    /// The time that runs with this model live in. By default the real one.
     fn clock(&self) -> Clock {
         Clock::real()
     }

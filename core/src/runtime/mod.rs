@@ -202,6 +202,7 @@ impl Runtime {
     }
 
     /// Whether this is another process than the one that made the runtime.
+    #[doc(hidden)]
     pub fn is_forked(&self) -> bool {
         std::process::id() != self.0.pid
     }

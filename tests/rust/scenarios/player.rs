@@ -121,7 +121,7 @@ impl Player {
     /// Starts a run over the given context, with messages queued before its first turn.
     fn stateless_run(self: &Arc<Self>, given: &Value) -> Result<Run, Error> {
         let system_prompt = given["system_prompt"].as_str().unwrap_or_default().to_owned();
-        let context = Context { system_prompt, messages: messages(&given["messages"])?, tools: self.agent.tools() };
+        let context = Context::new(messages(&given["messages"])?).system_prompt(system_prompt).tools(self.agent.tools());
         let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent).stream() };
         let queue = given["queue"].as_object();
         if queue.is_some() {

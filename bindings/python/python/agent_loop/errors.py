@@ -187,7 +187,7 @@ class ProtocolError(AgentError):
 
 
 class ProviderError(AgentError):
-    """A custom provider failed."""
+    """A custom provider failed or panicked."""
 
     kind = "provider"
 
@@ -235,7 +235,7 @@ class AgentIOError(AgentError, OSError):
 
 
 class PanicError(AgentError, RuntimeError):
-    """A panic was caught; a bug in this library or in a callback."""
+    """A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures."""
 
     kind = "panic"
 

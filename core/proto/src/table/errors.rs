@@ -30,7 +30,7 @@ macro_rules! error_kinds {
             }
 
             /// Whether the same request may work when it is sent again.
-            pub(crate) fn may_be_retried(self) -> bool {
+            pub fn may_be_retried(self) -> bool {
                 match self { $(ErrorKind::$variant => is_retryable!($retry),)+ }
             }
         }
@@ -88,7 +88,7 @@ error_kinds! {
     StreamTruncated = "stream_truncated", -13, Runtime, retryable, "0.1.0";
     /// The response violates its protocol.
     Protocol = "protocol", -14, Runtime, permanent, "0.1.0";
-    /// A custom provider failed.
+    /// A custom provider failed or panicked.
     Provider = "provider", -15, Runtime, permanent, "0.1.0";
     /// A hook failed; the message names it. In middleware, the tool failed.
     Callback = "callback", -16, Runtime, permanent, "0.1.0";
@@ -104,7 +104,7 @@ error_kinds! {
     Aborted = "aborted", -21, Usage, permanent, "0.1.0";
     /// The operating system refused something.
     Io = "io", -22, Usage, permanent, python "AgentIOError", also "OSError", "0.1.0";
-    /// A panic was caught; a bug in this library or in a callback.
+    /// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
     Panic = "panic", -23, Usage, permanent, also "RuntimeError", "0.1.0";
 }
 
