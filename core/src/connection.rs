@@ -34,7 +34,7 @@ impl FromOption for Map<String, Value> {
 
 macro_rules! connection {
     ($(
-        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, words $words:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
         $since:literal;
     )+) => {
         /// The options of the block, shared with the runs. Headers take precedence over the model's and the protocol's own.

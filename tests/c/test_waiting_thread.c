@@ -73,7 +73,7 @@ static void another_run_does_not_wait_for_a_reader(void)
     CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
     CHECK(pull_until(run, AGENT_EVENT_TOOL_EXECUTION_END));
     CHECK_OK(agent_prompt(another, "Go.", AGENT_NTS, &of_another, &error));
-    /* nobody pulls */
+    /* no thread pulls */
     gate_wait(&gates[0], 1);
     gate_wait(&gate, 2);
     gate_raise(&gates[1]);

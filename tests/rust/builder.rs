@@ -72,7 +72,7 @@ fn debug_output_of_a_builder_has_no_secrets() {
 macro_rules! options_with_functions {
     ($names:ident, $agent:ident; $(
         $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-        $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+        $name:ident: $field:ty = $default:expr, $(words $words:literal,)? $(at_least $least:literal,)?
         fn $set:ident $(($argument:ty))? $([$optional:ty])?, $kind:expr, $group:ident, $since:literal;
     )+) => {
         $(

@@ -272,7 +272,7 @@ impl FromJson for Option<String> {
         match value {
             Value::Null => Ok(None),
             Value::String(text) => Ok(Some(text)),
-            // Not shown: it may be a key in a wrapping.
+            // Not in the text: it may be a key in a wrapping.
             _ => Err("expected a text or null".to_owned()),
         }
     }

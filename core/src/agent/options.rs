@@ -54,7 +54,7 @@ macro_rules! option_functions {
         [$title:literal, $part:expr]
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            $name:ident: $field:ty = $default:expr, $(words $words:literal,)? $(at_least $least:literal,)?
             fn $set:ident $(($argument:ty))? $([$optional:ty])?, $kind:expr, $group:ident, $since:literal;
         )+
     ) => {
@@ -63,7 +63,7 @@ macro_rules! option_functions {
             $(
                 $(#[doc = $doc])*
                 ///
-                #[doc = concat!("Default: ", option_functions!(@default $($shown)? ; $default), ".")]
+                #[doc = concat!("Default: ", option_functions!(@default $($words)? ; $default), ".")]
                 pub fn $name(mut self, $name: $($argument)? $($optional)?) -> AgentBuilder {
                     $(let $name = $name.max($least);)?
                     let part: fn(&mut Settings) -> &mut _ = $part;
@@ -94,7 +94,7 @@ macro_rules! option_functions {
             )+
         }
     };
-    (@default $shown:literal ; $default:expr) => { $shown };
+    (@default $words:literal ; $default:expr) => { $words };
     (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
 }
 
@@ -106,17 +106,17 @@ options_of!(retry, option_functions ["Retries.", |settings| &mut settings.retry]
 /// The functions of those options of all requests that the table names a setter for.
 macro_rules! connection_functions {
     ($(
-        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, words $words:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
         $since:literal;
     )+) => {
-        $(connection_functions!(@ [$($set)?] [$(#[doc = $doc])*] $name: $type, $shown);)+
+        $(connection_functions!(@ [$($set)?] [$(#[doc = $doc])*] $name: $type, $words);)+
     };
     (@ [] $($by_hand:tt)+) => {};
-    (@ [$set:ident] [$(#[doc = $doc:literal])*] $name:ident: $type:ty, $shown:literal) => {
+    (@ [$set:ident] [$(#[doc = $doc:literal])*] $name:ident: $type:ty, $words:literal) => {
         impl AgentBuilder {
             $(#[doc = $doc])*
             ///
-            #[doc = concat!("Default: ", $shown, ".")]
+            #[doc = concat!("Default: ", $words, ".")]
             pub fn $name(mut self, $name: $type) -> AgentBuilder {
                 self.connection.$name = Arc::new($name);
                 self

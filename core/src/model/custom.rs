@@ -17,7 +17,7 @@ use crate::future::BoxFuture;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::provider::ModelSpec;
 
-/// Takes up a model call and answers it through its [`ModelCall`]. It must not block its thread: the answer may
+/// Receives a model call and answers it through its [`ModelCall`]. It must not block its thread: the answer may
 /// come later, from a task or another thread.
 pub type ProviderFn = Arc<dyn Fn(ModelCall) + Send + Sync>;
 

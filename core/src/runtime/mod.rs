@@ -66,13 +66,13 @@ enum Threads {
     /// [`FEW`]: tokio's scheduler for several threads passes what comes of a connection on to its run at once, and so takes less
     /// time and memory for each of a thousand.
     #[cfg(feature = "__bindings")]
-    Lent {
+    Borrowable {
         scheduler: Arc<Scheduler>,
         many: Mutex<Option<tokio::runtime::Runtime>>,
     },
 }
 
-/// How many runs a lent thread has.
+/// How many runs such a thread has.
 #[cfg(feature = "__bindings")]
 const FEW: usize = 8;
 
@@ -103,11 +103,11 @@ impl Runtime {
 
     /// A runtime with a thread whose work may be done by one that would block: `drive`.
     #[cfg(feature = "__bindings")]
-    fn lent() -> Result<Runtime, Error> {
+    fn borrowable() -> Result<Runtime, Error> {
         let runtime = build(&mut tokio::runtime::Builder::new_current_thread())?;
         let handle = runtime.handle().clone();
         let scheduler = Scheduler::start(runtime).map_err(refused)?;
-        Ok(Runtime::on(handle, Threads::Lent { scheduler, many: Mutex::default() }))
+        Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }))
     }
 
     /// A runtime with options by name, as hosts of other languages have them: `threads`. If it has one, threads that block in
@@ -125,7 +125,7 @@ impl Runtime {
             None | Some(Value::Null) => 1,
             Some(value) => options::read(value, THREADS, Type::Whole("a whole number of threads"), || 0)?,
         };
-        if threads == 1 { Runtime::lent() } else { Runtime::with_threads(threads) }
+        if threads == 1 { Runtime::borrowable() } else { Runtime::with_threads(threads) }
     }
 
     /// The tokio runtime that this code already runs in.
@@ -173,7 +173,7 @@ impl Runtime {
             runtime.shutdown_timeout(grace);
         }
         #[cfg(feature = "__bindings")]
-        if let Threads::Lent { scheduler, .. } = &self.0.threads {
+        if let Threads::Borrowable { scheduler, .. } = &self.0.threads {
             scheduler.stop(grace);
             scheduler.wait_for_end(grace);
         }
@@ -256,7 +256,7 @@ impl Runtime {
     /// threads that would block meanwhile, and wait for a run of this runtime.
     #[cfg(feature = "__bindings")]
     pub(crate) fn drive(&self, deadline: Option<Instant>, condition: impl FnMut(&mut Context<'_>) -> Poll<()>) {
-        if let Threads::Lent { scheduler, .. } = &self.0.threads
+        if let Threads::Borrowable { scheduler, .. } = &self.0.threads
             // A callback: the run may be waiting for it.
             && Handle::try_current().is_err()
             && !self.is_forked()
@@ -283,10 +283,10 @@ impl Inner {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A thread that is lent is the runtime's again, unless it is in use at this moment.
+    /// A borrowed scheduler is the runtime's thread's again, unless it is in use at this moment.
     fn reclaim(&self) {
         #[cfg(feature = "__bindings")]
-        if let Threads::Lent { scheduler, .. } = &self.threads {
+        if let Threads::Borrowable { scheduler, .. } = &self.threads {
             scheduler.reclaim();
         }
     }
@@ -296,7 +296,7 @@ impl Inner {
     fn handle_of_another(&self, active: usize) -> Handle {
         self.reclaim();
         #[cfg(feature = "__bindings")]
-        if let Threads::Lent { many, .. } = &self.threads
+        if let Threads::Borrowable { many, .. } = &self.threads
             && active >= FEW
             && !self.closing.is_cancelled()
         {
@@ -317,7 +317,7 @@ impl Inner {
             Threads::Foreign => return None,
             Threads::Own(runtime) => runtime,
             #[cfg(feature = "__bindings")]
-            Threads::Lent { many, .. } => many,
+            Threads::Borrowable { many, .. } => many,
         };
         Some(runtime.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -335,7 +335,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let is_forked = self.pid != std::process::id();
         #[cfg(feature = "__bindings")]
-        if let Threads::Lent { scheduler, .. } = &self.threads
+        if let Threads::Borrowable { scheduler, .. } = &self.threads
             && !is_forked
         {
             scheduler.stop(Duration::ZERO);

@@ -5,8 +5,8 @@
 //! reaches it without a switch between threads, in memory of the same thread.
 //!
 //! The borrower leaves with its events and mostly comes back at once, so the runtime's thread does not take over at each return:
-//! it looks after a pause whether the borrower stayed away. If so, it drives again. Until then (some milliseconds, once) nobody
-//! drives. So that no other run is held up by it, the scheduler is lent only while one run is active.
+//! it looks after a pause whether the borrower stayed away. If so, it drives again. Until then (some milliseconds, once) no
+//! thread drives. So that no other run is delayed by it, the scheduler is borrowed only while one run is active.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ pub(super) struct Scheduler {
 struct State {
     /// Missing while a thread drives it, and after the end.
     scheduler: Option<Box<Runtime>>,
-    lent: Lent,
+    borrower: Borrower,
     /// How many times it was borrowed.
     visits: u64,
     /// The runtime's thread sleeps until a borrower leaves.
@@ -48,12 +48,12 @@ struct State {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Lent {
+enum Borrower {
     /// The runtime's thread drives.
-    No,
-    /// A borrower waits until that thread lets go, or drives.
-    Taken,
-    /// The borrower left and may come back.
+    None,
+    /// It drives, or waits until the runtime's thread stops driving.
+    Present,
+    /// It left and may come back.
     Away,
 }
 
@@ -62,7 +62,7 @@ impl Scheduler {
     pub(super) fn start(scheduler: Runtime) -> std::io::Result<Arc<Scheduler>> {
         let state = State {
             scheduler: Some(Box::new(scheduler)),
-            lent: Lent::No,
+            borrower: Borrower::None,
             visits: 0,
             is_unwatched: false,
             is_wanted: false,
@@ -71,11 +71,11 @@ impl Scheduler {
             has_stopped: false,
         };
         let (state, thread) = (Mutex::new(state), Mutex::default());
-        let lending = Arc::new(Scheduler { state, thread, reclaimed: Condvar::new(), returned: Condvar::new() });
-        let of_thread = Arc::clone(&lending);
+        let shared = Arc::new(Scheduler { state, thread, reclaimed: Condvar::new(), returned: Condvar::new() });
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("agent-loop".to_owned()).spawn(move || of_thread.run())?;
-        *lending.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(lending)
+        *shared.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(shared)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -98,17 +98,17 @@ impl Scheduler {
                 self.returned.notify_all();
                 return;
             }
-            if state.lent == Lent::No
+            if state.borrower == Borrower::None
                 && let Some(scheduler) = state.scheduler.take()
             {
                 drop(state);
-                let mut driving = Driving { lending: self, scheduler: Some(scheduler), then: Lent::No };
+                let mut driving = Driving { owner: self, scheduler: Some(scheduler), then: Borrower::None };
                 driving.until(None, |_| Poll::Pending);
                 drop(driving);
                 state = self.lock();
                 continue;
             }
-            if is_long && state.lent == Lent::Taken {
+            if is_long && state.borrower == Borrower::Present {
                 state.is_unwatched = true;
                 state = self.reclaimed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.is_unwatched = false;
@@ -119,11 +119,11 @@ impl Scheduler {
             state = waited.0;
             if waited.1.timed_out() {
                 let has_come = state.visits != seen;
-                match state.lent {
-                    Lent::Away if has_come => pause = LAST_PAUSE,
-                    Lent::Away => state.lent = Lent::No,
-                    Lent::Taken => (pause, is_long) = (PAUSE, !has_come),
-                    Lent::No => {}
+                match state.borrower {
+                    Borrower::Away if has_come => pause = LAST_PAUSE,
+                    Borrower::Away => state.borrower = Borrower::None,
+                    Borrower::Present => (pause, is_long) = (PAUSE, !has_come),
+                    Borrower::None => {}
                 }
                 seen = state.visits;
             }
@@ -134,7 +134,7 @@ impl Scheduler {
 impl Scheduler {
     /// Drives the scheduler on this thread until the condition is met, the time is over, or the scheduler is wanted elsewhere;
     /// does nothing if another thread than the runtime's drives already. The condition keeps the waker while it is not met.
-    /// `is_alone` says whether nobody but the caller needs the scheduler.
+    /// `is_alone` says whether only the caller needs the scheduler.
     pub(super) fn drive(
         &self,
         deadline: Option<Instant>,
@@ -147,17 +147,17 @@ impl Scheduler {
         if let Some(mut driving) = self.borrow(deadline) {
             driving.until(deadline, condition);
             if is_alone() {
-                driving.then = Lent::Away;
+                driving.then = Borrower::Away;
             }
         }
     }
 
     fn borrow(&self, deadline: Option<Instant>) -> Option<Driving<'_>> {
         let mut state = self.lock();
-        if state.lent == Lent::Taken || state.stopping.is_some() {
+        if state.borrower == Borrower::Present || state.stopping.is_some() {
             return None;
         }
-        state.lent = Lent::Taken;
+        state.borrower = Borrower::Present;
         state.visits += 1;
         if state.scheduler.is_none() {
             state.is_wanted = true;
@@ -184,9 +184,9 @@ impl Scheduler {
         if state.stopping.is_none()
             && let Some(scheduler) = state.scheduler.take()
         {
-            return Some(Driving { lending: self, scheduler: Some(scheduler), then: Lent::No });
+            return Some(Driving { owner: self, scheduler: Some(scheduler), then: Borrower::None });
         }
-        state.lent = Lent::No;
+        state.borrower = Borrower::None;
         drop(state);
         self.reclaimed.notify_one();
         None
@@ -195,8 +195,8 @@ impl Scheduler {
     /// The runtime's thread drives from now on, unless a borrower does at this moment.
     pub(super) fn reclaim(&self) {
         let mut state = self.lock();
-        if state.lent == Lent::Away {
-            state.lent = Lent::No;
+        if state.borrower == Borrower::Away {
+            state.borrower = Borrower::None;
             drop(state);
             self.reclaimed.notify_one();
         }
@@ -240,10 +240,10 @@ impl std::fmt::Debug for Scheduler {
 
 /// The scheduler in the hands of the thread that drives it; given back when this is dropped.
 struct Driving<'a> {
-    lending: &'a Scheduler,
+    owner: &'a Scheduler,
     scheduler: Option<Box<Runtime>>,
     /// Whether the runtime's thread goes on at once (`No`) or not (`Away`).
-    then: Lent,
+    then: Borrower,
 }
 
 impl Driving<'_> {
@@ -252,12 +252,12 @@ impl Driving<'_> {
         let Some(scheduler) = &self.scheduler else {
             return;
         };
-        let lending = self.lending;
+        let owner = self.owner;
         let end = poll_fn(|cx| {
             if condition(cx).is_ready() {
                 return Poll::Ready(());
             }
-            let mut state = lending.lock();
+            let mut state = owner.lock();
             if state.is_wanted || state.stopping.is_some() {
                 return Poll::Ready(());
             }
@@ -280,20 +280,20 @@ impl Driving<'_> {
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        let mut state = self.lending.lock();
+        let mut state = self.owner.lock();
         state.scheduler = self.scheduler.take();
         let is_awaited = state.is_wanted;
         if !is_awaited {
-            // Not the runtime's thread, or nobody wants it any more.
-            state.lent = self.then;
+            // Not the runtime's thread, or no borrower wants it any more.
+            state.borrower = self.then;
         }
-        let is_reclaimed = state.is_unwatched || state.lent == Lent::No || state.stopping.is_some();
+        let is_reclaimed = state.is_unwatched || state.borrower == Borrower::None || state.stopping.is_some();
         drop(state);
         if is_awaited {
-            self.lending.returned.notify_all();
+            self.owner.returned.notify_all();
         }
         if is_reclaimed {
-            self.lending.reclaimed.notify_one();
+            self.owner.reclaimed.notify_one();
         }
     }
 }

@@ -47,7 +47,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// Takes up a call. It is answered through [`PendingCall`], now or later, from any thread.
+    /// Receives a call. It is answered through [`PendingCall`], now or later, from any thread.
     fn start(&self, call: PendingCall);
 
     /// Whether `start` may block its thread. It then gets a thread of its own.

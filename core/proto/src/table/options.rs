@@ -6,10 +6,10 @@
 //!
 //! ```text
 //! /// What it is, in a sentence: for rustdoc, the header, the stubs, the types and docs/options.md.
-//! name: Type = default, shown "the default in words", at_least 1, fn set_name(Argument), Kind, Group, "since";
+//! name: Type = default, words "the default in words", at_least 1, fn set_name(Argument), Kind, Group, "since";
 //! ```
 //!
-//! `shown` is for defaults that are no plain value, `at_least` for numbers with a minimum. `set_name` is the setter of the Rust
+//! `words` is for defaults that are no plain value, `at_least` for numbers with a minimum. `set_name` is the setter of the Rust
 //! API and `Argument` what it takes: the type, or `&str` for text. An `Option<T>` has `fn set_name[T]`: the agent's setter takes
 //! an `Option<T>`, the builder's a `T`. [`Type`] and [`Group`] have the kinds and the groups.
 //!
@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! /// What it is.
-//! name: Type, shown "the default in words", fn set_name, Kind, Group, "since";
+//! name: Type, words "the default in words", fn set_name, Kind, Group, "since";
 //! ```
 //!
 //! The default is that of the type, which also reads the JSON. Without `fn set_name`, setters and getter are written by hand.
@@ -50,9 +50,9 @@ macro_rules! options_of {
         $callback! {
             $($prefix)*
             /// Headers of each request.
-            headers: Map<String, Value>, shown "none", HEADERS, Model, "0.1.0";
+            headers: Map<String, Value>, words "none", HEADERS, Model, "0.1.0";
             /// Proxy, certificates and name resolution.
-            network: Network, shown "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
+            network: Network, words "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
                 Model, "0.1.0";
         }
     };
@@ -60,32 +60,32 @@ macro_rules! options_of {
         $callback! {
             $($prefix)*
             /// The text that precedes the messages: instructions for the model.
-            system_prompt: String = String::new(), shown "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
+            system_prompt: String = String::new(), words "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
             /// How much thinking to ask for.
-            thinking_level: ThinkingLevel = ThinkingLevel::Off, shown "`off`", fn set_thinking_level(ThinkingLevel),
+            thinking_level: ThinkingLevel = ThinkingLevel::Off, words "`off`", fn set_thinking_level(ThinkingLevel),
                 Words(THINKING_LEVELS), Model, "0.1.0";
             /// Whether each frame is also emitted as the provider sent it, as a `raw` event.
             raw_events: bool = false, fn set_raw_events(bool), Flag, Model, "0.1.0";
             /// The most turns of one run; 0 for no limit.
             max_turns: u32 = 10, fn set_max_turns(u32), Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
             /// How many messages one poll takes from the steering queue: the oldest one, or all.
-            steering_mode: QueueMode = QueueMode::OneAtATime, shown "`one_at_a_time`", fn set_steering_mode(QueueMode),
+            steering_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_steering_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
-            follow_up_mode: QueueMode = QueueMode::OneAtATime, shown "`one_at_a_time`", fn set_follow_up_mode(QueueMode),
+            follow_up_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_follow_up_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
             /// What steering does to tool calls that have not started: they are skipped, or run first.
-            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, shown "`skip_remaining`",
+            steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, words "`skip_remaining`",
                 fn set_steering_policy(SteeringPolicy), Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
             /// Whether the tool calls of a message run concurrently or sequentially.
-            tool_execution: ExecutionMode = ExecutionMode::Parallel, shown "`parallel`", fn set_tool_execution(ExecutionMode),
+            tool_execution: ExecutionMode = ExecutionMode::Parallel, words "`parallel`", fn set_tool_execution(ExecutionMode),
                 Words(&["parallel", "sequential"]), Loop, "0.1.0";
             /// The most tool calls that run concurrently.
             max_parallel_tools: usize = 8, at_least 1, fn set_max_parallel_tools(usize),
                 Whole("a whole number of at least 1"), Loop, "0.1.0";
             /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
             /// does not, `off` checks nothing.
-            validation: Validation = Validation::Coerce, shown "`coerce`", fn set_validation(Validation),
+            validation: Validation = Validation::Coerce, words "`coerce`", fn set_validation(Validation),
                 Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
             max_result_bytes: usize = 50_000, fn set_max_result_bytes(usize), Whole("a whole number of bytes"), Loop, "0.1.0";
@@ -99,32 +99,32 @@ macro_rules! options_of {
             /// The token budget of each level, for models whose thinking has one. Levels that are left out keep their default.
             #[serde(skip_serializing_if = "ThinkingBudgets::is_default")]
             thinking_budgets: ThinkingBudgets = ThinkingBudgets::default(),
-                shown "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`",
+                words "1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`",
                 fn set_thinking_budgets(ThinkingBudgets), BUDGETS, Model, "0.1.0";
             /// The sampling temperature; 0 is sent as 0.
             #[serde(skip_serializing_if = "Option::is_none")]
-            temperature: Option<f64> = None, shown "the provider's", fn set_temperature[f64], Number, Model, "0.1.0";
+            temperature: Option<f64> = None, words "the provider's", fn set_temperature[f64], Number, Model, "0.1.0";
             /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
             /// for the answer.
             #[serde(skip_serializing_if = "Option::is_none")]
-            max_tokens: Option<u64> = None, shown "the provider's", fn set_max_tokens[u64],
+            max_tokens: Option<u64> = None, words "the provider's", fn set_max_tokens[u64],
                 Whole("a whole number of tokens"), Model, "0.1.0";
             /// Texts that end the answer when the model writes them.
             #[serde(skip_serializing_if = "Vec::is_empty")]
-            stop_sequences: Vec<String> = Vec::new(), shown "none", fn set_stop_sequences(Vec<String>), Texts, Model,
+            stop_sequences: Vec<String> = Vec::new(), words "none", fn set_stop_sequences(Vec<String>), Texts, Model,
                 "0.1.0";
             /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
             /// `"none"` or
             /// `{"tool": name}`.
             #[serde(skip_serializing_if = "Option::is_none")]
-            tool_choice: Option<ToolChoice> = None, shown "the provider's", fn set_tool_choice[ToolChoice], TOOL_CHOICE, Model,
+            tool_choice: Option<ToolChoice> = None, words "the provider's", fn set_tool_choice[ToolChoice], TOOL_CHOICE, Model,
                 "0.1.0";
             /// Identifies the conversation to providers that cache or route by it.
             #[serde(skip_serializing_if = "Option::is_none")]
-            session_id: Option<String> = None, shown "none", fn set_session_id[&str], Text, Conversation, "0.1.0";
+            session_id: Option<String> = None, words "none", fn set_session_id[&str], Text, Conversation, "0.1.0";
             /// How long the provider is asked to cache the prompt.
             #[serde(skip_serializing_if = "CacheRetention::is_default")]
-            cache_retention: CacheRetention = CacheRetention::Short, shown "`short`", fn set_cache_retention(CacheRetention),
+            cache_retention: CacheRetention = CacheRetention::Short, words "`short`", fn set_cache_retention(CacheRetention),
                 Words(&["short", "long", "none"]), Model, "0.1.0";
         }
     };
@@ -165,7 +165,7 @@ macro_rules! option_struct {
         [$(#[$struct_attribute:meta])*] $Struct:ident { $($(#[$inner_attribute:meta])* $inner:ident: $Inner:ty,)* }
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            $name:ident: $field:ty = $default:expr, $(words $words:literal,)? $(at_least $least:literal,)?
             fn $set:ident $(($argument:ty))? $([$optional:ty])?,
             $kind:expr, $group:ident, $since:literal;
         )+
@@ -337,16 +337,16 @@ macro_rules! rows {
         },)+];
     };
     ($rows:ident: $(
-        $(#[doc = $doc:literal])* $name:ident: $type:ty, shown $shown:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
+        $(#[doc = $doc:literal])* $name:ident: $type:ty, words $words:literal, $(fn $set:ident,)? $kind:expr, $group:ident,
         $since:literal;
     )+) => {
-        rows! { $rows: $($(#[doc = $doc])* $name: $shown, $kind, $group, $since;)+ }
+        rows! { $rows: $($(#[doc = $doc])* $name: $words, $kind, $group, $since;)+ }
     };
     (
         $rows:ident:
         $(
             $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
-            $name:ident: $field:ty = $default:expr, $(shown $shown:literal,)? $(at_least $least:literal,)?
+            $name:ident: $field:ty = $default:expr, $(words $words:literal,)? $(at_least $least:literal,)?
             fn $set:ident $(($argument:ty))? $([$optional:ty])?,
             $kind:expr, $group:ident, $since:literal;
         )+
@@ -355,7 +355,7 @@ macro_rules! rows {
             name: stringify!($name),
             doc: &[$($doc),*],
             kind: { #[allow(unused_imports)] use Type::*; $kind },
-            default: first(&[$($shown,)? stringify!($default)]),
+            default: first(&[$($words,)? stringify!($default)]),
             group: Group::$group,
             since: $since,
         },)+];
