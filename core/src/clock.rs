@@ -1,7 +1,7 @@
 //! The time: real, or virtual for scripts and scenarios.
 //!
-//! A virtual clock starts at 0 and stands still while anybody is at work: a part of the engine, or a host callback that has not
-//! answered. Whoever works holds a [`Busy`]. When the last one is dropped, the clock jumps to the next deadline:
+//! A virtual clock starts at 0 and stops while work is done: by a part of the engine, or by a host callback that has not
+//! answered. What works holds a [`Busy`]. When the last one is dropped, the clock jumps to the next deadline:
 //!
 //! ```text
 //! engine:   Clock::working ─> Busy ┐

@@ -1,4 +1,4 @@
-//! What hooks answer: the types of their own that they have for it, each with its reader, and the readers of the others.
+//! What hooks answer: the types that exist only for this, each with its reader, and the readers of the others.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl FromJson for ToolDecision {
         let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
         let reason: Option<String> = field(&mut map, "reason", "a text")?;
         let arguments = field(&mut map, "arguments", "an object")?;
-        // What is half said must not let a call through.
+        // An incomplete decision must not allow a call.
         match (block, reason, arguments) {
             (true, reason, None) => {
                 Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) })

@@ -242,7 +242,7 @@ impl std::fmt::Debug for Scheduler {
 struct Driving<'a> {
     owner: &'a Scheduler,
     scheduler: Option<Box<Runtime>>,
-    /// Whether the runtime's thread goes on at once (`No`) or not (`Away`).
+    /// Whether the runtime's thread drives immediately (`None`) or not (`Away`).
     then: Borrower,
 }
 

@@ -35,7 +35,7 @@ impl ModelAnswer {
         ModelAnswer { builder, head, prices, is_started: false, held: Vec::new() }
     }
 
-    /// Another try begins.
+    /// Another attempt begins.
     pub(super) fn begin_again(&mut self, turn: u32, now_ms: u64) {
         self.head.timestamp = now_ms;
         self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices);

@@ -165,7 +165,7 @@ impl RunState {
     /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `run_clock` |
     /// | `error` | a hook failed after the model's message | `hook_failed` |
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
-    /// | `stopped` | a hook said so | `Turn::outcome` |
+    /// | `stopped` | a hook asked for it | `Turn::outcome` |
     /// | `stopped` | all results of the turn ask for it, and nothing is queued | `Turn::remaining` |
     /// | `max_turns` | the last turn has left work | `Turn::outcome` |
     /// | `completed` | no work is left | `Turn::remaining` |

@@ -143,7 +143,7 @@ impl Turn {
         self.next_input = self.is_steered.then_some(Queue::Steering);
     }
 
-    /// How the run ends with this turn; `None` when it goes on. `is_stopped`: a hook said so.
+    /// How the run ends with this turn; `None` when it goes on. `is_stopped`: a hook asked for it.
     pub(super) fn outcome(&self, is_stopped: bool, has_queued: bool) -> Option<Outcome> {
         match self.remaining() {
             Remaining::Final(outcome) => Some(outcome),
