@@ -2,6 +2,7 @@
  * A small test framework: static void name(void) { CHECK(...); } and in main RUN(name) for each, then return finish();
  *
  * CHECK ends the test when it fails; EXPECT goes on, and is for callbacks and other threads.
+ * With the variable ONLY, only the tests run whose names contain it.
  */
 
 #ifndef CHECK_H
@@ -9,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int check_passed, check_failed;
@@ -33,6 +35,13 @@ static inline bool check_text(const char *actual, const char *expected, const ch
     return same;
 }
 
+static inline bool check_wanted(const char *name)
+{
+    const char *only = getenv("ONLY");
+
+    return !only || strstr(name, only);
+}
+
 static inline bool check_contains(const char *actual, const char *part, const char *what, const char *file, int line)
 {
     bool found = actual && strstr(actual, part);
@@ -53,6 +62,8 @@ static inline bool check_contains(const char *actual, const char *part, const ch
 
 #define RUN(test)                                                                  \
     do {                                                                           \
+        if (!check_wanted(#test))                                                  \
+            break;                                                                 \
         check_ok = true;                                                           \
         test();                                                                    \
         printf("%s %s\n", check_ok ? "  ok    " : "  FAILED", #test);              \

@@ -7,6 +7,7 @@
 # Runs the header alone in three languages; each test_<noun>.c plain; these and the scenarios under AddressSanitizer and valgrind;
 # the examples, built with pkg-config against the files that ffi/install.sh installs. Tests whose tools are missing are skipped,
 # with a message. The last line counts: N passed, N failed, N skipped.
+# With the variable ONLY, only the tests run whose names contain it, plain; the scenarios are built.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -97,6 +98,9 @@ build() {
     "$CC" $flags "$@" "$source" -lagent -o "$output"
 }
 
+if [ -n "${ONLY:-}" ]; then
+    nouns=$(for noun in $nouns; do grep -q "$ONLY" "$here/test_$noun.c" && echo "$noun"; done)
+fi
 for noun in $nouns; do
     if build "test_$noun" "$work/test_$noun" -O1; then
         suite "test_$noun" "$work/test_$noun"
@@ -107,6 +111,15 @@ done
 compare="python3 $root/tests/scenarios/expected.py c"
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
+
+finish() {
+    exec 9>&-
+    wait
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+[ -z "${ONLY:-}" ] || finish
 
 echo 'int main(void) { return 0; }' >"$work/empty.c"
 if "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2>/dev/null && "$work/empty"; then
@@ -164,7 +177,4 @@ else
     skip "the examples: pkg-config is not installed"
 fi
 
-exec 9>&-
-wait
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish
