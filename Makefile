@@ -25,7 +25,8 @@ ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo check test test-servers found lint bench size node install clean help $(addprefix build-,rust c zig python node) mock stage
+.PHONY: demo check test test-servers found lint bench size node install clean help mock stage
+.PHONY: $(addprefix build-,rust c zig python node)
 
 help:
 	@echo "make demo      a conversation with a tool: [ONLY=rust|c|zig|python|node] [API=chat|responses|anthropic|switch]"

@@ -119,7 +119,7 @@ fn per_piece(url: &str, format: Format, kind: &str) -> f64 {
 }
 
 #[test]
-fn no_json_tree_is_built_for_a_piece_of_text_or_of_arguments() {
+fn found_e2_no_json_tree_is_built_for_a_piece_of_text_or_of_arguments() {
     let server = Server::start();
     let mut wrong = Vec::new();
     // The text, and sometimes a growing list; in Gemini also the token counts and the steps of a path.

@@ -27,7 +27,7 @@ def suites(profile):
     target = ROOT / "target" / profile
     venv = ROOT / "target/python-venv/bin/python"
     scenarios = " ".join(str(path) for path in sorted((ROOT / "tests/scenarios").glob("found_*")))
-    yield "rust", f"{quick} {with_all} -p agent-mock --lib --bins --tests -- found_"
+    yield "rust", f"{quick} {with_all} -p agent-mock -p agent-loop-benches --lib --tests -- found_"
     yield "rust", f"{cargo} -p agent-loop-ffi -p agent-loop-abi-check -p xtask found_"
     yield "c", f"ONLY=found_ sh tests/c/run.sh {target}"
     if scenarios:

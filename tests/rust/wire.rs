@@ -88,7 +88,7 @@ async fn what_is_not_set_is_not_sent() {
 }
 
 #[tokio::test]
-async fn options_that_a_model_does_not_take_are_not_sent_and_reported_once_in_a_run() {
+async fn found_e17_options_that_a_model_does_not_take_are_reported_once_in_a_run() {
     let script =
         Script::new().answer(Answer::message(Speech::call("t", json!({})))).answer(Answer::message(Speech::text("Done.")));
     let mock = Mock::start(script);

@@ -75,7 +75,7 @@ proptest! {
 }
 
 #[test]
-fn messages_that_were_repaired_before_are_the_same_ones_again() {
+fn found_e1_messages_that_were_repaired_before_are_the_same_ones_again() {
     let content = serde_json::json!([
         { "role": "user", "content": "go" },
         { "role": "assistant", "provider": "other", "content": [
