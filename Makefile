@@ -1,4 +1,4 @@
-# make demo | check | test | test-servers | found | lint | bench | size | node | install
+# make demo | check | test | test-servers | found | lint | bench | size | node | lib | install | uninstall
 #
 # PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
 
@@ -25,7 +25,7 @@ ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo check test test-servers found lint bench size node install clean help mock stage
+.PHONY: demo check test test-servers found lint bench size node lib install uninstall clean help mock stage
 .PHONY: $(addprefix build-,rust c zig python node)
 
 help:
@@ -39,7 +39,8 @@ help:
 	@echo "make bench     what the engine costs, compared with a bare HTTP client"
 	@echo "make size      whether the released C library is small enough"
 	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
-	@echo "make install   the C library, PREFIX=$(PREFIX)"
+	@echo "make lib       the C library, in target/release"
+	@echo "make install   installs it, PREFIX=$(PREFIX) [LIBDIR=…] [INCLUDEDIR=…] [DOCDIR=…] [DESTDIR=…]; make uninstall removes it"
 
 # ---- the main job -----------------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ mock:
 # The installed C library, in target/stage: the examples build against it, as a user's program does.
 stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
-	sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
+	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
 build-c: $(addprefix target/examples/c/,hello weather calculator abort steer)
 
@@ -80,9 +81,16 @@ build-node:
 node:
 	cd bindings/node && npm ci && npm run build && npm pack
 
+lib:
+	sh ffi/build.sh
+
+# They install and remove what `make lib` has built, and run no compiler. LIBDIR, INCLUDEDIR, DOCDIR and DESTDIR: ffi/install.sh.
+export LIBDIR INCLUDEDIR DOCDIR DESTDIR
 install:
-	$(CARGO) build --locked --release -p agent-loop-ffi
-	sh ffi/install.sh $(PREFIX) $(CURDIR)/target/release
+	sh ffi/install.sh $(PREFIX)
+
+uninstall:
+	sh ffi/install.sh --uninstall $(PREFIX)
 
 # ---- checks -----------------------------------------------------------------------------------------------------------------
 
@@ -129,6 +137,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
 	python3 tests/long_lines.py
+	python3 packaging/notices.py --check
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop --features agent-loop/schema
@@ -138,8 +147,7 @@ bench:
 	sh benches/size.sh
 	python3 benches/run.py
 
-size:
-	$(CARGO) build --locked --release -p agent-loop-ffi
+size: lib
 	sh benches/size.sh
 
 clean:

@@ -8,7 +8,8 @@ out=$root/target/bench
 mkdir -p "$out/node"
 cd "$root"
 
-cargo build --locked --release -p agent-loop-ffi -p agent-loop-benches
+sh ffi/build.sh
+cargo build --locked --release -p agent-loop-benches
 ln -sf ../release/libagent.so "$out/libagent.so.0"
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -pthread -Iinclude benches/c/bench.c -Ltarget/release -lagent -o "$out/bench-c"
 

@@ -1,33 +1,43 @@
 #!/bin/sh
-# Installs libagent: install.sh PREFIX [TARGET_DIR]
+# Installs libagent as it was built, or removes it: install.sh [--uninstall] PREFIX [TARGET_DIR]
 #
-# TARGET_DIR is where cargo put the library (default: target/release). DESTDIR is prepended to PREFIX, as packagers expect.
+# TARGET_DIR is where the library was built (target/release unless given). Variables, as packagers know them:
+#   LIBDIR       the libraries and pkgconfig/libagent.pc (PREFIX/lib)
+#   INCLUDEDIR   agent.h (PREFIX/include)
+#   DOCDIR       the licences of agent-loop and of what it contains (PREFIX/share/doc/libagent)
+#   DESTDIR      is put before each of them
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
+uninstall=
+if [ "${1:-}" = --uninstall ]; then
+    uninstall=yes
+    shift
+fi
 if [ $# -lt 1 ]; then
-    echo "usage: install.sh PREFIX [TARGET_DIR]" >&2
+    echo "usage: install.sh [--uninstall] PREFIX [TARGET_DIR]" >&2
     exit 2
 fi
-prefix=${DESTDIR:-}$1
-place=$1
+case $1 in
+/*) prefix=$1 ;;
+*) prefix=$PWD/$1 ;;
+esac
 target=${2:-$root/target/release}
+libdir=${LIBDIR:-$prefix/lib}
+includedir=${INCLUDEDIR:-$prefix/include}
+docdir=${DOCDIR:-$prefix/share/doc/libagent}
+for place in "$libdir" "$includedir" "$docdir"; do
+    case $place in
+    /*) ;;
+    *) echo "install.sh: $place is not an absolute path" >&2; exit 2 ;;
+    esac
+done
 
 version=$(sed -n 's/^#define AGENT_VERSION "\(.*\)"$/\1/p' "$root/include/agent.h")
 abi=$(sed -n 's/^#define AGENT_ABI_VERSION \([0-9]*\)$/\1/p' "$root/include/agent.h")
-if [ ! -e "$target/libagent.a" ]; then
-    echo "install.sh: $target has no libagent; build it with: cargo build --release -p agent-loop-ffi" >&2
-    exit 1
-fi
 
-mkdir -p "$prefix/include" "$prefix/lib/pkgconfig"
-install -m 644 "$root/include/agent.h" "$prefix/include/agent.h"
-install -m 644 "$target/libagent.a" "$prefix/lib/libagent.a"
-sed "s/@VERSION@/$version/" "$here/libagent.pc.in" > "$prefix/lib/pkgconfig/libagent.pc"
-
-# Under its full name, with a link for the loader and one for the linker. A running program may have the old file mapped:
-# install(1) creates a new one.
+# The library has its full name, with a link for the loader and one for the linker.
 case $(uname -s) in
 Darwin)
     full=libagent.$version.dylib
@@ -42,29 +52,70 @@ Darwin)
     built=$target/libagent.so
     ;;
 esac
-install -m 755 "$built" "$prefix/lib/$full"
-ln -sf "$full" "$prefix/lib/$soname"
-ln -sf "$soname" "$prefix/lib/$link"
+
+if [ -n "$uninstall" ]; then
+    cd / # a folder that is removed may be the current one
+    rm -f "${DESTDIR:-}$includedir/agent.h" "${DESTDIR:-}$libdir/pkgconfig/libagent.pc" "${DESTDIR:-}$libdir/libagent.a" \
+        "${DESTDIR:-}$libdir/$link" "${DESTDIR:-}$libdir/$soname" "${DESTDIR:-}$libdir/$full" \
+        "${DESTDIR:-}$docdir/LICENSE-MIT" "${DESTDIR:-}$docdir/LICENSE-APACHE" "${DESTDIR:-}$docdir/THIRD-PARTY-NOTICES.txt"
+    rmdir "${DESTDIR:-}$docdir" 2>/dev/null || true # others may have put files there
+    exit 0
+fi
+
+if [ ! -e "$target/libagent.a" ]; then
+    echo "install.sh: there is no libagent in $target; build it first: make lib" >&2
+    exit 1
+fi
+
+# What a program that is linked with libagent.a needs besides. ffi/build.sh has it from the compiler; the tests' library is built
+# together with other crates, without that list, and needs what the standard library needs.
+if [ -e "$target/libagent.libs" ]; then
+    libraries=$(cat "$target/libagent.libs")
+else
+    libraries="-lutil -lrt -lpthread -lm -ldl"
+fi
+
+# below FOLDER: a folder of the prefix as pkg-config reads it, so that the whole tree may be moved; any other as it is.
+below() {
+    case $1 in
+    "$prefix"/*) echo "\${prefix}/${1#"$prefix"/}" ;;
+    *) echo "$1" ;;
+    esac
+}
+case $libdir in
+"$prefix"/*) up=$(echo "${libdir#"$prefix"/}/pkgconfig" | sed 's|[^/][^/]*|..|g') up="\${pcfiledir}/$up" ;;
+*) up=$prefix ;;
+esac
+
+mkdir -p "${DESTDIR:-}$includedir" "${DESTDIR:-}$libdir/pkgconfig" "${DESTDIR:-}$docdir"
+sed -e "s|@VERSION@|$version|" -e "s|@PREFIX@|$up|" -e "s|@LIBDIR@|$(below "$libdir")|" \
+    -e "s|@INCLUDEDIR@|$(below "$includedir")|" -e "s|@LIBRARIES@|$libraries|" "$here/libagent.pc.in" \
+    > "${DESTDIR:-}$libdir/pkgconfig/libagent.pc"
+# A running program may have the old file mapped: install(1) creates a new one.
+install -m 644 "$root/include/agent.h" "${DESTDIR:-}$includedir/agent.h"
+install -m 644 "$target/libagent.a" "${DESTDIR:-}$libdir/libagent.a"
+install -m 755 "$built" "${DESTDIR:-}$libdir/$full"
+ln -sf "$full" "${DESTDIR:-}$libdir/$soname"
+ln -sf "$soname" "${DESTDIR:-}$libdir/$link"
+install -m 644 "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$root/THIRD-PARTY-NOTICES.txt" "${DESTDIR:-}$docdir"
 
 # Builds of this repository install into target/ and need no instructions.
-case $(cd "$prefix" && pwd) in "$root"/target/*) exit 0 ;; esac
+case $prefix in "$root"/target/*) exit 0 ;; esac
 
-if [ -z "${DESTDIR:-}" ]; then
-    place=$(cd "$prefix" && pwd)
-fi
-echo "installed libagent $version in ${DESTDIR:-}$place:"
-echo "  include/agent.h"
-echo "  lib/$full, with the links $soname and $link"
-echo "  lib/libagent.a"
-echo "  lib/pkgconfig/libagent.pc"
+echo "installed libagent $version:"
+echo "  ${DESTDIR:-}$includedir/agent.h"
+echo "  ${DESTDIR:-}$libdir/$full, with the links $soname and $link"
+echo "  ${DESTDIR:-}$libdir/libagent.a"
+echo "  ${DESTDIR:-}$libdir/pkgconfig/libagent.pc"
+echo "  ${DESTDIR:-}$docdir: the licences"
 echo "To build a program with it:"
-case $place in
-/usr | /usr/local)
+case $libdir in
+/usr/lib* | /usr/local/lib*)
     echo "  cc program.c \$(pkg-config --cflags --libs libagent)"
     echo "If the loader does not find the library, run ldconfig once, as root."
     ;;
 *)
-    echo "  export PKG_CONFIG_PATH=$place/lib/pkgconfig"
-    echo "  cc program.c \$(pkg-config --cflags --libs libagent) -Wl,-rpath,$place/lib"
+    echo "  export PKG_CONFIG_PATH=$libdir/pkgconfig"
+    echo "  cc program.c \$(pkg-config --cflags --libs libagent) -Wl,-rpath,$libdir"
     ;;
 esac

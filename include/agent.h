@@ -546,7 +546,7 @@ AGENT_API uint32_t agent_abi_version(void);
 
 /**
  * Returns a status as a word: "ok", "done", "pending", or the error kind, such as "rate_limited".
- * "unknown" for other values. Static.
+ * NULL for other values. Static.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */

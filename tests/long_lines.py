@@ -1,6 +1,7 @@
 """Lists the lines of the repository's texts that have more than 130 characters.
 
-Data is exempt: JSON, recorded streams, lock files and pictures; and `.ci`, which is not part of the library.
+Data is exempt: JSON, recorded streams, lock files, pictures and other people's licences; and `.ci`, which is not part of the
+library.
 """
 
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 LIMIT = 130
 DATA = {".json", ".jsonl", ".sse", ".lock", ".svg"}
+LICENCES = "THIRD-PARTY-NOTICES.txt"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -17,7 +19,7 @@ def texts():
     listed = subprocess.check_output(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, text=True)
     for name in filter(None, listed.split("\0")):
         path = ROOT / name
-        if path.suffix not in DATA and not name.startswith(".ci/") and path.is_file():
+        if path.suffix not in DATA and path.name != LICENCES and not name.startswith(".ci/") and path.is_file():
             yield name, path.read_text(encoding="utf-8")
 
 

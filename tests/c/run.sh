@@ -87,7 +87,7 @@ AGENT_MOCK_URL=$(cat "$work/url")
 export AGENT_MOCK_URL
 
 nouns="error json json_writing runtime model custom_model tool middleware hook agent steering message run waiting_thread
-    stateless_run event"
+    stateless_run event manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...
@@ -111,6 +111,55 @@ done
 compare="python3 $root/tests/scenarios/expected.py c"
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
+
+# ---- the installed files --------------------------------------------------------------------------------------------------
+echo "install"
+calculator=$root/examples/c/calculator.c
+model=$(cat "$root/tests/scenarios/calculator/model.json")
+
+# plays PROGRAM: the calculator, as it was built, plays its scenario.
+plays() { "$1" "$model" | diff "$here/calculator.txt" -; }
+
+found_c2_static_programs_link() {
+    export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+    "$CC" -std=c99 -static "$calculator" $(pkg-config --static --cflags --libs libagent) -o "$work/static" &&
+        plays "$work/static" &&
+        "$CC" -std=c99 "$calculator" $(pkg-config --cflags libagent) "$prefix/lib/libagent.a" \
+            $(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/libagent.pc") -o "$work/mixed" &&
+        plays "$work/mixed"
+}
+
+# folders PREFIX LIBDIR INCLUDEDIR: installs below a DESTDIR, looks for the files where pkg-config says, and removes all of it.
+# A prefix that contains both is moved before.
+folders() {
+    dest=$work/dest
+    rm -rf "$dest" "$work/moved"
+    DESTDIR=$dest LIBDIR=$2 INCLUDEDIR=$3 "$root/ffi/install.sh" "$1" "$target" && cp -a "$dest" "$work/moved" || return 1
+    for variable in includedir libdir; do
+        folder=$(PKG_CONFIG_PATH=$work/moved${2:-$1/lib}/pkgconfig pkg-config --variable=$variable libagent)
+        case $folder in "$work/moved"/*) ;; *) folder=$work/moved$folder ;; esac
+        test -f "$folder/agent.h" || test -f "$folder/libagent.so" || { echo "$variable: $folder"; return 1; }
+    done
+    DESTDIR=$dest LIBDIR=$2 INCLUDEDIR=$3 "$root/ffi/install.sh" --uninstall "$1" && test -z "$(find "$dest" ! -type d)"
+}
+
+found_c3_the_folders_of_packagers() {
+    folders /opt/agent "" "" && folders /usr /usr/lib/x86_64-linux-gnu /usr/include/agent &&
+        folders /opt/agent /usr/lib64 /usr/include
+}
+
+found_c4_licences_are_installed() {
+    grep -q "^- ring " "$prefix/share/doc/libagent/THIRD-PARTY-NOTICES.txt" && test -s "$prefix/share/doc/libagent/LICENSE-MIT"
+}
+
+if has pkg-config; then
+    for test in found_c2_static_programs_link found_c3_the_folders_of_packagers; do
+        check "$test" "$test"
+    done
+else
+    skip "what pkg-config says: it is not installed"
+fi
+check found_c4_licences_are_installed found_c4_licences_are_installed
 
 finish() {
     exec 9>&-
@@ -152,7 +201,6 @@ fi
 
 # ---- the examples ---------------------------------------------------------------------------------------------------------
 echo "examples"
-model=$(cat "$root/tests/scenarios/calculator/model.json")
 if has pkg-config; then
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     export PKG_CONFIG_PATH
@@ -166,8 +214,6 @@ if has pkg-config; then
         "$here/steer.txt"
     check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - \
         "$work/hello"
-    check "static linking" "$CC" -std=c99 "$root/examples/c/hello.c" -I"$prefix/include" "$prefix/lib/libagent.a" \
-        $(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/libagent.pc") -o "$work/hello-static"
     if [ -z "$no_valgrind" ]; then
         check "calculator under valgrind: no error, no leak" $memcheck "$work/calculator" "$model"
     else

@@ -16,8 +16,14 @@ static void statuses_have_names(void)
     CHECK_TEXT(agent_status_name(AGENT_AUTHENTICATION), "authentication");
     CHECK_TEXT(agent_status_name(AGENT_STREAM_TRUNCATED), "stream_truncated");
     CHECK_TEXT(agent_status_name(AGENT_PANIC), "panic");
-    CHECK_TEXT(agent_status_name(AGENT_PANIC - 1), "unknown");
-    CHECK_TEXT(agent_status_name(99), "unknown");
+}
+
+static void found_c5_an_unknown_number_has_no_name(void)
+{
+    CHECK(agent_status_name(AGENT_PANIC - 1) == NULL);
+    CHECK(agent_status_name(99) == NULL);
+    CHECK(agent_event_kind_name(99) == NULL);
+    CHECK(agent_hook_name(99) == NULL);
 }
 
 static void an_error_names_the_cause_and_a_remedy(void)
@@ -95,6 +101,7 @@ int main(void)
     begin();
     RUN(the_library_has_a_version);
     RUN(statuses_have_names);
+    RUN(found_c5_an_unknown_number_has_no_name);
     RUN(an_error_names_the_cause_and_a_remedy);
     RUN(the_error_parameter_may_be_null);
     RUN(a_call_that_succeeds_does_not_touch_the_error);

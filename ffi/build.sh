@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds libagent as it is shipped: build.sh [CARGO_ARGUMENT...], such as --target aarch64-unknown-linux-gnu
+#
+# In target/release (with --target TRIPLE in target/TRIPLE/release) are then
+#   libagent.so, or .dylib   the shared library, stripped
+#   libagent.so.debug        its debug symbols, on Linux: debuggers find them beside the library, or by its build id
+#   libagent.a               the static library
+#   libagent.libs            the system's libraries that a program linked with libagent.a needs, in the linker's words
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+out=$root/target/release
+triple=
+for argument in "$@"; do
+    case $argument in
+    --target) triple=next ;;
+    --target=*) triple=${argument#--target=} ;;
+    *) [ "$triple" != next ] || triple=$argument ;;
+    esac
+done
+[ -z "$triple" ] || out=$root/target/$triple/release
+mkdir -p "$out"
+cd "$root"
+
+# Panics and the debug symbols name places in sources. They say where in the project, not on which machine.
+places="--remap-path-prefix=$root=agent-loop --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
+sysroot=$(rustc --print sysroot)
+places="$places --remap-path-prefix=$sysroot=rust"
+
+RUSTFLAGS="${RUSTFLAGS:-} $places" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \
+    CFLAGS="${CFLAGS:-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates" \
+    cargo rustc --locked --release -p agent-loop-ffi "$@" -- --print native-static-libs="$out/libagent.libs.all"
+
+# The list stays from the build before if nothing had to be compiled.
+# Not libgcc_s, which has no static form: compilers add what of it a program needs, also with -static.
+tr ' ' '\n' < "$out/libagent.libs.all" | grep -vx -e -lgcc_s -e -lc | paste -sd ' ' - > "$out/libagent.libs"
+
+# Into new files: cargo keeps links of what it built, which has all symbols.
+objcopy=${OBJCOPY:-objcopy}
+library=$out/libagent.so
+if [ -e "$library" ] && command -v "$objcopy" >/dev/null; then
+    "$objcopy" --only-keep-debug --compress-debug-sections "$library" "$library.debug"
+    "$objcopy" --strip-all --add-gnu-debuglink="$library.debug" "$library" "$library.new"
+    mv "$library.new" "$library"
+    "$objcopy" --strip-debug "$out/libagent.a" "$out/libagent.a.new"
+    mv "$out/libagent.a.new" "$out/libagent.a"
+fi
