@@ -1,4 +1,4 @@
-# make demo | check | test | test-servers | found | lint | bench | size | node | lib | install | uninstall
+# make demo | check | test | test-servers | found | errors | lint | bench | size | node | lib | install | uninstall
 #
 # PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
 
@@ -25,7 +25,7 @@ ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo check test test-servers found lint bench size node lib install uninstall clean help mock stage
+.PHONY: demo check test test-servers found errors lint bench size node lib install uninstall clean help mock stage
 .PHONY: $(addprefix build-,rust c zig python node)
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make test      all tests in all languages, except those of test-servers"
 	@echo "make test-servers  tests with model servers: llama.cpp's, and agent-mock over HTTP"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
+	@echo "make errors    every text of an error, with its kind and its place in the code"
 	@echo "make lint      formatting and lints"
 	@echo "make bench     what the engine costs, compared with a bare HTTP client"
 	@echo "make size      whether the released C library is small enough"
@@ -129,6 +130,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"
+
+errors: ; @python3 tests/errors.py
 
 found: build-c build-python build-node mock
 	python3 tests/found/found.py $(PROFILE)

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_regions_are_those_that_the_table_makes() {
+    fn found_d2_the_regions_are_those_that_the_table_makes() {
         if let Err(message) = check() {
             panic!("{message}");
         }
