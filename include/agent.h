@@ -1642,6 +1642,20 @@ AGENT_API agent_status_t agent_messages_check(const agent_messages_t *messages, 
                                               agent_error_t **error);
 
 /**
+ * Gives the last messages of a transcript, for AGENT_HOOK_TRANSFORM_CONTEXT, where what is left out stays in
+ * the transcript.
+ *
+ * recent receives an owned list of at most count messages, which begins with a user's message, so that no
+ * result is cut from its call. If the last user's message is farther back: all that follows it. Without any:
+ * all. The messages are shared, not copied.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_recent(const agent_messages_t *messages, size_t count,
+                                               agent_messages_t **recent, agent_error_t **error);
+
+/**
  * Releases a list. Borrowed lists (const agent_messages_t *) must not be freed.
  *
  * Threads: any. Callbacks: all. Since 0.1.

@@ -28,7 +28,9 @@ KIND = re.compile(r"ErrorKind::(\w+)|Error::(invalid_argument)|\b(?:new )?(TypeE
 # A statement that makes an error says so, before the text.
 MAKES = re.compile(r"Err\(|Error|error|fail|refus|reject|throw|expect|invalid|unknown|why|wrong|reason|message|problem|ok_or")
 SENTENCE = re.compile(r"[a-z{}\"'`)] [a-z{(\"`]")
-NOT_FOR_USERS = re.compile(r"\b(?:tracing|debug|expect|unreachable|panic|assert\w*|doc|println|write_str|serde)\b[^;]{0,40}$|#!?\[[^\]]*$")
+NOT_FOR_USERS = re.compile(
+    r"\b(?:tracing|debug|expect|unreachable|panic|assert\w*|doc|println|write_str|serde)\b[^;]{0,40}$|#!?\[[^\]]*$"
+)
 
 
 def snake(kind):

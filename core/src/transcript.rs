@@ -13,7 +13,9 @@
 //! ```
 
 pub use agent_loop_proto::quirks::{CallIds, ThinkingReplay};
-pub use agent_loop_proto::transcript::{Constraints, Repair, Repaired, check, repair};
+#[cfg(feature = "__bindings")]
+pub use agent_loop_proto::transcript::recent_start;
+pub use agent_loop_proto::transcript::{Constraints, Repair, Repaired, check, recent, repair};
 
 use crate::error::Error;
 use crate::provider::{self, ModelSpec};

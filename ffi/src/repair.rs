@@ -33,6 +33,24 @@ fn report(repairs: &[Repair]) -> agent_text_t {
     agent_text_t::new(serde_json::to_string(repairs).unwrap_or_default())
 }
 
+/// The last messages, without cutting a result from its call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_recent(
+    messages: *const agent_messages_t,
+    count: usize,
+    recent: *mut *mut agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let transcript = borrow(messages, "messages")?.shared();
+            hand_out(output(recent, "recent")?, agent_messages_t::new(transcript::recent(&transcript, count).to_vec()));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
 /// Repairs a transcript for a model.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_repair(

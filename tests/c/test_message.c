@@ -127,6 +127,28 @@ static void what_a_prompt_can_be_is_added(void)
     agent_messages_free(messages);
 }
 
+static void found_d1_a_call_is_never_cut_from_its_result(void)
+{
+    static const char text[] =
+        "[{\"role\": \"user\", \"content\": \"first\"}, {\"role\": \"assistant\", \"content\": \"one\"},"
+        " {\"role\": \"user\", \"content\": \"second\"},"
+        " {\"role\": \"assistant\", \"content\": [{\"type\": \"tool_call\", \"id\": \"a\", \"name\": \"t\"}]},"
+        " {\"role\": \"tool_result\", \"tool_call_id\": \"a\", \"tool_name\": \"t\", \"content\": \"result\"}]";
+    agent_messages_t *messages = NULL, *recent = NULL;
+    size_t count;
+
+    CHECK_OK(agent_messages_from_json(text, AGENT_NTS, &messages, &error));
+    for (count = 0; count < 7; count++) {
+        CHECK_OK(agent_messages_recent(messages, count, &recent, &error));
+        EXPECT(agent_messages_count(recent) == (count < 5 ? 3 : 5));
+        EXPECT_TEXT(agent_messages_text(recent, 0, NULL), count < 5 ? "second" : "first");
+        agent_messages_free(recent);
+    }
+    CHECK_NULL(agent_messages_recent(NULL, 1, &recent, &error), "messages");
+    CHECK_NULL(agent_messages_recent(messages, 1, NULL, &error), "recent");
+    agent_messages_free(messages);
+}
+
 /* ---- repair ------------------------------------------------------------------------------------------------------ */
 
 /* A failed message with a call and its result, an orphan, a foreign id, and a call without a result. */
@@ -223,6 +245,7 @@ int main(void)
     RUN(a_text_may_have_a_nul_inside);
     RUN(bad_messages_are_refused);
     RUN(an_unpaired_surrogate_becomes_the_replacement_character);
+    RUN(found_d1_a_call_is_never_cut_from_its_result);
     RUN(a_transcript_is_repaired_for_a_model);
     RUN(a_repair_refuses_unknown_models);
     RUN(null_is_refused);

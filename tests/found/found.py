@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TEST = re.compile(r"found_([a-z]+[0-9]*)_\w+")
+TEST = re.compile(r"(?:\btest_|\b)(found_([a-z]\d+|limits)_\w+)")
 PASSED = re.compile(r"\.\.\. ok$|^\s*ok |PASSED|^\s*✔ ")
 FAILED = re.compile(r"\.\.\. FAILED|FAILED|^\s*not ok |ERROR|^\s*✖ ")
 
@@ -57,8 +57,8 @@ def results(profile):
             test = TEST.search(line)
             if test and (PASSED.search(line) or FAILED.search(line)):
                 found += 1
-                of_item = tests.setdefault((test[1].upper(), language), {})
-                of_item[test[0]] = not FAILED.search(line) and of_item.get(test[0], True)
+                of_item = tests.setdefault((test[2].upper(), language), {})
+                of_item[test[1]] = not FAILED.search(line) and of_item.get(test[1], True)
         print(f"{found} tests, exit code {run.returncode}", flush=True)
         if run.returncode not in (0, 5):  # 5: pytest found none
             print("\n".join(run.stdout.splitlines()[-40:]))

@@ -86,6 +86,22 @@ export function repair(messages: readonly MessageInput[], model: string | ModelS
 }
 
 /**
+ * Returns the last messages of a transcript, without cutting a result from its call. For `transformContext`, where what is left
+ * out stays in the transcript.
+ *
+ * @param messages The transcript.
+ * @param count How many messages, from 0. There are fewer, so that they begin with a user's message; if the last one is farther
+ *   back, all that follows it; without any, all.
+ * @returns The same objects, in a new array.
+ * @throws TypeError for a count that is no whole number.
+ */
+export function recent<M extends MessageInput>(messages: readonly M[], count: number): M[] {
+  if (!Number.isInteger(count) || count < 0) throw new TypeError(`count: expected a whole number from 0, got ${String(count)}`)
+  const roles = messages.map((message) => message.role)
+  return messages.slice(enter(() => native.recentStart(roles, Math.min(count, roles.length))))
+}
+
+/**
  * Checks a transcript against a model, and changes nothing.
  *
  * @param messages The transcript.

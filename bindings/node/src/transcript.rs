@@ -31,6 +31,14 @@ pub fn check(messages: String, model: String) -> Result<String> {
     Ok(camel_case::to_json(&transcript::check(&messages, &constraints)))
 }
 
+/// Returns the index at which the last `count` messages begin, from all roles.
+#[napi(catch_unwind)]
+pub fn recent_start(roles: Vec<String>, count: u32) -> u32 {
+    let roles: Vec<_> = roles.iter().map(String::as_str).collect();
+    // No array of JavaScript is longer.
+    transcript::recent_start(&roles, count as usize) as u32
+}
+
 fn read(messages: &str, model: &str) -> std::result::Result<(Vec<Arc<Message>>, Constraints), agent_loop::Error> {
     let messages = message::list("messages", messages)?.into_iter().map(Arc::new).collect();
     let spec = ModelSpec::from_json_spelled(message::read("model", model)?, Spelling::Camel)?;

@@ -58,3 +58,17 @@ test('an invalid model or message is refused', () => {
     assert.throws(() => transcript.check(messages, model), expected)
   }
 })
+
+test('found_d1_a_call_is_never_cut_from_its_result', () => {
+  const messages = [
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'one' },
+    { role: 'user', content: 'second' },
+    { role: 'assistant', content: [{ type: 'tool_call', id: 'a', name: 't', arguments: {} }] },
+    { role: 'tool_result', toolCallId: 'a', toolName: 't', content: 'result' },
+  ]
+  for (const count of [0, 1, 2, 3, 4]) assert.deepEqual(transcript.recent(messages, count), messages.slice(2))
+  assert.deepEqual(transcript.recent(messages, 5), messages)
+  assert.ok(transcript.recent(messages, 99).every((message, index) => message === messages[index]))
+  assert.throws(() => transcript.recent(messages, -1), /expected a whole number from 0, got -1/)
+})

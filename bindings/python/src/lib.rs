@@ -52,7 +52,7 @@ mod _native {
         error::is_retryable,
         model::models,
         testing::check_events,
-        transcript::{check, repair},
+        transcript::{check, recent, repair},
     };
 
     #[pymodule_export]

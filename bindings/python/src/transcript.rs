@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_loop::Message as CoreMessage;
 use agent_loop::transcript::{self, Constraints};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
 use crate::block::match_args;
 use crate::error::raised;
@@ -103,6 +103,17 @@ pub(crate) fn repair(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> P
 pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<Vec<Repair>> {
     let (transcript, fit) = read(messages, model)?;
     Ok(transcript::check(&transcript, &fit).into_iter().map(Repair).collect())
+}
+
+/// The last `count` messages, or fewer: they begin with a user's message, so that no result is cut from its call. If the last
+/// one is farther back, all from there on; without any, all. They are the same objects. For `transform_context`.
+/// Raises what `repair` does.
+#[pyfunction]
+pub(crate) fn recent<'py>(messages: &Bound<'py, PyAny>, count: usize) -> PyResult<Bound<'py, PyList>> {
+    let transcript = from_py(messages, "messages")?;
+    let roles: Vec<_> = transcript.iter().map(|message| message.role()).collect();
+    let messages = PyList::new(messages.py(), messages.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(messages.get_slice(transcript::recent_start(&roles, count), roles.len()))
 }
 
 fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Constraints)> {

@@ -70,3 +70,21 @@ def test_a_wrong_model_or_message(messages, model, text):
 def test_messages_are_a_list():
     with pytest.raises(TypeError, match="messages: expected a list of messages, got str"):
         transcript.check("hi", "groq/m")
+
+
+def test_found_d1_a_call_is_never_cut_from_its_result():
+    call = {"type": "tool_call", "id": "a", "name": "t", "arguments": {}}
+    messages = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "one"},
+        {"role": "user", "content": "second"},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": "result"},
+    ]
+    for count in range(7):
+        recent = transcript.recent(messages, count)
+        assert recent == (messages if count >= 5 else messages[2:])
+        assert all(any(one is kept for kept in messages) for one in recent)
+    assert transcript.recent([], 3) == []
+    with pytest.raises(TypeError):
+        transcript.recent(None, 3)

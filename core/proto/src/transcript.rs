@@ -30,6 +30,7 @@ mod cache;
 mod constraints;
 mod ids;
 mod log;
+mod recent;
 mod repairer;
 mod results;
 #[cfg(test)]
@@ -40,6 +41,9 @@ use std::sync::Arc;
 pub use self::cache::RepairCache;
 pub use self::constraints::Constraints;
 pub use self::log::Repair;
+pub use self::recent::recent;
+#[doc(hidden)]
+pub use self::recent::recent_start;
 pub use self::repairer::Repaired;
 use self::repairer::Repairer;
 use crate::message::Message;

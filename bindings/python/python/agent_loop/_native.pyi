@@ -52,6 +52,7 @@ __all__ = [
     "check_events",
     "is_retryable",
     "models",
+    "recent",
     "repair",
     # <generated: exports of hook inputs>
     "AfterToolCall",
@@ -96,6 +97,7 @@ OPTIONS: Final[tuple[str, ...]]
 """The names of all options, `model` included."""
 
 _T = TypeVar("_T", covariant=True)
+_M = TypeVar("_M", bound="Message | _JsonObject")
 
 _StopReason = Literal["stop", "length", "tool_use", "refusal", "error", "aborted"]
 _Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
@@ -878,6 +880,12 @@ def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired
 
 def check(messages: Sequence[Message | _JsonObject], model: _Model) -> list[Repair]:
     """The changes that `repair` would make; empty when the transcript is valid. Raises what `repair` does."""
+
+def recent(messages: Sequence[_M], count: int) -> list[_M]:
+    """The last `count` messages, or fewer: they begin with a user's message, so that no result is cut from its call.
+
+    If the last one is farther back, all that follows it; without any, all. They are the same objects. For `transform_context`,
+    where what is left out stays in the transcript. Raises what `repair` does."""
 
 # ---- used by the package's Python modules ---------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ for repair in repaired.repairs:
 agent = Agent("anthropic/claude-sonnet-4-5", messages=repaired.messages)
 ```
 
-Both functions need no event loop and no network, and may be called from any thread.
+The functions need no event loop and no network, and may be called from any thread.
 """
 
-from ._native import Repair, Repaired, check, repair
+from ._native import Repair, Repaired, check, recent, repair
 
-__all__ = ["Repair", "Repaired", "check", "repair"]
+__all__ = ["Repair", "Repaired", "check", "recent", "repair"]
