@@ -1215,7 +1215,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            provider's.
  *     stop_sequences         Texts that end the answer when the model writes them. Default: none.
  *     tool_choice            Whether the model may, must or must not call tools, or the one that it
- *                            must call: "auto", "required", "none" or {"tool": name}. Default: the
+ *                            must call: "auto", "required", "none" or {"tool": name}. What it must
+ *                            call is asked for until the first such call of a run. Default: the
  *                            provider's.
  *     cache_retention        How long the provider is asked to cache the prompt. One of "short",
  *                            "long", "none". Default: "short".
@@ -1316,9 +1317,9 @@ AGENT_API agent_status_t agent_add_middleware(agent_t *agent, agent_tool_fn_t fu
  * without one, for listeners alone.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also a model or fallback that cannot be used: an unknown provider
- * without an address, an unknown protocol or quirk, an invalid address or script), AGENT_BUSY (a run is
- * active), AGENT_INVALID_STATE (in a callback of the same agent, after the shutdown of the runtime, in a
- * forked child).
+ * without an address, an unknown protocol or quirk, an invalid address or script; a tool_choice of a tool
+ * that the agent does not have), AGENT_BUSY (a run is active), AGENT_INVALID_STATE (in a callback of the
+ * same agent, after the shutdown of the runtime, in a forked child).
  * Threads: any. Callbacks: not of the same agent. Since 0.1.
  */
 AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length,

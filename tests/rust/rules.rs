@@ -18,7 +18,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 /// Statements of the contract that are not implemented yet.
 const PLANNED: &[&str] = &[
     "2.6", // a custom provider's empty deltas are emitted
-    "4.6", // `tool_choice` holds for the whole run
     "4.7", // context variables of hooks do not reach the tool, and what it threw is not the error's cause
     "4.8", // a thread that cannot be started for a tool is a panic
     "5.5", // `steer` and `follow_up` do not report `joined` or `queued`

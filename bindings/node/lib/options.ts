@@ -140,7 +140,7 @@ export interface Settings extends HookOptions {
   stopSequences?: readonly string[]
   /**
    * Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
-   * `{"tool": name}`. Default: the provider's.
+   * `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's.
    */
   toolChoice?: ToolChoice
   /** Identifies the conversation to providers that cache or route by it. Default: none. */

@@ -34,7 +34,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, resumable};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice, resumable};
 use crate::message::Message;
 use crate::partial::Partial;
 use crate::queues::{Queue, Queues};
@@ -95,10 +95,11 @@ impl<R: ActiveRun> Conversation<R> {
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts; `invalid_state` when there is nothing to
-    /// resume. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts, and for a `tool_choice` of a tool that does
+    /// not exist; `invalid_state` when there is nothing to resume. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
+        check_tool_choice(&config)?;
         match &start.prompts {
             None => start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?,
             Some(prompts) if prompts.is_empty() => {

@@ -65,7 +65,7 @@ class Agent:
       for the answer. Default: the provider's.
     - `stop_sequences`: Texts that end the answer when the model writes them. Default: none.
     - `tool_choice`: Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
-      `"none"` or `{"tool": name}`. Default: the provider's.
+      `"none"` or `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's.
     - `cache_retention`: How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`.
     - `thinking_level`: How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`.
     - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false.

@@ -137,7 +137,7 @@ class Settings(TypedDict, total=False):
     """Texts that end the answer when the model writes them. Default: none."""
     tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
     """Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
-    `{"tool": name}`. Default: the provider's."""
+    `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's."""
     session_id: str | None
     """Identifies the conversation to providers that cache or route by it. Default: none."""
     cache_retention: Literal["short", "long", "none"] | None

@@ -10,7 +10,7 @@
 //! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and results;
-//!   `tool_timeout`: the limit of a call
+//!   `tool_timeout`: the limit of a call; `tool_demand`: what `tool_choice` still asks for
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts
@@ -68,6 +68,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 mod tool_check;
+mod tool_demand;
 mod tool_reports;
 mod tool_timeout;
 mod turn;
@@ -77,5 +78,6 @@ pub use config::{Config, HookSet, Tools};
 pub use request::RequestCaches;
 pub use resume::resumable;
 pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
+pub(crate) use tool_demand::check_tool_choice;
 
 pub use crate::model_entry::{Encoder, ModelEntry};

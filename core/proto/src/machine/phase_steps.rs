@@ -174,6 +174,7 @@ impl Loop {
         match (plan, message.as_assistant()) {
             (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
             (ToolCallPlan::Truncated | ToolCallPlan::Execute, Some(message)) => {
+                run.tool_demand.calls_begin(message);
                 self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Truncated));
                 self.enter(Phase::Tools)
             }

@@ -15,7 +15,7 @@ use crate::hook::{HookAnswer, HookKind, Payload, Question};
 use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::protocol::{EncodeCache, Encoded};
-use crate::request::{IgnoredOption, Request};
+use crate::request::{IgnoredOption, ModelOptions, Request};
 use crate::table::codes;
 use crate::transcript::{self, Constraints, Repair, RepairCache, Repaired};
 
@@ -165,13 +165,15 @@ impl RequestPreparation {
         let changed = std::mem::take(&mut self.messages);
         let context = if changes_messages(config) { &changed } else { run.transcript.context() };
         let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
+        let (tool_choice, ignored) = run.tool_demand.choice(config);
+        self.reported.ignored(ignored.into_iter().collect(), &model.name(), &mut run.emitter);
         self.request = Request {
             model: model.name(),
             system_prompt: settings.system_prompt.clone(),
             messages,
             tools: Arc::clone(config.tools.descriptions()),
             thinking_level: settings.thinking_level,
-            options: settings.model.clone(),
+            options: ModelOptions { tool_choice, ..settings.model.clone() },
         };
         self.reported.repairs(&repairs, &constraints, &mut run.emitter);
     }

@@ -18,6 +18,7 @@ use super::run_clock::RunClock;
 use super::run_state::{Progress, RunState};
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
+use super::tool_demand::ToolDemand;
 use super::tool_reports::ToolReports;
 use super::turn::Turn;
 use crate::error::{Error, ErrorKind};
@@ -154,6 +155,7 @@ impl Loop {
                 transcript: RunTranscript::new(transcript),
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
+                tool_demand: ToolDemand::default(),
             },
             preparation: RequestPreparation::default(),
             model_calls: ModelCalls::new(seed),

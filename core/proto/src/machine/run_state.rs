@@ -10,6 +10,7 @@ use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
 use super::run_clock::RunClock;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
+use super::tool_demand::ToolDemand;
 use super::turn::Turn;
 use crate::error::Error;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
@@ -37,6 +38,7 @@ pub(super) struct RunState {
     pub(super) transcript: RunTranscript,
     pub(super) inbox: Inbox,
     pub(super) turn: Turn,
+    pub(super) tool_demand: ToolDemand,
 }
 
 impl RunState {

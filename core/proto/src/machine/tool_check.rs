@@ -10,11 +10,12 @@ use super::run_state::RunState;
 use crate::event::{EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
+use crate::request::ToolChoice;
 use crate::tool::{ToolOutput, ToolSpec};
 
-pub(super) const TRUNCATED: &str =
-    "the message was cut off by the output limit, so this call was not executed; make the call again";
+const TRUNCATED: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
+const NOT_ALLOWED: &str = "no tool may be called now (tool_choice is none), so this call was not executed; answer without it";
 pub(super) const ABORTED: &str = "aborted";
 
 /// A call as the model made it.
@@ -104,6 +105,8 @@ fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
         Err(TRUNCATED.to_owned())
     } else if run.turn.is_steered() {
         Err(SKIPPED.to_owned())
+    } else if run.settings().model.tool_choice == Some(ToolChoice::None) {
+        Err(NOT_ALLOWED.to_owned())
     } else {
         Ok(())
     }

@@ -114,8 +114,7 @@ macro_rules! options_of {
             stop_sequences: Vec<String> = Vec::new(), words "none", fn set_stop_sequences(Vec<String>), Texts, Model,
                 "0.1.0";
             /// Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`,
-            /// `"none"` or
-            /// `{"tool": name}`.
+            /// `"none"` or `{"tool": name}`. What it must call is asked for until the first such call of a run.
             #[serde(skip_serializing_if = "Option::is_none")]
             tool_choice: Option<ToolChoice> = None, words "the provider's", fn set_tool_choice[ToolChoice], TOOL_CHOICE, Model,
                 "0.1.0";
