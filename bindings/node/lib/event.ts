@@ -241,7 +241,7 @@ export interface AgentEndEvent extends EventBase {
   error?: ErrorInfo
   /** How many turns began. */
   turns: number
-  /** The sum over the messages of the run. */
+  /** The sum over the model calls of the run, with what failed attempts have reported. */
   usage: Usage
 }
 

@@ -75,7 +75,7 @@ export interface Usage {
   reasoning: number
   /** `input + output + cacheRead + cacheWrite`. */
   total: number
-  /** In US dollars; null if the price is not known. */
+  /** In US dollars; null if no price or no count is known. */
   cost: Cost | null
 }
 

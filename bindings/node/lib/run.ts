@@ -23,7 +23,7 @@ export interface RunResult extends Canonical {
   message: AssistantMessage | null
   /** The messages that this run added, in transcript order. */
   messages: Message[]
-  /** The sum over the run's messages. */
+  /** The sum over the model calls of the run, with what failed attempts have reported. */
   usage: Usage
   /** The number of turns started. */
   turns: number

@@ -185,6 +185,17 @@ impl MessageBuilder {
         &self.usage
     }
 
+    /// The tokens used, with their cost where it is known: of no tokens it is not, as a server that reports none has counted none.
+    pub fn priced_usage(&self) -> Usage {
+        let mut usage = self.usage.clone();
+        // What the stream itself says of the cost is nearer to the truth than the list.
+        if !usage.is_known() {
+            return usage;
+        }
+        usage.cost = usage.cost.take().or_else(|| self.prices.map(|prices| prices.cost(&usage)));
+        usage
+    }
+
     /// Treats tool calls in an answer of exactly `max_tokens` tokens as cut off: some servers report `tool_calls` for them, too.
     pub fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {
         let calls = self.blocks.values().any(|open| open.kind == Kind::ToolCall);
@@ -346,6 +357,7 @@ impl MessageBuilder {
 
     /// The message whole. With an error it ends `error` or `aborted`; calls are taken out of those and of refusals.
     pub fn finish(self, failure: Option<(StopReason, Error)>) -> AssistantMessage {
+        let usage = self.priced_usage();
         let (stop_reason, raw_stop_reason, error) = match (failure, self.stop) {
             (Some((reason, error)), stop) => (reason, stop.and_then(|(_, raw)| raw), Some(error)),
             (None, Some((reason, raw))) => (reason, raw, None),
@@ -355,9 +367,6 @@ impl MessageBuilder {
         if stop_reason.is_failure() || stop_reason == StopReason::Refusal {
             content.retain(|block| !matches!(block, ContentBlock::ToolCall(_)));
         }
-        let mut usage = self.usage;
-        // What the stream itself says of the cost is nearer to the truth than the list.
-        usage.cost = usage.cost.take().or_else(|| self.prices.map(|prices| prices.cost(&usage)));
         AssistantMessage {
             content,
             usage,

@@ -34,7 +34,8 @@ pub struct RunResult {
     pub message: Option<Arc<Message>>,
     /// The messages this run added, in transcript order.
     pub messages: Vec<Arc<Message>>,
-    /// The sum over the run's assistant messages.
+    /// The sum over the run's model calls, with what failed attempts have reported; its cost is known only when that of each
+    /// answer is.
     pub usage: Usage,
     /// How many turns began.
     pub turns: u32,
@@ -57,10 +58,9 @@ pub struct Undelivered {
 }
 
 impl RunResult {
-    /// Sums up a run from the messages it added.
-    pub fn new(outcome: Outcome, messages: Vec<Arc<Message>>, turns: u32, error: Option<Error>) -> RunResult {
+    /// Sums up a run from the messages it added and what its model calls used.
+    pub fn new(outcome: Outcome, messages: Vec<Arc<Message>>, usage: Usage, turns: u32, error: Option<Error>) -> RunResult {
         let assistants = || messages.iter().filter_map(|m| m.as_assistant());
-        let usage = Usage::sum(assistants().map(|m| &m.usage));
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
         RunResult { outcome, text, message, messages, usage, turns, error, undelivered: None }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::error::SHUT_DOWN;
-use crate::table::events;
+use crate::table::{codes, events};
 
 /// Checks the events of one run, in canonical JSON and in order, against the grammar of the loop's contract: their order, their
 /// numbers, their fields, and that what they say of messages fits together.
@@ -44,6 +44,10 @@ pub struct Checker {
     calls: Vec<Call>,
     /// A message between its start and its end.
     open: Option<Value>,
+    /// Where in `messages` the answers are.
+    answers: Vec<usize>,
+    /// Whether an attempt has failed whose tokens no message has.
+    has_failed_attempt: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -126,9 +130,12 @@ impl Checker {
         is(&event["turn"], &json!(self.turn), "turn")?;
         match kind {
             "agent_start" => self.place = Place::Between,
-            "diagnostic" => {}
+            "diagnostic" => self.has_failed_attempt |= event["code"] == codes::FALLBACK,
             "turn_start" => self.begin_turn()?,
-            "retry" => self.within(&[Place::Input], "a retry comes before the answer")?,
+            "retry" => {
+                self.within(&[Place::Input], "a retry comes before the answer")?;
+                self.has_failed_attempt = true;
+            }
             "raw" => self.within(&[Place::Answer], "a raw frame stands within the assistant's message")?,
             "message_start" => self.start_message(&event["message"])?,
             "message_end" => self.end_message(&event["message"])?,
@@ -197,6 +204,7 @@ impl Checker {
             is(&message["role"], &json!("assistant"), "message: role")?;
             is(&message["timestamp"], open.get("timestamp").unwrap_or(&Value::Null), "message: timestamp")?;
             self.end_answer(message)?;
+            self.answers.push(self.messages.len());
         } else {
             is(message, &open, "message")?;
             if self.place == Place::Batch
@@ -331,8 +339,9 @@ impl Checker {
         is(&event["messages"], &json!(self.messages), "messages")?;
         for count in ["input", "output", "cache_read", "cache_write", "reasoning", "total"] {
             let used = |message: &Value| message.get("usage").and_then(|usage| usage.get(count)).and_then(Value::as_u64);
-            let sum: u64 = self.messages.iter().filter_map(used).sum();
-            if used(event) != Some(sum) {
+            let answers = self.answers.iter().filter_map(|at| used(self.messages.get(*at)?));
+            let sum = answers.fold(0, u64::saturating_add);
+            if used(event).is_none_or(|used| used < sum || (used > sum && !self.has_failed_attempt)) {
                 return Err(format!("usage: {count} is {:?}, and its messages' sum is {sum}", used(event)));
             }
         }

@@ -33,7 +33,7 @@ pub struct Usage {
     pub reasoning: u64,
     /// `input + output + cache_read + cache_write`.
     pub total: u64,
-    /// The price, or `None` when no price is known.
+    /// The price, or `None` when no price or no count is known; of a sum, when that of a part is not known.
     pub cost: Option<Cost>,
 }
 
@@ -48,6 +48,11 @@ impl Usage {
     pub fn totalled(mut self) -> Usage {
         self.total = self.input + self.output + self.cache_read + self.cache_write;
         self
+    }
+
+    /// Whether anything of it was reported.
+    pub(crate) fn is_known(&self) -> bool {
+        self.total > 0 || self.cost.is_some()
     }
 
     /// The sum of several messages. Its cost is known only when each part's is.

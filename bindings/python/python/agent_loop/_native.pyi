@@ -128,7 +128,7 @@ class Usage:
         """`input + output + cache_read + cache_write`."""
     @property
     def cost(self) -> Cost | None:
-        """The cost in US dollars; None when no price is known."""
+        """The cost in US dollars; None when no price or no count is known."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -565,7 +565,7 @@ class AgentEnd(Event):
         """How many turns began."""
     @property
     def usage(self) -> Usage:
-        """The sum over the messages of the run."""
+        """The sum over the model calls of the run, with what failed attempts have reported."""
 
 @final
 class Retry(Event):
@@ -660,7 +660,7 @@ class RunResult:
         """The messages this run appended, in transcript order."""
     @property
     def usage(self) -> Usage:
-        """The sum over the run's assistant messages."""
+        """The sum over the model calls of the run, with what failed attempts have reported."""
     @property
     def turns(self) -> int:
         """How many turns began."""

@@ -116,6 +116,11 @@ impl ModelAnswer {
         Err(error.with_provider(provider))
     }
 
+    /// The tokens that the attempt has used, as far as they are known.
+    pub(super) fn usage(&self) -> Usage {
+        self.builder.priced_usage()
+    }
+
     pub(super) fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {
         self.builder.treat_full_length_calls_as_truncated(max_tokens);
     }

@@ -19,7 +19,7 @@ use crate::hook::{HookKind, Question, ResponseHead};
 use crate::message::Message;
 use crate::partial::Partial;
 use crate::retry::Jitter;
-use crate::usage::StopReason;
+use crate::usage::{StopReason, Usage};
 
 use Progress::{Blocked, Ended, Made};
 
@@ -32,6 +32,8 @@ pub(super) struct ModelCalls {
     next: u32,
     random: Random,
     fallbacks: Fallbacks,
+    /// What all of them have used, failed attempts included; `None` when nothing is known of any.
+    used: Option<Usage>,
 }
 
 /// What a model call has led to.
@@ -91,7 +93,20 @@ impl CurrentCall {
 
 impl ModelCalls {
     pub(super) fn new(seed: u64) -> ModelCalls {
-        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default() }
+        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default(), used: None }
+    }
+
+    /// The tokens that the run has used so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.used.clone().unwrap_or_default()
+    }
+
+    /// An attempt is over. One of which nothing came is left out, but for the counts that it reported: mostly it cost nothing. Of
+    /// an answer without counts the cost is not known, and so that of the run is not.
+    fn count_usage(&mut self, usage: &Usage, is_answer: bool) {
+        if is_answer || usage.is_known() {
+            self.used = Some(Usage::sum(self.used.iter().chain([usage])));
+        }
     }
 
     pub(super) fn begin_turn(&mut self) {
@@ -164,6 +179,7 @@ impl ModelCalls {
             CallStage::Wait { .. } if run.is_interrupted() => CallStage::Answered(None),
             CallStage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
             CallStage::Wait { .. } => {
+                self.count_usage(&call.answer.usage(), false);
                 call.answer.begin_again(run.emitter.turn(), run.now_ms());
                 call.attempt_number += 1;
                 CallStage::Call
@@ -172,6 +188,7 @@ impl ModelCalls {
                 None => CallStage::EndBlocks,
                 Some(error) => {
                     if self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
+                        self.count_usage(&call.answer.usage(), false);
                         return Ended(CallOutcome::Fallback);
                     }
                     CallStage::Finish(Some(error))
@@ -297,12 +314,13 @@ impl ModelCalls {
     }
 
     /// The turn's message joins the transcript.
-    fn finish(&self, run: &mut RunState, answer: ModelAnswer, error: Option<Error>) -> Arc<Message> {
+    fn finish(&mut self, run: &mut RunState, answer: ModelAnswer, error: Option<Error>) -> Arc<Message> {
         let failure = match (run.clock.interruption(), error) {
             (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
             (None, None) => None,
         };
+        self.count_usage(&answer.usage(), failure.is_none() || answer.has_content());
         let message = answer.finish(failure);
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
         message

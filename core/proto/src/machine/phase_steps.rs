@@ -317,7 +317,7 @@ impl Loop {
     /// The result, with the messages that the run has added so far.
     pub(super) fn result(&self, outcome: Outcome, error: Option<Error>) -> RunResult {
         let (added, turns) = (self.run.transcript.added(), self.run.emitter.turn());
-        let mut result = RunResult::new(outcome, added, turns, error);
+        let mut result = RunResult::new(outcome, added, self.model_calls.usage(), turns, error);
         result.undelivered = self.run.inbox.undelivered().cloned();
         result
     }

@@ -131,7 +131,7 @@ macro_rules! events_of {
                 @optional error: Option<Error>,
                 /// How many turns began.
                 turns: u32,
-                /// The sum over the messages of the run.
+                /// The sum over the model calls of the run, with what failed attempts have reported.
                 usage: Box<Usage>,
             };
             /// The model call is retried after a backoff.
