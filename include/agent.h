@@ -2168,8 +2168,10 @@ AGENT_API void agent_hook_call_free(agent_hook_call_t *call);
 /**
  * Returns the known models, by provider and id. models receives an owned text: a JSON array of
  * {provider, id, label, context_window, max_output_tokens, input, thinking, cost?, quirks?}, each of
- * which agent_new() accepts. cost is {input, output, cache_read, cache_write} in US dollars per million
- * tokens, and missing if unknown. The fields that a model's name or object omits are taken from this
+ * which agent_new() accepts. cost is {input, output, cache_read, cache_write, tiers?} in US dollars per
+ * million tokens, and missing if unknown. tiers is an array of {above, input?, output?, cache_read?,
+ * cache_write?}: if a prompt has more than above tokens, cached ones included, these prices apply to the
+ * whole request; a price that is omitted stays. The fields that a model's name or object omits are taken from this
  * list. A model that is not in it works, with an unknown cost.
  *
  * Errors: AGENT_INVALID_ARGUMENT.

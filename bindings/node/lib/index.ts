@@ -44,6 +44,7 @@ export type {
   ModelSpec,
   Network,
   OptionChanges,
+  PriceTier,
   QueueMode,
   Settings,
   SteeringPolicy,

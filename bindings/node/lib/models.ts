@@ -4,7 +4,7 @@
 
 import { enter } from './bridge.js'
 import { native } from './native.js'
-import type { ModelSpec } from './options.js'
+import type { ModelSpec, PriceTier } from './options.js'
 
 /** A model of the catalogue. An agent accepts it as `model`, unchanged or modified. */
 export interface KnownModel extends ModelSpec {
@@ -19,7 +19,7 @@ export interface KnownModel extends ModelSpec {
   /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
   thinking: boolean | string
   /** US dollars per million tokens; absent if the price is not known. */
-  cost?: { input: number; output: number; cacheRead: number; cacheWrite: number }
+  cost?: { input: number; output: number; cacheRead: number; cacheWrite: number; tiers?: PriceTier[] }
 }
 
 /**

@@ -19,6 +19,15 @@ import type { Provider } from './provider.js'
 import { Tool, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
+/** Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays. */
+export interface PriceTier {
+  above: number
+  input?: number
+  output?: number
+  cacheRead?: number
+  cacheWrite?: number
+}
+
 /** A model as an object, where `provider/id` is not enough. */
 export interface ModelSpec {
   provider: string
@@ -51,7 +60,7 @@ export interface ModelSpec {
   /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
   thinking?: boolean | string
   /** US dollars per million tokens. */
-  cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
+  cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number; tiers?: PriceTier[] }
   /** Differences of its server; the names are in `docs/providers.md`. */
   quirks?: Record<string, unknown>
   /** The answers of a `scripted` model. */

@@ -185,14 +185,14 @@ impl MessageBuilder {
         &self.usage
     }
 
-    /// The tokens used, with their cost where it is known: of no tokens it is not, as a server that reports none has counted none.
+    /// The tokens used, with their cost where it is known: of no tokens it is not, a server that reports none has counted none.
     pub fn priced_usage(&self) -> Usage {
         let mut usage = self.usage.clone();
         // What the stream itself says of the cost is nearer to the truth than the list.
         if !usage.is_known() {
             return usage;
         }
-        usage.cost = usage.cost.take().or_else(|| self.prices.map(|prices| prices.cost(&usage)));
+        usage.cost = usage.cost.take().or_else(|| self.prices.as_ref().map(|prices| prices.cost(&usage)));
         usage
     }
 

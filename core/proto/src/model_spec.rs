@@ -72,7 +72,7 @@ pub struct ModelSpec {
     /// Whether it thinks, or how: a word of the quirk `thinking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Value>,
-    /// Its prices; without them a message's cost is `None`.
+    /// Its prices, perhaps with others for long prompts; without them a message's cost is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Prices>,
     /// What its server does differently.
@@ -116,7 +116,8 @@ const FIELDS: &[&str] = &[
     "script",
 ];
 
-const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write"];
+const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write", "tiers"];
+const TIER: &[&str] = &["above", "input", "output", "cache_read", "cache_write"];
 
 impl ModelSpec {
     /// Reads a text: `provider/id`, or an object in JSON, as it comes from a command line or an environment variable.
@@ -193,6 +194,11 @@ impl ModelSpec {
                 let mut map = canonical_names("model field", map, FIELDS, spelling)?;
                 if let Some(Value::Object(cost)) = map.get_mut("cost") {
                     *cost = canonical_names("model cost field", std::mem::take(cost), PRICES, spelling)?;
+                    for tier in cost.get_mut("tiers").and_then(Value::as_array_mut).into_iter().flatten() {
+                        if let Value::Object(tier) = tier {
+                            *tier = canonical_names("field of a price tier", std::mem::take(tier), TIER, spelling)?;
+                        }
+                    }
                 }
                 if let Some(Value::Object(quirks)) = map.get_mut("quirks") {
                     *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;

@@ -116,7 +116,18 @@ impl Cost {
 }
 
 /// What a model's tokens cost, in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// # mod agent_loop { pub use agent_loop_proto::usage::*; pub mod model { pub use agent_loop_proto::usage::*; } }
+/// use agent_loop::Usage;
+/// use agent_loop::model::{PriceTier, Prices};
+///
+/// let mut prices = Prices::new(3.0, 15.0);
+/// prices.tiers = vec![PriceTier::new(200_000, 6.0, 22.5)];
+/// assert_eq!(prices.cost(&Usage::new(200_000, 0)).total, 0.6);
+/// assert_eq!(prices.cost(&Usage::new(200_001, 0)).total, 1.200_006);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Prices {
@@ -128,6 +139,38 @@ pub struct Prices {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
+    /// Other prices for long prompts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<PriceTier>,
+}
+
+/// Prices that hold for a whole request, its answer included, when its prompt has more than so many tokens, cached ones included.
+/// A price that is not given stays. Of several tiers that hold, the higher one counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct PriceTier {
+    /// The most tokens of a prompt for which they do not hold.
+    pub above: u64,
+    /// Tokens read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<f64>,
+    /// Tokens written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<f64>,
+    /// Tokens read from the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Tokens written to the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}
+
+impl PriceTier {
+    /// These prices, in US dollars per million tokens, for the prompt and the answer; what a cache does costs what it did.
+    pub fn new(above: u64, input: f64, output: f64) -> PriceTier {
+        PriceTier { above, input: Some(input), output: Some(output), ..PriceTier::default() }
+    }
 }
 
 impl Prices {
@@ -136,24 +179,41 @@ impl Prices {
         Prices { input, output, ..Prices::default() }
     }
 
-    /// The price of these tokens.
+    /// The price of these tokens, of one request.
     pub fn cost(&self, usage: &Usage) -> Cost {
-        let (input, output) = (price(usage.input, self.input), price(usage.output, self.output));
-        let cache_read = price(usage.cache_read, self.cache_read);
-        let cache_write = price(usage.cache_write, self.cache_write);
+        let prices = self.of_request(usage);
+        let (input, output) = (price(usage.input, prices.input), price(usage.output, prices.output));
+        let cache_read = price(usage.cache_read, prices.cache_read);
+        let cache_write = price(usage.cache_write, prices.cache_write);
         Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
     }
 
     /// The price where so many of the tokens written to the cache stay for an hour. Anthropic takes twice the price of input for
     /// them: <https://docs.claude.com/en/docs/build-with-claude/prompt-caching#pricing>; listed is the price of the short time.
     pub(crate) fn cost_with_long_cache(&self, usage: &Usage, long: u64) -> Cost {
-        let mut cost = self.cost(usage);
-        if self.cache_write > 0.0 {
-            let more = price(long.min(usage.cache_write), 2.0 * self.input - self.cache_write);
+        let (mut cost, prices) = (self.cost(usage), self.of_request(usage));
+        if prices.cache_write > 0.0 {
+            let more = price(long.min(usage.cache_write), 2.0 * prices.input - prices.cache_write);
             cost.cache_write += more;
             cost.total += more;
         }
         cost
+    }
+
+    /// The prices that hold for a request of this size, without tiers.
+    fn of_request(&self, usage: &Usage) -> Prices {
+        let &Prices { input, output, cache_read, cache_write, .. } = self;
+        let mut prices = Prices { input, output, cache_read, cache_write, tiers: Vec::new() };
+        let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let mut tiers: Vec<&PriceTier> = self.tiers.iter().filter(|tier| prompt > tier.above).collect();
+        tiers.sort_by_key(|tier| tier.above);
+        for tier in tiers {
+            prices.input = tier.input.unwrap_or(prices.input);
+            prices.output = tier.output.unwrap_or(prices.output);
+            prices.cache_read = tier.cache_read.unwrap_or(prices.cache_read);
+            prices.cache_write = tier.cache_write.unwrap_or(prices.cache_write);
+        }
+        prices
     }
 }
 
@@ -247,6 +307,31 @@ mod tests {
         assert_eq!(serde_json::to_string(&cost).unwrap(), expected);
         let again: Cost = serde_json::from_value(serde_json::to_value(&cost).unwrap()).unwrap();
         assert_eq!(again, cost);
+    }
+
+    #[test]
+    fn found_e7_a_long_prompt_has_the_prices_of_its_tier() {
+        let tier = |above, input, output| PriceTier { above, input, output, ..PriceTier::default() };
+        let prices = Prices {
+            cache_read: 0.5,
+            cache_write: 1.0,
+            // In any order; the output of the lower one stays.
+            tiers: vec![tier(500, Some(10.0), None), tier(100, Some(5.0), Some(8.0))],
+            ..Prices::new(2.0, 4.0)
+        };
+        let cost = |input, cache_read, cache_write| {
+            let usage = Usage { input, output: 1_000_000, cache_read, cache_write, ..Usage::default() };
+            let Cost { input, output, cache_read, cache_write, .. } = prices.cost(&usage);
+            [input, output, cache_read, cache_write].map(|dollars| (dollars * 1e6).round())
+        };
+        assert_eq!(cost(98, 1, 1), [196.0, 4e6, 1.0, 1.0], "100 tokens are not above 100");
+        assert_eq!(cost(98, 2, 1), [490.0, 8e6, 1.0, 1.0], "cached tokens are of the prompt");
+        assert_eq!(cost(501, 0, 0), [5010.0, 8e6, 0.0, 0.0]);
+        let long = |written| {
+            let usage = Usage { cache_write: written, ..Usage::default() };
+            (prices.cost_with_long_cache(&usage, written).cache_write * 1e6).round()
+        };
+        assert_eq!((long(100), long(101)), (400.0, 1010.0), "an hour in the cache costs twice the tier's input");
     }
 
     #[test]

@@ -218,7 +218,7 @@ impl CustomModel {
 impl Model for CustomModel {
     fn info(&self) -> ModelInfo<'_> {
         let protocol = self.spec.protocol.as_deref().unwrap_or(&self.spec.provider);
-        ModelInfo { provider: &self.spec.provider, protocol, id: &self.spec.id, prices: self.spec.cost }
+        ModelInfo { provider: &self.spec.provider, protocol, id: &self.spec.id, prices: self.spec.cost.clone() }
     }
 
     fn constraints(&self) -> Constraints {

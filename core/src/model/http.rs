@@ -376,7 +376,7 @@ impl Model for HttpModel {
             provider: &self.encoder.spec.provider,
             protocol: self.encoder.served.protocol.name(),
             id: &self.encoder.spec.id,
-            prices: self.encoder.spec.cost,
+            prices: self.encoder.spec.cost.clone(),
         }
     }
 

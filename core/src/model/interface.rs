@@ -65,7 +65,7 @@ pub trait Model: Send + Sync + 'static {
 /// let mut info = ModelInfo::new("mine", "mine", "parrot");
 /// info.prices = Some(Prices::new(0.0, 0.1));
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelInfo<'a> {
     /// Who serves it.

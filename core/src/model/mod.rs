@@ -69,4 +69,4 @@ pub use source::ModelSource;
 pub use crate::clock::{Clock, Sleep};
 pub use crate::future::BoxFuture;
 pub use crate::provider::{ModelSpec, models};
-pub use crate::usage::{Cost, Prices};
+pub use crate::usage::{Cost, PriceTier, Prices};

@@ -27,7 +27,7 @@ impl ScriptedModel {
     /// `invalid_argument`: says which step of which answer is wrong.
     pub(crate) fn new(spec: &ModelSpec) -> Result<ScriptedModel, Error> {
         let script = Mutex::new(Script::of(spec)?);
-        Ok(ScriptedModel { id: spec.id.clone(), prices: spec.cost, clock: Clock::simulated(), script })
+        Ok(ScriptedModel { id: spec.id.clone(), prices: spec.cost.clone(), clock: Clock::simulated(), script })
     }
 
     async fn play(&self, sink: &DeltaSink) -> Result<(), Error> {
@@ -50,7 +50,7 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     fn info(&self) -> ModelInfo<'_> {
-        ModelInfo { provider: SCRIPTED, protocol: SCRIPTED, id: &self.id, prices: self.prices }
+        ModelInfo { provider: SCRIPTED, protocol: SCRIPTED, id: &self.id, prices: self.prices.clone() }
     }
 
     fn stream<'a>(&'a self, _request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

@@ -1032,5 +1032,6 @@ def models() -> list[dict[str, Any]]:
     """The known models, by provider and id, each a dict that `Agent` takes as its model. For any thread.
 
     The fields are `provider`, `id`, `label`, `context_window` and `max_output_tokens` (tokens), `input`, `thinking`, and where
-    known `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`) and `quirks`. What a model's
-    name or dict leaves out is taken from here. A model that is not listed works too, with an unknown cost."""
+    known `cost` (US dollars per million tokens: `input`, `output`, `cache_read`, `cache_write`, and `tiers` where long prompts
+    cost more) and `quirks`. What a model's name or dict leaves out is taken from here. A model that is not listed works too,
+    with an unknown cost."""

@@ -51,6 +51,19 @@ if TYPE_CHECKING:
     )
 
 
+class _Tier(TypedDict):
+    above: int
+
+
+class PriceTier(_Tier, total=False):
+    """Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
 class Prices(TypedDict, total=False):
     """US dollars per million tokens."""
 
@@ -58,6 +71,8 @@ class Prices(TypedDict, total=False):
     output: float
     cache_read: float
     cache_write: float
+    tiers: Sequence[PriceTier]
+    """Other prices for long prompts."""
 
 
 class _Named(TypedDict):

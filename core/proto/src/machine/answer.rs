@@ -30,15 +30,15 @@ pub(super) struct ModelAnswer {
 impl ModelAnswer {
     pub(super) fn new(config: &Config, turn: u32, now_ms: u64) -> ModelAnswer {
         let head = head(config, now_ms);
-        let prices = config.model.as_ref().ok().and_then(|model| model.prices);
-        let builder = MessageBuilder::new(head.clone(), turn, prices);
+        let prices = config.model.as_ref().ok().and_then(|model| model.prices.clone());
+        let builder = MessageBuilder::new(head.clone(), turn, prices.clone());
         ModelAnswer { builder, head, prices, is_started: false, held: Vec::new() }
     }
 
     /// Another attempt begins.
     pub(super) fn begin_again(&mut self, turn: u32, now_ms: u64) {
         self.head.timestamp = now_ms;
-        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices);
+        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone());
         self.held.clear();
     }
 

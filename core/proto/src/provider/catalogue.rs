@@ -19,7 +19,7 @@ const DATA: &str = "";
 ///
 /// ```
 /// # use agent_loop_proto::provider as agent_loop;
-/// let cheap = agent_loop::models().into_iter().filter(|model| model.cost.is_some_and(|cost| cost.output < 1.0));
+/// let cheap = agent_loop::models().into_iter().filter(|model| model.cost.as_ref().is_some_and(|cost| cost.output < 1.0));
 /// for model in cheap {
 ///     println!("{} reads {:?} tokens", model.name(), model.context_window);
 /// }

@@ -3,7 +3,7 @@
 //! decompressed whole whenever a program starts.
 
 /// The longer before their beginnings. None has only a part of `"id":"…","label":"`, or a line could not be found by its id.
-const PHRASES: [&str; 14] = [
+const PHRASES: [&str; 15] = [
     "{\"provider\":\"openrouter\",\"id\":\"",
     "{\"provider\":\"",
     "\",\"id\":\"",
@@ -18,6 +18,7 @@ const PHRASES: [&str; 14] = [
     ",\"cache_read\":0.",
     ",\"cache_read\":",
     ",\"cache_write\":",
+    ",\"tiers\":[{\"above\":",
 ];
 
 /// Each phrase and its character: a control character, which JSON never has as it is. They begin after the line breaks.

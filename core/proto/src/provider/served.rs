@@ -34,10 +34,10 @@ pub fn completed(
         None => server.is_official_address || server.hosting != Hosting::Plain,
         Some(_) => of_server && server.hosting == Hosting::Azure,
     };
+    spec.base_model = spec.base_model.map(|_| entry.name());
     if priced {
         spec.cost = spec.cost.or(entry.cost);
     }
-    spec.base_model = spec.base_model.map(|_| entry.name());
     spec.label = spec.label.or(entry.label);
     spec.context_window = spec.context_window.or(entry.context_window);
     spec.max_output_tokens = spec.max_output_tokens.or(entry.max_output_tokens);

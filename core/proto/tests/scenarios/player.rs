@@ -110,7 +110,7 @@ pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
 fn add_model(scripts: &mut Vec<Script>, spec: &ModelSpec) -> Result<ModelEntry, Error> {
     let key = u32::try_from(scripts.len()).expect("few models");
     scripts.push(Script::of(spec)?);
-    Ok(ModelEntry { prices: spec.cost, ..ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id) })
+    Ok(ModelEntry { prices: spec.cost.clone(), ..ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id) })
 }
 
 impl Player {

@@ -167,7 +167,7 @@ impl Reader {
         take("cache_creation/ephemeral_1h_input_tokens", &mut self.kept_long);
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
         self.kept_long = self.kept_long.min(self.usage.cache_write);
-        let prices = self.prices.filter(|_| self.kept_long > 0);
+        let prices = self.prices.as_ref().filter(|_| self.kept_long > 0);
         self.usage.cost = prices.map(|prices| prices.cost_with_long_cache(&self.usage, self.kept_long));
         out.push(Delta::Usage(Box::new(self.usage.clone())));
     }

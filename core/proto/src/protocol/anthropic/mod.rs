@@ -67,6 +67,6 @@ impl Protocol for Anthropic {
     }
 
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(&target.spec.provider, target.spec.cost))
+        Box::new(decode::Reader::new(&target.spec.provider, target.spec.cost.clone()))
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{AZURE, LOCATION, PROJECT, error, found};
 use crate::model_spec::ModelSpec;
 use crate::provider::{Served, catalogue, models};
+use crate::usage::Usage;
 
 #[test]
 fn what_the_user_says_of_a_model_wins_field_by_field() {
@@ -26,7 +27,7 @@ fn what_the_user_says_of_a_model_wins_field_by_field() {
         &[],
     );
     assert_eq!((own.spec.context_window, own.spec.max_output_tokens), (Some(5), entry.max_output_tokens));
-    assert_eq!(own.spec.cost.unwrap().output, 0.0, "the prices are the user's as a whole");
+    assert_eq!(own.spec.cost.as_ref().unwrap().output, 0.0, "the prices are the user's as a whole");
     assert_eq!((own.quirk("temperature"), own.quirk("cache_tools")), (json!(false), json!(false)));
     assert_eq!(own.quirk("thinking"), "adaptive", "that it thinks does not say how");
 
@@ -44,6 +45,30 @@ fn an_unknown_model_works_and_has_no_price() {
     let not_given = found(json!("mistral/labs-devstral-small-2512"), &[]).spec;
     assert!(not_given.context_window.is_some() && not_given.cost.is_none(), "a price that is not given is not zero");
     assert_eq!(found(json!("openrouter/qwen/qwen3.8-27b:free"), &[]).spec.cost.unwrap().output, 0.0);
+}
+
+#[test]
+fn found_e7_long_prompts_have_the_prices_of_their_tier() {
+    let prices = |name: &str| found(json!(name), &[AZURE, PROJECT, LOCATION]).spec.cost.unwrap();
+    let cost = |name: &str, input, cache_read, output| {
+        let usage = Usage { input, output, cache_read, ..Usage::default() };
+        (prices(name).cost(&usage).total * 1e6).round()
+    };
+    assert_eq!(cost("openai/gpt-5.5", 200_000, 100_000, 1_000), 2_145_000.0);
+    assert_eq!(cost("openai/gpt-5.5-2026-04-23", 200_000, 100_000, 1_000), 2_145_000.0, "a version of it");
+    assert_eq!(cost("openai/gpt-5.5", 200_000, 72_000, 1_000), 1_066_000.0, "272,000 tokens are not above 272,000");
+    assert_eq!(cost("google/gemini-2.5-pro", 200_001, 0, 1_000), 515_003.0);
+    assert_eq!(cost("xai/grok-4.3", 200_001, 0, 1_000), 505_003.0);
+    assert_eq!(cost("minimax/MiniMax-M3", 512_001, 0, 1_000), 309_601.0);
+    let tiered: Vec<_> = models().into_iter().filter(|m| m.cost.as_ref().is_some_and(|cost| !cost.tiers.is_empty())).collect();
+    assert_eq!(tiered.len(), 32);
+    for model in tiered {
+        let cost = model.cost.clone().unwrap();
+        for tier in &cost.tiers {
+            let dearer = tier.input > Some(cost.input) && tier.output > Some(cost.output);
+            assert!(dearer && tier.cache_read.is_some() && tier.cache_write.is_some(), "{}", model.name());
+        }
+    }
 }
 
 #[test]
@@ -97,7 +122,7 @@ fn behind_a_name_of_one_s_own_what_the_model_can_do_is_known_and_what_it_costs_i
     for provider in ["company", "anthropic", "openai-compatible"] {
         let claude = at(provider, "anthropic", "anthropic/claude-opus-4-7");
         assert_eq!(claude.spec.context_window, entry.context_window, "{provider}");
-        assert_eq!((claude.spec.cost, claude.spec.id.as_str()), (None, "our-model"), "{provider}");
+        assert_eq!((&claude.spec.cost, claude.spec.id.as_str()), (&None, "our-model"), "{provider}");
         assert_eq!((claude.quirk("thinking"), claude.quirk("temperature")), (json!("adaptive"), json!(false)), "{provider}");
     }
     // In a format that many speak, only what the model can do: how its own server is asked is not how this one is.
@@ -170,7 +195,7 @@ fn each_line_of_the_catalogue_is_a_model_that_can_be_used() {
             model.input.as_ref().is_some_and(|input| input.iter().all(|kind| matches!(kind.as_str(), "text" | "image"))),
             "{name}"
         );
-        if let Some(cost) = model.cost {
+        if let Some(cost) = &model.cost {
             let free = name.ends_with(":free") || name.ends_with("/free");
             assert_eq!(cost.input > 0.0 && cost.cache_read > 0.0 && cost.cache_write > 0.0, !free, "{name} has a wrong zero");
         }
