@@ -1,7 +1,9 @@
 //! Frames to deltas.
 //!
 //! Unknown frames and `ping` are skipped, as the API's versioning rules ask. `message_delta` repeats the usage: the last
-//! stands, but a zero does not overwrite a number (gateways leave `input_tokens` out).
+//! stands, but a zero of what was read does not overwrite a number (gateways leave `input_tokens` out). Its count of the output is
+//! cumulative, and replaces what `message_start` said, as a zero too:
+//! <https://docs.claude.com/en/docs/build-with-claude/streaming#event-types>.
 
 use std::collections::HashMap;
 
@@ -147,7 +149,8 @@ impl Reader {
         out.push(Delta::Append { key, text: piece });
     }
 
-    fn usage(&mut self, given: Option<&Value>, out: &mut Vec<Delta>) {
+    /// `is_closing`: of a `message_delta`.
+    fn usage(&mut self, given: Option<&Value>, is_closing: bool, out: &mut Vec<Delta>) {
         let Some(given) = given.filter(|given| given.is_object()) else {
             return;
         };
@@ -156,7 +159,8 @@ impl Reader {
         let read = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let blank = read.into_iter().filter_map(count).all(|count| count == 0);
         let take = |name: &str, known: &mut u64| {
-            let said = count(name).filter(|count| *count > 0 || (!blank && read.contains(&name)));
+            let is_meant = if read.contains(&name) { !blank } else { is_closing && name == "output_tokens" };
+            let said = count(name).filter(|count| *count > 0 || is_meant);
             *known = said.unwrap_or(*known);
         };
         take("input_tokens", &mut self.usage.input);
@@ -203,7 +207,7 @@ impl Reader {
                 if let Some(id) = message.get("id").and_then(Value::as_str) {
                     out.push(Delta::ResponseId(id.to_owned()));
                 }
-                self.usage(message.get("usage"), out);
+                self.usage(message.get("usage"), false, out);
                 // A whole message may stand here, with the closing frame right after it.
                 for (key, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
                     self.start(key, block, out);
@@ -222,7 +226,7 @@ impl Reader {
                 let details = delta.and_then(|delta| delta.get("stop_details"));
                 let explanation = details.and_then(|details| details.get("explanation")).and_then(Value::as_str);
                 self.explanation = explanation.filter(|text| !text.is_empty()).map(str::to_owned).or(self.explanation.take());
-                self.usage(frame.get("usage"), out);
+                self.usage(frame.get("usage"), true, out);
             }
             "message_stop" => {
                 let raw = self.stop.take();

@@ -494,6 +494,24 @@ fn a_late_zero_does_not_overwrite_the_usage() {
 }
 
 #[test]
+fn found_w9_the_closing_count_of_the_output_replaces_the_first_one() {
+    let used = |closing: Value| {
+        let (deltas, _) = decoded(&[
+            json!({ "type": "message_start", "message": { "usage": { "input_tokens": 30, "output_tokens": 7 } } }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": closing }),
+            json!({ "type": "message_stop" }),
+        ]);
+        deltas.into_iter().rev().find_map(|delta| if let Delta::Usage(usage) = delta { Some(*usage) } else { None }).unwrap()
+    };
+    let usage = |input, output| Usage { input, output, ..Usage::default() };
+    assert_eq!(used(json!({ "output_tokens": 0 })), usage(30, 0));
+    assert_eq!(used(json!({ "output_tokens": 3 })), usage(30, 3));
+    assert_eq!(used(json!({ "input_tokens": 0, "output_tokens": 0 })), usage(30, 0), "nothing was read says nothing");
+    assert_eq!(used(json!({ "input_tokens": 40 })), usage(40, 7), "no count is no zero");
+    assert_eq!(used(json!({ "output_tokens": null })), usage(30, 7));
+}
+
+#[test]
 fn blocks_of_unknown_kinds_are_kept_with_their_input() {
     let (deltas, _) = decoded(&[
         json!({
