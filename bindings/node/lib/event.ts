@@ -69,6 +69,8 @@ export type DiagnosticCode =
   | 'broken_end'
   /** Bytes that are not UTF-8 became U+FFFD. */
   | 'invalid_utf8'
+  /** The provider gave no reason for the answer's end, or an unknown one; `stop_reason` is what the answer's content says. */
+  | 'unknown_stop_reason'
   /** A block of an unknown type is kept and sent back unchanged. */
   | 'opaque_block'
   /** The answer names sources. */

@@ -14,6 +14,7 @@ use crate::request::{IgnoredOption, Request};
 use crate::sse::Frame;
 use crate::surrogate;
 use crate::table::codes;
+use crate::usage::StopReason;
 
 /// The model and server that a request is encoded for.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +123,28 @@ pub(super) fn refused(provider: &str, why: &str) -> Delta {
         code: codes::REFUSAL.into(),
         message: format!("{provider} refused: {why}"),
         data: Box::new(json!({ "explanation": why })),
+    }
+}
+
+/// The end of a whole answer whose reason is missing or not a known word: what came says which it is. The answer counts, as new
+/// words come up in each of the formats, and nothing is wrong with what came before.
+pub(super) fn unknown_stop(provider: &str, raw: Option<String>, any_call: bool) -> [Delta; 2] {
+    let reason = if any_call { StopReason::ToolUse } else { StopReason::Stop };
+    let end = |reason| Delta::Stop { reason, raw: raw.clone() };
+    [unknown_reason(provider, raw.as_deref(), reason), end(reason)]
+}
+
+/// Reports a reason for the answer's end that is missing or not a known word, and what it counts as.
+pub(super) fn unknown_reason(provider: &str, raw: Option<&str>, reason: StopReason) -> Delta {
+    let given = match raw {
+        Some(raw) => format!("with an unknown reason, {raw:?}"),
+        None => "without a reason".to_owned(),
+    };
+    let counts = reason.as_str();
+    Delta::Diagnostic {
+        code: codes::UNKNOWN_STOP_REASON.into(),
+        message: format!("{provider} ended its answer {given}; it counts as {counts}"),
+        data: Box::new(json!({ "raw_stop_reason": raw, "stop_reason": counts })),
     }
 }
 

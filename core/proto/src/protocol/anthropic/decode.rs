@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::wire::{self, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, refused, truncated, unreadable};
+use crate::protocol::format::{Decoder, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -26,6 +26,7 @@ pub(super) struct Reader {
     /// How many of the tokens written to the cache stay there for an hour.
     kept_long: u64,
     stop: Option<String>,
+    any_call: bool,
     /// Why the model refused, where it says so.
     explanation: Option<String>,
     /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
@@ -51,6 +52,7 @@ impl Reader {
             usage: Usage::default(),
             kept_long: 0,
             stop: None,
+            any_call: false,
             explanation: None,
             held: HashMap::new(),
         }
@@ -71,6 +73,7 @@ impl Reader {
                 if let Some(input) = input {
                     self.held.insert(key, Held::Input(input.clone()));
                 }
+                self.any_call = true;
                 (BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new(), String::new())
             }
             _ => {
@@ -231,7 +234,10 @@ impl Reader {
             "message_stop" => {
                 let raw = self.stop.take();
                 out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
-                out.push(Delta::Stop { reason: stop_reason(raw.as_deref()), raw });
+                match stop_reason(raw.as_deref()) {
+                    Some(reason) => out.push(Delta::Stop { reason, raw }),
+                    None => out.extend(unknown_stop(&self.provider, raw, self.any_call)),
+                }
                 return Ok(false);
             }
             // Gateways send errors in their own words.
@@ -242,14 +248,16 @@ impl Reader {
     }
 }
 
-/// `pause_turn` means "send again"; the raw word says so.
-fn stop_reason(raw: Option<&str>) -> StopReason {
-    match raw {
-        Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
-        Some("tool_use") => StopReason::ToolUse,
-        Some("refusal" | "sensitive") => StopReason::Refusal,
-        _ => StopReason::Stop,
-    }
+/// Our word for the vendor's, where it is known. `pause_turn` means "send again"; the raw word says so. A compaction that the
+/// request asked to stop after is an end, too: <https://platform.claude.com/docs/en/build-with-claude/compaction>.
+fn stop_reason(raw: Option<&str>) -> Option<StopReason> {
+    Some(match raw? {
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "tool_use" => StopReason::ToolUse,
+        "refusal" | "sensitive" => StopReason::Refusal,
+        "end_turn" | "stop_sequence" | "pause_turn" | "compaction" => StopReason::Stop,
+        _ => return None,
+    })
 }
 
 impl Decoder for Reader {

@@ -675,11 +675,29 @@ fn stop_reasons() {
         ("tool_use", StopReason::ToolUse),
         ("refusal", StopReason::Refusal),
         ("sensitive", StopReason::Refusal),
-        ("from_the_future", StopReason::Stop),
+        ("compaction", StopReason::Stop),
     ] {
         let (deltas, _) =
             decoded(&[json!({ "type": "message_delta", "delta": { "stop_reason": raw } }), json!({ "type": "message_stop" })]);
         assert_eq!(deltas.last(), Some(&Delta::Stop { reason, raw: Some(raw.into()) }));
+    }
+}
+
+#[test]
+fn found_w6_an_unknown_stop_reason_is_what_came() {
+    let call = json!({ "type": "tool_use", "id": "a", "name": "f", "input": {} });
+    let start = |block: Value| json!({ "type": "content_block_start", "index": 0, "content_block": block });
+    for (block, reason) in [(json!({ "type": "text", "text": "x" }), StopReason::Stop), (call, StopReason::ToolUse)] {
+        for raw in [json!("from_the_future"), Value::Null] {
+            let end = json!({ "type": "message_delta", "delta": { "stop_reason": raw } });
+            let (deltas, end) = decoded(&[start(block.clone()), end, json!({ "type": "message_stop" })]);
+            assert_eq!(end, Ok(()));
+            let [.., Delta::Diagnostic { code, data, .. }, Delta::Stop { reason: ours, raw: kept }] = &deltas[..] else {
+                panic!("{deltas:?}")
+            };
+            assert_eq!((&code[..], *ours, json!(kept)), ("unknown_stop_reason", reason, raw.clone()));
+            assert_eq!(**data, json!({ "raw_stop_reason": raw, "stop_reason": reason.as_str() }));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::arguments::Arguments;
 use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, refused, truncated, unreadable};
+use crate::protocol::format::{Decoder, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -316,9 +316,9 @@ fn end_call(call: Call, text: String, out: &mut Vec<Delta>) {
     out.push(Delta::End { key });
 }
 
-/// Our word for the vendor's, where the answer did not fail: <https://ai.google.dev/api/generate-content#FinishReason>.
+/// Our word for the vendor's, where it is known: <https://ai.google.dev/api/generate-content#FinishReason>.
 fn stop_reason(raw: &str, any_call: bool) -> Option<StopReason> {
-    match raw {
+    match raw.to_ascii_uppercase().as_str() {
         // The same word with calls and without.
         "STOP" if any_call => Some(StopReason::ToolUse),
         "STOP" => Some(StopReason::Stop),
@@ -338,18 +338,18 @@ fn stop_reason(raw: &str, any_call: bool) -> Option<StopReason> {
 }
 
 /// The error for an answer that failed by its own word. Asked again, the model may well write a call that can be read.
-fn failed(provider: &str, finish: &Finish) -> Error {
+fn failed(provider: &str, finish: &Finish) -> Option<Error> {
     let (kind, what, retryable) = match finish.raw.as_str() {
         "MALFORMED_FUNCTION_CALL" => (ErrorKind::Protocol, "the model wrote a call that cannot be read", true),
         "MALFORMED_RESPONSE" => (ErrorKind::Protocol, "the model wrote what cannot be read", true),
         "UNEXPECTED_TOOL_CALL" => (ErrorKind::Protocol, "the model called a tool where none may be called", true),
         "TOO_MANY_TOOL_CALLS" => (ErrorKind::Protocol, "the model made too many calls in a row", true),
         "MISSING_THOUGHT_SIGNATURE" => (ErrorKind::InvalidRequest, "a call in the history lacks its signature", false),
-        _ => (ErrorKind::Server, "it gave no answer", true),
+        _ => return None,
     };
     let said = finish.message.as_deref().map(|said| format!(": {said}")).unwrap_or_default();
     let text = format!("{provider} broke the answer off, {what} (finishReason {:?}){said}", finish.raw);
-    Error::new(kind, text).with_provider(provider).with_retryable(retryable)
+    Some(Error::new(kind, text).with_provider(provider).with_retryable(retryable))
 }
 
 impl Decoder for Reader {
@@ -397,10 +397,16 @@ impl Decoder for Reader {
                 data: Box::new(Value::Object(std::mem::take(&mut self.sources))),
             });
         }
-        // Of a failed answer, too, the vendor's word is kept.
-        out.push(Delta::Stop { reason: reason.unwrap_or(StopReason::Stop), raw: Some(finish.raw.clone()) });
-        if reason.is_none() {
-            return Err(failed(&self.provider, &finish));
+        let failure = if reason.is_none() { failed(&self.provider, &finish) } else { None };
+        match (reason, failure) {
+            (Some(reason), _) => out.push(Delta::Stop { reason, raw: Some(finish.raw) }),
+            // `OTHER`, or a word that is newer than this.
+            (None, None) => out.extend(unknown_stop(&self.provider, Some(finish.raw), self.any_call)),
+            (None, Some(error)) => {
+                // Of a failed answer, too, the vendor's word is kept.
+                out.push(Delta::Stop { reason: StopReason::Stop, raw: Some(finish.raw) });
+                return Err(error);
+            }
         }
         Ok(())
     }

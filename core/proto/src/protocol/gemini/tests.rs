@@ -583,8 +583,23 @@ fn stop_reasons() {
         assert_eq!(ended(malformed, text()), Err((ErrorKind::Protocol, true)), "{malformed}");
     }
     assert_eq!(ended("MISSING_THOUGHT_SIGNATURE", text()), Err((ErrorKind::InvalidRequest, false)));
-    for unknown in ["OTHER", "NO_IMAGE", "SOMETHING_NEW"] {
-        assert_eq!(ended(unknown, text()), Err((ErrorKind::Server, true)), "{unknown}");
+    for unknown in ["OTHER", "NO_IMAGE", "SOMETHING_NEW", "FUNCTION_CALL"] {
+        assert_eq!(ended(unknown, text()), Ok(StopReason::Stop), "{unknown}");
+        assert_eq!(ended(unknown, call()), Ok(StopReason::ToolUse), "{unknown}");
+    }
+}
+
+#[test]
+fn found_w6_an_unknown_finish_reason_keeps_the_answer() {
+    let call = json!({ "functionCall": { "name": "t", "args": { "a": 1 } } });
+    for raw in ["OTHER", "SOMETHING_NEW"] {
+        let (deltas, end) = decoded(&[parts(json!([{ "text": "a" }, call])), finish(raw)]);
+        assert_eq!((end, stop(&deltas)), (Ok(()), Some((StopReason::ToolUse, raw))));
+        assert_eq!(blocks(&deltas), [block("text", "a", ""), block("call \"\" t", r#"{"a":1}"#, "")]);
+        let data = json!({ "raw_stop_reason": raw, "stop_reason": "tool_use" });
+        let message = format!("p ended its answer with an unknown reason, {raw:?}; it counts as tool_use");
+        let reported = Delta::Diagnostic { code: "unknown_stop_reason".into(), message, data: Box::new(data) };
+        assert_eq!(deltas[deltas.len() - 2], reported);
     }
 }
 

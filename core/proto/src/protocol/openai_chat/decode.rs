@@ -1,8 +1,8 @@
 //! Chunks to deltas.
 //!
 //! Text, thinking and calls may interleave in one chunk; each kind has a block of its own, which goes on until another kind
-//! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason`;
-//! `[DONE]` may be missing, and usage may come after it, so reading goes on until `[DONE]` or the end.
+//! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason` or `[DONE]`:
+//! one of the two may be missing. Usage may come after the reason, so reading goes on until `[DONE]` or the end.
 //!
 //! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
 //! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an
@@ -15,7 +15,7 @@ use super::details::Details;
 use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, truncated, unreadable};
+use crate::protocol::format::{Decoder, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -269,7 +269,9 @@ impl Reader {
         if let Some(error) = choice.error.filter(|raw| raw.get() != "null") {
             return Err(self.failure(&format!("{{\"error\":{}}}", error.get())));
         }
-        self.finish = choice.finish_reason.text().or(self.finish.take());
+        // DashScope writes the word where it has none.
+        let reason = choice.finish_reason.text().filter(|reason| reason != "null");
+        self.finish = reason.or(self.finish.take());
         Ok(())
     }
 
@@ -303,13 +305,14 @@ impl Reader {
     }
 
     /// The end of the answer, once: at `[DONE]` or at the end of the body.
-    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), Error> {
+    fn finish(&mut self, is_done: bool, out: &mut Vec<Delta>) -> Result<(), Error> {
         self.close(out);
         // What came late, behind text.
         self.close(out);
-        let Some(raw) = self.finish.take() else {
+        let raw = self.finish.take();
+        if raw.is_none() && !is_done {
             return Err(truncated(&self.provider, "a finish_reason"));
-        };
+        }
         for call in &mut self.calls {
             let key = match call.key {
                 Some(key) => key,
@@ -320,22 +323,33 @@ impl Reader {
             out.extend(signature.map(|signature| Delta::Signature { key, signature }));
             out.push(Delta::End { key });
         }
-        let reason = match raw.as_str() {
-            // `model_length` of Mistral; `max_tokens` of gateways that pass another vendor's word on.
-            "length" | "model_length" | "max_tokens" => StopReason::Length,
+        match self.stop_reason(raw.as_deref())? {
+            Some(reason) => out.push(Delta::Stop { reason, raw }),
+            None => out.extend(unknown_stop(&self.provider, raw, self.calls.iter().any(|call| call.key.is_some()))),
+        }
+        Ok(())
+    }
+
+    /// Our word for the server's; gateways pass the words of other vendors on. None when it is not known.
+    fn stop_reason(&self, raw: Option<&str>) -> Result<Option<StopReason>, Error> {
+        let word = raw.unwrap_or_default().to_ascii_lowercase().replace('-', "_");
+        Ok(Some(match word.as_str() {
+            // `model_length` of Mistral.
+            "length" | "model_length" | "max_tokens" | "max_output_tokens" => StopReason::Length,
             "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
             // `sensitive` of Z.ai.
-            "content_filter" | "sensitive" | "refusal" => StopReason::Refusal,
-            "network_error" | "error" | "unknown" | "abort" | "insufficient_system_resource" => {
-                let kind = if raw.starts_with("insufficient") { ErrorKind::Overloaded } else { ErrorKind::Server };
+            "content_filter" | "sensitive" | "refusal" | "safety" => StopReason::Refusal,
+            "network_error" | "error" | "abort" | "insufficient_system_resource" => {
+                let kind = if word.starts_with("insufficient") { ErrorKind::Overloaded } else { ErrorKind::Server };
+                let raw = raw.unwrap_or_default();
                 let text = format!("{} broke the answer off itself (finish_reason {raw:?})", self.provider);
                 return Err(Error::new(kind, text).with_provider(&self.provider));
             }
             _ if self.refused => StopReason::Refusal,
-            _ => StopReason::Stop,
-        };
-        out.push(Delta::Stop { reason, raw: Some(raw) });
-        Ok(())
+            // `eos` of Together, `eos_token` and `stop_sequence` of TGI.
+            "stop" | "end" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => StopReason::Stop,
+            _ => return Ok(None),
+        }))
     }
 }
 
@@ -373,7 +387,7 @@ impl Decoder for Reader {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = frame.data.trim();
         if data == "[DONE]" {
-            self.finish(out)?;
+            self.finish(true, out)?;
             return Ok(false);
         }
         if matches!(data, "" | "null") {
@@ -389,6 +403,6 @@ impl Decoder for Reader {
     }
 
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Error> {
-        self.finish(out)
+        self.finish(false, out)
     }
 }

@@ -682,7 +682,10 @@ fn stop_reasons() {
         ("content_filter", StopReason::Refusal),
         ("model_length", StopReason::Length),
         ("sensitive", StopReason::Refusal),
-        ("from_the_future", StopReason::Stop),
+        ("end_turn", StopReason::Stop),
+        ("eos_token", StopReason::Stop),
+        ("STOP", StopReason::Stop),
+        ("tool-calls", StopReason::ToolUse),
     ] {
         let (deltas, end) = decoded(&[delta(json!({ "content": "x" })), finish(raw)]);
         assert!(end.is_ok(), "the end of the body is enough after a finish_reason");
@@ -692,6 +695,58 @@ fn stop_reasons() {
     assert_eq!(deltas.last(), Some(&Delta::Stop { reason: StopReason::Refusal, raw: Some("stop".into()) }));
 }
 
+/// The last two deltas of an answer whose end has no known reason.
+fn unknown_end(raw: Value, reason: StopReason, message: &str) -> [Delta; 2] {
+    let data = json!({ "raw_stop_reason": raw, "stop_reason": reason.as_str() });
+    [
+        Delta::Diagnostic { code: "unknown_stop_reason".into(), message: message.to_owned(), data: Box::new(data) },
+        Delta::Stop { reason, raw: raw.as_str().map(str::to_owned) },
+    ]
+}
+
+/// Snowflake Cortex never sends a reason; Novita, Evolink and NIM leave it out at times.
+#[test]
+fn found_w1_done_without_finish_reason() {
+    let text = || delta(json!({ "content": "x" }));
+    let whole = || delta(json!({ "tool_calls": [call(json!(0), "a", "f", "{}")] }));
+    let unnamed = delta(json!({ "tool_calls": [call(json!(0), "a", "", "{}")] }));
+    let usage = || json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 1 } });
+    let no_reason = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "" }] });
+    for (chunks, reason) in [
+        (vec![text()], StopReason::Stop),
+        (vec![text(), usage()], StopReason::Stop),
+        (vec![text(), no_reason, finish("null")], StopReason::Stop),
+        (vec![text(), whole()], StopReason::ToolUse),
+        (vec![whole(), usage()], StopReason::ToolUse),
+        (vec![text(), unnamed], StopReason::Stop),
+        (vec![], StopReason::Stop),
+    ] {
+        let (deltas, end) = decoded(&[chunks.clone(), vec![json!("[DONE]")]].concat());
+        assert_eq!(end, Ok(()), "{chunks:?}");
+        let message = format!("openai ended its answer without a reason; it counts as {}", reason.as_str());
+        assert!(deltas.ends_with(&unknown_end(Value::Null, reason, &message)), "{deltas:?}");
+        let (_, end) = decoded(&chunks);
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated, "neither a reason nor the mark: {chunks:?}");
+    }
+    let (deltas, _) = decoded(&[delta(json!({ "refusal": "no" })), json!("[DONE]")]);
+    assert_eq!(deltas.last(), Some(&Delta::Stop { reason: StopReason::Refusal, raw: None }));
+}
+
+#[test]
+fn found_w1_an_unknown_finish_reason() {
+    let whole = || delta(json!({ "tool_calls": [call(json!(0), "a", "f", "{}")] }));
+    for (chunk, raw, reason) in [
+        (delta(json!({ "content": "x" })), "from_the_future", StopReason::Stop),
+        (delta(json!({ "content": "x" })), "unknown", StopReason::Stop),
+        (whole(), "OTHER", StopReason::ToolUse),
+    ] {
+        let (deltas, end) = decoded(&[chunk, finish(raw)]);
+        assert_eq!(end, Ok(()));
+        let message = format!("openai ended its answer with an unknown reason, {raw:?}; it counts as {}", reason.as_str());
+        assert!(deltas.ends_with(&unknown_end(json!(raw), reason, &message)), "{deltas:?}");
+    }
+}
+
 #[test]
 fn how_a_stream_may_fail() {
     let (_, end) = decoded(&[json!({ "error": { "type": "server_error", "message": "broke" } })]);
@@ -699,9 +754,7 @@ fn how_a_stream_may_fail() {
     let (deltas, end) = decoded(&[delta(json!({ "content": "x" })), json!("null"), json!("")]);
     assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated);
     assert_eq!(deltas.len(), 3, "what came is kept");
-    let (_, end) = decoded(&[delta(json!({ "content": "x" })), json!("[DONE]")]);
-    assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated, "the mark is no reason");
-    for raw in ["network_error", "unknown", "error", "abort"] {
+    for raw in ["network_error", "error", "abort"] {
         let error = decoded(&[finish(raw)]).1.unwrap_err();
         let text = format!("server: openai broke the answer off itself (finish_reason {raw:?})");
         assert_eq!((error.to_string(), error.is_retryable()), (text, true));

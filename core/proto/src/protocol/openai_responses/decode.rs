@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::wire::{self, Piece, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, truncated, unreadable};
+use crate::protocol::format::{Decoder, truncated, unknown_reason, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -241,7 +241,8 @@ impl Reader {
                 let open = self.items.get_mut(&index).filter(|item| item.kind == Kind::Call && !item.ended);
                 open.into_iter().for_each(|item| item.complete(&arguments_of(event), out));
             }
-            "response.completed" => return self.close("completed", response, out),
+            // `done` of gateways, with the status saying which of them it is.
+            "response.completed" | "response.done" => return self.close("completed", response, out),
             "response.incomplete" => return self.close("incomplete", response, out),
             "response.failed" => return self.close("failed", response, out),
             "response.cancelled" => return self.close("cancelled", response, out),
@@ -272,7 +273,8 @@ impl Reader {
     fn close(&mut self, named: &str, response: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
         self.identify(response, out);
         out.extend(usage(response.get("usage")).map(|usage| Delta::Usage(Box::new(usage))));
-        let status = match word(response, "status") {
+        let given = word(response, "status");
+        let status = match given {
             status @ ("completed" | "incomplete" | "failed" | "cancelled") => status,
             _ => named,
         };
@@ -295,15 +297,30 @@ impl Reader {
             }
         }
         let incomplete = response.get("incomplete_details").map(|details| word(details, "reason")).unwrap_or_default();
-        let raw = if incomplete.is_empty() { status } else { incomplete };
-        let reason = match status {
-            "incomplete" if incomplete == "content_filter" => StopReason::Refusal,
-            "incomplete" => StopReason::Length,
-            _ if self.called => StopReason::ToolUse,
-            _ if self.refused => StopReason::Refusal,
-            _ => StopReason::Stop,
+        let raw = match (incomplete, given) {
+            ("", "" | "in_progress" | "queued") => status,
+            ("", given) => given,
+            (incomplete, _) => incomplete,
         };
-        out.push(Delta::Stop { reason, raw: Some(raw.to_owned()) });
+        let raw = raw.to_owned();
+        let reason = match (status, raw.as_str()) {
+            ("incomplete", "content_filter") => StopReason::Refusal,
+            ("incomplete", word) => {
+                // Whatever the reason, it is not whole: calls of it may be cut.
+                if !matches!(word, "incomplete" | "max_output_tokens" | "max_tokens" | "length") {
+                    out.push(unknown_reason(&self.provider, Some(word), StopReason::Length));
+                }
+                StopReason::Length
+            }
+            _ if self.refused && !self.called => StopReason::Refusal,
+            ("completed", "completed") if self.called => StopReason::ToolUse,
+            ("completed", "completed") => StopReason::Stop,
+            _ => {
+                out.extend(unknown_stop(&self.provider, Some(raw), self.called));
+                return Ok(false);
+            }
+        };
+        out.push(Delta::Stop { reason, raw: Some(raw) });
         Ok(false)
     }
 }

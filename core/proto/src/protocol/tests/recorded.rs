@@ -206,6 +206,7 @@ fn anthropic_streams() {
 fn openai_chat_streams() {
     let refusal = "a refusal is text to us; the expectation keeps it apart";
     let known = [
+        ("snowflake-thinking-streaming", "`[DONE]` without a finish_reason is an end to us; the expectation takes it for none"),
         ("openrouter-refusal-streaming-azure-routed-refusal", refusal),
         ("openrouter-refusal-streaming-raw-model-surfaces-refusal", refusal),
     ];

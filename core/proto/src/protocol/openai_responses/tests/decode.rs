@@ -290,6 +290,32 @@ fn stop_reasons() {
 }
 
 #[test]
+fn found_w6_an_unknown_status_or_reason_keeps_the_answer() {
+    let close = |name: &str, response: Value| json!({ "type": format!("response.{name}"), "response": response });
+    let call = || vec![done(0, function_call("{}"))];
+    let text = || vec![done(0, message("x"))];
+    let cut = |reason: &str| close("incomplete", json!({ "status": "incomplete", "incomplete_details": { "reason": reason } }));
+    for (mut events, end, reason, raw) in [
+        (text(), close("completed", json!({ "status": "finished" })), StopReason::Stop, "finished"),
+        (call(), close("completed", json!({ "status": "finished" })), StopReason::ToolUse, "finished"),
+        (call(), cut("from_the_future"), StopReason::Length, "from_the_future"),
+    ] {
+        events.push(end);
+        let (deltas, end) = decoded(&events);
+        assert_eq!(end, Ok(()));
+        let [.., Delta::Diagnostic { code, data, .. }, stop] = &deltas[..] else { panic!("{deltas:?}") };
+        assert_eq!(stop, &Delta::Stop { reason, raw: Some(raw.into()) });
+        assert_eq!((&code[..], &data["raw_stop_reason"]), ("unknown_stop_reason", &json!(raw)));
+    }
+    // A closing event under another name, and one that repeats the status of the first event: nothing is unknown there.
+    for end in [close("done", json!({ "status": "completed" })), close("completed", json!({ "status": "in_progress" }))] {
+        let (deltas, _) = decoded(&[text(), vec![end]].concat());
+        assert_eq!(deltas.last(), Some(&Delta::Stop { reason: StopReason::Stop, raw: Some("completed".into()) }));
+        assert!(!deltas.iter().any(|delta| matches!(delta, Delta::Diagnostic { .. })), "{deltas:?}");
+    }
+}
+
+#[test]
 fn usage_is_split_into_buckets_that_do_not_overlap() {
     let used = |usage: Value| {
         let response = json!({ "status": "completed", "usage": usage });
