@@ -7,6 +7,7 @@ import { AgentError, errorOf } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import type { NativeCall } from './native.js'
 import { native } from './native.js'
+import { textOf } from './thrown.js'
 
 /** @internal Runs the callbacks of an agent. Its methods must not throw. */
 export interface Host {
@@ -23,6 +24,8 @@ export const bridge = new native.Bridge(pump)
 
 // Active runs end before the process does, so that nothing calls into an engine that is shutting down.
 process.on('exit', () => bridge.close())
+
+type Job = ReturnType<typeof bridge.take>[number]
 
 const waiting = new Map<number, (text: string | undefined) => void>()
 const kept = new Map<number, Host | undefined>()
@@ -92,32 +95,34 @@ export function enter<T>(call: () => T): T {
 
 function converted(error: unknown): AgentError {
   if (error instanceof AgentError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = textOf(error)
   if (message.startsWith('{"kind":')) return errorOf(JSON.parse(message) as ErrorInfo)
   return errorOf({ kind: 'panic', message: `the native module failed: ${message}; please report this`, retryable: false })
 }
 
 function pump(): void {
-  for (const job of bridge.take()) {
-    switch (job.kind) {
-      case 'Settled':
-        waiting.get(job.ticket)?.(job.text)
-        break
-      case 'Call': {
-        const host = hosts.get(job.agent)?.deref()
-        if (host) host.call(job.callback, job.call)
-        else job.call.fail('its agent is gone')
-        break
-      }
-      case 'Gone':
-        hosts.get(job.agent)?.deref()?.gone(job.callback)
-        break
-      case 'Event': {
-        const host = hosts.get(job.agent)?.deref()
-        if (host) void host.event(job.listener, job.text).then((error) => bridge.listenerReturned(job.answer, error))
-        else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
-        break
-      }
+  for (const job of bridge.take()) perform(job)
+}
+
+function perform(job: Job): void {
+  switch (job.kind) {
+    case 'Settled':
+      waiting.get(job.ticket)?.(job.text)
+      break
+    case 'Call': {
+      const host = hosts.get(job.agent)?.deref()
+      if (host) host.call(job.callback, job.call)
+      else job.call.fail('its agent is gone')
+      break
+    }
+    case 'Gone':
+      hosts.get(job.agent)?.deref()?.gone(job.callback)
+      break
+    case 'Event': {
+      const host = hosts.get(job.agent)?.deref()
+      if (host) void host.event(job.listener, job.text).then((error) => bridge.listenerReturned(job.answer, error))
+      else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
+      break
     }
   }
 }

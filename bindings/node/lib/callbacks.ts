@@ -8,9 +8,9 @@ import type { Host } from './bridge.js'
 import { nextNumber, register } from './bridge.js'
 import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
-import { textOf } from './json.js'
 import type { NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
+import { report, textOf } from './thrown.js'
 
 /** A function that is called with each event. The run waits for it, and for the promise it returns. */
 export type Listener = (event: AgentEvent) => void | Promise<void>
@@ -61,7 +61,7 @@ export class Callbacks implements Host {
   call(number: number, call: NativeCall): void {
     const callback = this.#calls.get(number)
     // Without its callback the call is dropped, which fails it.
-    if (callback) void this.#run(() => callback(call))
+    if (callback) this.#run(() => callback(call)).catch((error: unknown) => report(error, (text) => call.fail(text)))
   }
 
   async event(number: number, text: string): Promise<string | undefined> {

@@ -9,7 +9,7 @@ const VERBATIM = new Set(['arguments', 'data', 'details', 'headers', 'model', 'p
 /** A message of any other role is the user's. */
 const ROLES = new Set<unknown>(['user', 'assistant', 'tool_result'])
 
-/** Deeper than anything of the contract's: what goes on below contains itself. */
+/** Deeper than anything of the contract's. */
 const MAX_DEPTH = 10
 
 /** @internal What messages and the like inherit. Not printed or compared with them. */
@@ -49,21 +49,22 @@ function adoptMessagesIn(object: Record<string, unknown>): void {
   for (const name in object) if (!VERBATIM.has(name)) adoptMessages(object[name])
 }
 
-/** @internal The value with canonical names. Those that are canonical already stay. */
-export function canonical(value: unknown, depth = 0): unknown {
-  if (!isObject(value) || depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) return value.map((item) => canonical(item, depth + 1))
+/** @internal The value with canonical names. Those that are canonical already stay, and so does what contains itself. */
+export function canonical(value: unknown, outer: readonly object[] = []): unknown {
+  if (!isObject(value) || outer.length > MAX_DEPTH || outer.includes(value)) return value
+  if (Array.isArray(value)) return value.map((item) => canonical(item, [...outer, value]))
   // What writes itself, as the engine's own objects do, is left to it; maps and sets are refused later.
   const isLeft = typeof value.toJSON === 'function' || value instanceof Map || value instanceof Set || isCustom(value)
-  return isLeft ? value : canonicalFields(value, depth)
+  return isLeft ? value : canonicalFields(value, outer)
 }
 
 /** @internal As {@link canonical}, for an object that has a `toJSON` made of this. */
-export function canonicalFields(object: object, depth = 0): Record<string, unknown> {
+export function canonicalFields(object: object, outer: readonly object[] = []): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
+  const inside = [...outer, object]
   for (const name in object) {
     const value = (object as Record<string, unknown>)[name]
-    fields[snakeCase(name)] = VERBATIM.has(name) ? value : canonical(value, depth + 1)
+    fields[snakeCase(name)] = VERBATIM.has(name) ? value : canonical(value, inside)
   }
   return fields
 }

@@ -173,6 +173,11 @@ export function errorOf(info: ErrorInfo, result?: RunResult): AgentError {
 }
 
 /** @internal */
+export function isErrorKind(kind: unknown): kind is ErrorKind {
+  return typeof kind === 'string' && Object.hasOwn(CLASSES, kind)
+}
+
+/** @internal */
 export function invalidArgument(message: string): AgentError {
   return errorOf({ kind: 'invalid_argument', message, retryable: false })
 }

@@ -15,6 +15,7 @@ export const {
   expectFunction,
   invalidArgument,
   invalidState,
+  isErrorKind,
   models,
   resume,
   run,

@@ -5,7 +5,7 @@
 import { canonical, isObject, withToJson } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import type { ToolOutput } from './event.js'
-import { jsonOfAnswer, textOf } from './json.js'
+import { jsonOfAnswer } from './json.js'
 import type {
   AssistantMessage,
   Canonical,
@@ -19,6 +19,7 @@ import type {
 import type { NativeCall } from './native.js'
 import type { ModelSpec, ThinkingLevel } from './options.js'
 import type { RunResult } from './run.js'
+import { report } from './thrown.js'
 import { Tool } from './tool.js'
 import { withHookContext } from './context.js'
 import type { HookContext } from './context.js'
@@ -217,6 +218,6 @@ export async function runHook(name: HookName, hook: (...args: any[]) => unknown,
     const value = await withHookContext(call, (context) => hook(...input(withToJson(JSON.parse(call.input))), context))
     call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
-    call.fail(textOf(error))
+    report(error, (text) => call.fail(text))
   }
 }

@@ -3,6 +3,7 @@
  */
 
 import { invalidArgument } from './errors.js'
+import { isA, textOf } from './thrown.js'
 
 /** @internal The message names the part of a value that is not JSON. */
 export class NotJson extends Error {}
@@ -17,8 +18,8 @@ export function jsonOf(value: unknown): string {
   try {
     text = JSON.stringify(value, check)
   } catch (error) {
-    if (error instanceof NotJson) throw error
-    const message = String((error as Error)?.message ?? error)
+    if (isA(error, NotJson)) throw error
+    const message = textOf(error)
     throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : message)
   }
   return text ?? 'null'
@@ -45,16 +46,6 @@ export function jsonOfAnswer(what: string, value: unknown): string {
     return jsonOf(value)
   } catch (error) {
     throw error instanceof NotJson ? new TypeError(`${what} is not JSON: ${error.message}`) : error
-  }
-}
-
-/** @internal The text of any thrown value. */
-export function textOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name
-  try {
-    return String(error)
-  } catch {
-    return 'the thrown value has no text'
   }
 }
 

@@ -4,8 +4,9 @@
 
 import { answerTo, enter } from './bridge.js'
 import type { ToolOutput } from './event.js'
-import { jsonOfArgument, textOf } from './json.js'
+import { jsonOfArgument } from './json.js'
 import type { NativeCall } from './native.js'
+import { report } from './thrown.js'
 import { resultJson } from './tool.js'
 import { withToolContext } from './context.js'
 import type { ToolContext } from './context.js'
@@ -50,7 +51,7 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall): P
     )
     call.respond(json(value))
   } catch (error) {
-    call.fail(textOf(error))
+    report(error, (text) => call.fail(text))
   }
 }
 

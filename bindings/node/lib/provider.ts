@@ -4,13 +4,14 @@
 
 import { answerTo, enter } from './bridge.js'
 import { canonical, isObject, withToJson } from './canonical.js'
-import { AgentError } from './errors.js'
+import { AgentError, isErrorKind } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
-import { jsonOf, jsonOfAnswer, textOf } from './json.js'
+import { jsonOf, jsonOfAnswer } from './json.js'
 import type { Canonical, StandardMessage, StopReason, Usage } from './message.js'
 import type { NativeCall } from './native.js'
 import type { ThinkingBudgets, ThinkingLevel, ToolChoice } from './options.js'
 import type { JsonSchema } from './schema.js'
+import { isA, report, textOf } from './thrown.js'
 import { LazySignal } from './context.js'
 
 /** A request to a model, without the API key. */
@@ -106,7 +107,7 @@ export async function runProvider(provider: Provider, call: NativeCall): Promise
     }
     call.finish()
   } catch (error) {
-    call.failWith(errorJson(error))
+    report(error, (text) => call.failWith(errorJson(error, text)))
   } finally {
     signal.end()
   }
@@ -114,7 +115,7 @@ export async function runProvider(provider: Provider, call: NativeCall): Promise
 
 function push(call: NativeCall, chunk: unknown): boolean | null | undefined {
   // JSON would drop the text of an Error.
-  if (isObject(chunk) && chunk.error instanceof Error) throw chunk.error
+  if (isObject(chunk) && isA(chunk.error, Error)) throw chunk.error
   const text = jsonOfAnswer("the provider's chunk", canonical(chunk))
   try {
     return enter(() => call.push(text))
@@ -132,7 +133,12 @@ function isIterable(value: unknown): value is Iterable<unknown> | AsyncIterable<
   return isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value)
 }
 
-function errorJson(error: unknown): string {
-  if (error instanceof AgentError) return jsonOf(error)
-  return jsonOf({ kind: 'provider', message: textOf(error) })
+/** An error as JSON: of an {@link AgentError} all its fields, if it still has them. */
+function errorJson(error: unknown, text: string): string {
+  try {
+    if (error instanceof AgentError && isErrorKind(error.kind)) return jsonOf(AgentError.prototype.toJSON.call(error))
+  } catch {
+    // Its class, or who has changed it, made it something else.
+  }
+  return jsonOf({ kind: 'provider', message: text })
 }

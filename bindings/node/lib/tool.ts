@@ -5,11 +5,12 @@
 import { enter } from './bridge.js'
 import { canonical, isObject } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
-import { jsonOfAnswer, jsonOfArgument, textOf } from './json.js'
+import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import type { FromSchema, JsonSchema } from './schema.js'
+import { report } from './thrown.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 
@@ -106,7 +107,7 @@ export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
     const value = await withToolContext(call, toolJson, (context) => execute(JSON.parse(call.input), context))
     call.respond(toolJson(value))
   } catch (error) {
-    call.fail(textOf(error))
+    report(error, (text) => call.fail(text))
   }
 }
 
@@ -116,7 +117,7 @@ export async function prepareCall(prepare: NonNullable<Tool['prepareArguments']>
     const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
     call.respond(jsonOfAnswer('the answer of prepareArguments', prepared))
   } catch (error) {
-    call.fail(textOf(error))
+    report(error, (text) => call.fail(text))
   }
 }
 

@@ -1,0 +1,51 @@
+/**
+ * What was thrown, as text. JavaScript throws anything: errors whose message is no text, proxies, null. Nothing here throws.
+ */
+
+/** How far a message that is no text is followed. */
+const MAX_DEPTH = 3
+
+const NO_TEXT = 'the thrown value has no text'
+
+/** @internal The text of any thrown value: an error's message, else its name; of any other value the value itself. */
+export function textOf(thrown: unknown): string {
+  try {
+    return thrown === '' ? 'the thrown text is empty' : (described(thrown, 0) ?? NO_TEXT)
+  } catch {
+    // Of a proxy, or of a getter.
+    return NO_TEXT
+  }
+}
+
+/** @internal Whether a value is an instance of a class. False for a proxy that does not let itself be asked. */
+export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
+}
+
+/** @internal Reports a failure. Does not throw: it is called where nothing would catch it. */
+export function report(error: unknown, fail: (text: string) => void): void {
+  try {
+    fail(textOf(error))
+  } catch {
+    // A text that does not fit in memory, say. What is dropped unanswered fails, too.
+  }
+}
+
+function described(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value === 'function') return 'a function'
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (depth > MAX_DEPTH) return undefined
+  // Errors of other realms, a test runner's for example, are no instances of Error.
+  const { message } = value as { message?: unknown }
+  const said = message === undefined || message === null ? undefined : described(message, depth + 1)
+  if (said !== undefined) return said
+  const { name } = value as { name?: unknown }
+  if (isA(value, Error)) return typeof name === 'string' && name !== '' ? name : undefined
+  const json = JSON.stringify(value) as unknown
+  return typeof json === 'string' && json !== '{}' ? json : undefined
+}
