@@ -40,12 +40,10 @@ const calculator = tool({
 /** Runs one prompt and prints its events. */
 async function ask(agent, prompt, asEvents) {
   if (!asEvents) console.log(`User: ${prompt}`)
-  const run = agent.stream(prompt)
-  for await (const event of run) {
+  for await (const event of agent.stream(prompt)) {
     if (asEvents) console.log(JSON.stringify(event))
     else show(event)
   }
-  await run.result()
 }
 
 function show(event) {

@@ -5,12 +5,10 @@ import { Agent, AgentError } from 'agent-loop'
 async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   const agent = new Agent({ model, baseUrl })
 
-  const run = agent.stream('Say hello.')
-  for await (const event of run) {
+  for await (const event of agent.stream('Say hello.')) {
     if (event.type === 'text_delta') process.stdout.write(event.delta)
   }
   console.log()
-  await run.result()
 }
 
 await main(...process.argv.slice(2)).catch((error) => {

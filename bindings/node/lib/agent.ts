@@ -16,8 +16,8 @@ import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './opti
 import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
-import { Cancellation, signalOf } from './signal.js'
-import type { RunOptions } from './signal.js'
+import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
+import type { RunOptions, StreamOptions } from './signal.js'
 import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
@@ -65,10 +65,10 @@ export class Agent {
    * Starts a run and returns it, to iterate over its events.
    *
    * @param prompt Text, a message, or several messages.
-   * @param options A signal that aborts the run.
+   * @param options A signal that aborts the run; `raiseErrors: false` to end the iteration over a failed run normally.
    * @throws AgentError if the run cannot start, as `prompt`.
    */
-  stream(prompt: PromptInput, options?: RunOptions): Run {
+  stream(prompt: PromptInput, options?: StreamOptions): Run {
     return this.#run(promptJson(prompt), options)
   }
 
@@ -88,16 +88,16 @@ export class Agent {
   /**
    * Same as `resume`, but returns the run, to iterate over its events.
    *
-   * @param options A signal that aborts the run.
+   * @param options As of `stream`.
    * @throws AgentError if the run cannot start, as `resume`.
    */
-  streamResume(options?: RunOptions): Run {
+  streamResume(options?: StreamOptions): Run {
     return this.#run(undefined, options)
   }
 
   async #result(text: string | undefined, options: RunOptions | undefined): Promise<RunResult> {
     const { native, callbacks } = this.#parts
-    const signal = signalOf(options)
+    const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
     enter(() => native.prompt(text, ticket, callbacks.isInside, signal?.aborted ?? false))
     callbacks.begin()
@@ -109,10 +109,10 @@ export class Agent {
     }
   }
 
-  #run(text: string | undefined, options: RunOptions | undefined): Run {
+  #run(text: string | undefined, options: StreamOptions | undefined): Run {
     const { native, callbacks } = this.#parts
     const start = (ticket: number, aborted: boolean): NativeRun => native.stream(text, ticket, callbacks.isInside, aborted)
-    const run = new Run(callbacks, signalOf(options), start)
+    const run = new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
     callbacks.begin()
     return run
   }

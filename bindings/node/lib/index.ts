@@ -55,7 +55,7 @@ export type {
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, Provider } from './provider.js'
 export type { Run, RunResult } from './run.js'
 export type { FromSchema, JsonSchema } from './schema.js'
-export type { RunOptions } from './signal.js'
+export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
 export type { ExecutionMode, ToolOptions, ToolResult } from './tool.js'
 export * as transcript from './transcript.js'

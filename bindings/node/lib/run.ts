@@ -13,6 +13,7 @@ import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, Usage } from './message.js'
 import type { NativeRun } from './native.js'
 import { Cancellation } from './signal.js'
+import type { StreamOptions } from './signal.js'
 
 /** The result of a run. */
 export interface RunResult extends Canonical {
@@ -64,10 +65,17 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   #events = NONE
   #at = 0
   #reading = false
+  /** Whether the end of the iteration throws the run's error. */
+  #raises: boolean
   #result: Promise<RunResult> | undefined
 
   /** @internal */
-  constructor(callbacks: Callbacks, signal: AbortSignal | undefined, start: (ticket: number, aborted: boolean) => NativeRun) {
+  constructor(
+    callbacks: Callbacks,
+    { signal, raiseErrors = true }: StreamOptions,
+    start: (ticket: number, aborted: boolean) => NativeRun,
+  ) {
+    this.#raises = raiseErrors
     this.#ticket = nextNumber()
     this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
@@ -85,7 +93,8 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   /**
    * Returns the next event; `done` when the run is over and the agent idle.
    *
-   * @throws InvalidStateError while another call of `next` is pending, or inside a callback of the run's agent.
+   * @throws AgentError after the last event of a run whose outcome is `error`: the error that `result` throws, once, unless
+   * `raiseErrors` is false. InvalidStateError while another call of `next` is pending, or inside a callback of the run's agent.
    */
   next(): Promise<IteratorResult<AgentEvent, undefined>> {
     if (this.#at < this.#events.length) {
@@ -103,6 +112,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
         const text = this.#native.drainJson()
         if (typeof text !== 'string') {
           this.#cancellation?.end()
+          if (this.#hasFailed()) await this.result()
           return { value: undefined, done: true }
         }
         if (text !== '') {
@@ -120,6 +130,13 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     }
   }
 
+  /** Whether the last event that was read says that the run has failed, the first time that this is asked. */
+  #hasFailed(): boolean {
+    const last = this.#raises ? this.#events.at(-1) : undefined
+    this.#raises = false
+    return last?.type === 'agent_end' && last.outcome === 'error'
+  }
+
   /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle. */
   async return(): Promise<IteratorResult<AgentEvent, undefined>> {
     await this.close()
@@ -127,16 +144,22 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Waits for the end of the run. Unread events are discarded.
+   * Waits for the end of the run. Unread events are discarded. Where nobody awaits the promise, its failure is no unhandled
+   * rejection.
    *
    * @returns The result; of an aborted run too, unless its signal aborted it.
    * @throws AgentError when the outcome is `error` (the error has the result); the signal's reason when the run's signal aborted
    * it; InvalidStateError inside a callback of the run's agent.
    */
-  async result(): Promise<RunResult> {
-    this.#checkOutside('waiting for the run')
-    this.#result ??= this.#outcome()
-    return this.#result
+  result(): Promise<RunResult> {
+    const result = this.#callbacks.isInside ? this.#refused() : (this.#result ??= this.#outcome())
+    result.catch(() => {})
+    return result
+  }
+
+  /** Rejects, as the native call always throws. */
+  async #refused(): Promise<never> {
+    return enter(() => this.#native.refuseInside('waiting for the run')) as never
   }
 
   async #outcome(): Promise<RunResult> {

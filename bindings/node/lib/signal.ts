@@ -15,22 +15,44 @@ export interface RunOptions {
   signal?: AbortSignal | undefined
 }
 
-/** @internal The signal in the options of a run. */
-export function signalOf(options: RunOptions | undefined): AbortSignal | undefined {
-  if (options === undefined || options === null) return undefined
+/** The options of a run whose events are read. */
+export interface StreamOptions extends RunOptions {
+  /**
+   * Whether iterating over the events of a run that fails (outcome `error`) throws its error after the last one; true by default.
+   * `result` throws it in any case.
+   */
+  raiseErrors?: boolean | undefined
+}
+
+/** @internal The options of a run, checked. `known` are the names that may be given. */
+export function checkedOptions(options: StreamOptions | undefined, known: readonly string[]): StreamOptions {
+  if (options === undefined || options === null) return {}
   if (!isObject(options) || (options as object) instanceof AbortSignal) {
     const got = isObject(options) ? 'an AbortSignal' : typeof options
     throw invalidArgument(`options: expected an object such as { signal }, got ${got}`)
   }
-  const unknown = Object.keys(options).find((name) => name !== 'signal')
-  if (unknown !== undefined) throw invalidArgument(`unknown option ${JSON.stringify(unknown)}; known is signal`)
-  return checkedSignal(options.signal)
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const names = known.length === 1 ? `known is ${known[0]}` : `known are ${known.join(', ')}`
+    throw invalidArgument(`unknown option ${JSON.stringify(unknown)}; ${names}`)
+  }
+  return { signal: checkedSignal(options.signal), raiseErrors: checkedRaiseErrors(options.raiseErrors) }
 }
 
-/** @internal */
-export function checkedSignal(signal: unknown): AbortSignal | undefined {
+/** @internal The names of {@link RunOptions}. */
+export const RUN_OPTIONS = ['signal'] as const
+
+/** @internal The names of {@link StreamOptions}. */
+export const STREAM_OPTIONS = [...RUN_OPTIONS, 'raiseErrors'] as const
+
+function checkedSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal === null || signal instanceof AbortSignal) return signal ?? undefined
   throw invalidArgument(`option "signal": expected an AbortSignal, got ${typeof signal}`)
+}
+
+function checkedRaiseErrors(raise: unknown): boolean {
+  if (raise === undefined || raise === null || typeof raise === 'boolean') return raise ?? true
+  throw invalidArgument(`option "raiseErrors": expected true or false, got ${typeof raise}`)
 }
 
 /** @internal Aborts a run when a signal is aborted, until the run is over. */

@@ -9,8 +9,8 @@ import type { MessageInput, PromptInput } from './message.js'
 import { makeAgent } from './options.js'
 import type { Settings } from './options.js'
 import { Run } from './run.js'
-import { checkedSignal } from './signal.js'
-import type { RunOptions } from './signal.js'
+import { STREAM_OPTIONS, checkedOptions } from './signal.js'
+import type { StreamOptions } from './signal.js'
 import type { Tool } from './tool.js'
 
 /** The context of a stateless run. */
@@ -24,7 +24,7 @@ export interface Context {
 }
 
 /** The options of a stateless run. */
-export interface LoopOptions extends Settings, RunOptions {}
+export interface LoopOptions extends Settings, StreamOptions {}
 
 /**
  * Starts a stateless run. Steering and follow-up messages come from the run's `steer` and `followUp`, and from the hooks
@@ -69,8 +69,8 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   if (misplaced !== undefined) throw invalidArgument(`option ${JSON.stringify(misplaced)}: give it in the context`)
   const { systemPrompt = '', messages = [], tools = [] } = context
   if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${typeof systemPrompt}`)
-  const { signal, ...settings } = options
-  const checked = checkedSignal(signal)
+  const { signal, raiseErrors, ...settings } = options
+  const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
   const { native, callbacks } = makeAgent({ ...settings, tools })
   const list = messagesJson('context: messages', messages)
   const started = new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))

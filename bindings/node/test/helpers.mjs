@@ -41,10 +41,14 @@ export async function awake(promise) {
   return promise.finally(() => clearInterval(timer))
 }
 
-/** Returns all events of a run. */
+/** Returns all events of a run, also of one that fails. */
 export async function play(run) {
   const events = []
-  for await (const event of run) events.push(event)
+  try {
+    for await (const event of run) events.push(event)
+  } catch (error) {
+    if (events.at(-1)?.outcome !== 'error') throw error
+  }
   return events
 }
 

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Agent, InvalidStateError, ProviderError } from 'agent-loop'
+import { Agent, InvalidStateError, ProviderError, resume, run } from 'agent-loop'
 
-import { calls, chatFrames, does, mock, play, says, scripted } from './helpers.mjs'
+import { calls, chatFrames, does, mock, play, program, says, scripted } from './helpers.mjs'
 
 test('a run emits its events in order and then has its result', async () => {
   const agent = scripted([[{ delta: 'Hel' }, { delta: 'lo' }, { end: { usage: { input: 5, output: 7 } } }]])
@@ -209,6 +209,68 @@ test('raw frames do not disturb the partial message', async (t) => {
   assert.ok(events.filter((event) => event.type === 'raw').length >= 4)
   const texts = events.filter((event) => event.type === 'text_delta').map((event) => run.partial(event).content[0].text)
   assert.deepEqual(texts, ['a', 'ab', 'abc'])
+})
+
+test('found_p7_iterating_over_a_failed_run: it throws the error of the result, after all events', async () => {
+  const failing = (options = {}) => scripted([[{ delta: 'half' }, { error: { kind: 'provider', message: 'broken' } }]], options)
+  const messages = [{ role: 'user', content: 'go' }]
+  const model = () => ({ provider: 'scripted', id: 's', script: [[{ error: { kind: 'provider', message: 'broken' } }]] })
+  for (const start of [
+    (options) => failing().stream('go', options),
+    (options) => failing({ messages }).streamResume(options),
+    (options) => run({ messages: [] }, 'go', { model: model(), ...options }),
+    (options) => resume({ messages }, { model: model(), ...options }),
+  ]) {
+    const events = []
+    const loud = start()
+    const read = async () => {
+      for await (const event of loud) events.push(event.type)
+    }
+    const error = await read().then(assert.fail, (error) => error)
+    assert.ok(error instanceof ProviderError)
+    assert.deepEqual([events.at(-1), error.message, error.result.outcome], ['agent_end', 'broken', 'error'])
+    assert.equal(await loud.result().catch((error) => error), error)
+    assert.deepEqual(await loud.next(), { value: undefined, done: true }, 'once')
+    const silent = start({ raiseErrors: false })
+    let last
+    for await (const event of silent) last = event
+    assert.equal(last.outcome, 'error')
+    await assert.rejects(silent.result(), ProviderError)
+  }
+  for (const options of [{ raiseErrors: 1 }, { raiseError: false }]) {
+    assert.throws(() => failing().stream('go', options), { name: 'InvalidArgumentError' })
+  }
+  const message = 'unknown option "raiseErrors"; known is signal'
+  await assert.rejects(failing().prompt('go', { raiseErrors: false }), { message })
+})
+
+test('found_p7_silent_forms: listeners, break, an abort, and a run whose result was asked for', async () => {
+  const failing = () => scripted([[{ delta: 'half' }, { error: { kind: 'provider', message: 'broken' } }]])
+  const agent = failing()
+  const seen = []
+  agent.subscribe((event) => void seen.push(event.type))
+  await agent.prompt('go').catch(() => {})
+  assert.equal(seen.at(-1), 'agent_end')
+  for await (const event of failing().stream('go')) if (event.type === 'agent_end') break
+  const aborted = scripted([says('x')]).stream('go', { signal: AbortSignal.abort() })
+  assert.equal((await play(aborted)).at(-1).outcome, 'aborted')
+  const discarded = failing().stream('go')
+  await discarded.result().catch(() => {})
+  assert.deepEqual(await discarded.next(), { value: undefined, done: true })
+})
+
+test('found_p7_result_promise: it is never an unhandled rejection', async () => {
+  const text = `
+    import { Agent } from 'agent-loop'
+    const script = [[{ error: { kind: 'provider', message: 'broken' } }]]
+    const run = new Agent({ model: { provider: 'scripted', id: 's', script } }).stream('go', { raiseErrors: false })
+    run.result()
+    run.result()
+    for await (const _ of run);
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    console.log('on')`
+  const { code, output, errors } = await program(text)
+  assert.deepEqual([code, output, errors], [0, 'on\n', ''])
 })
 
 test('a failed run ends like any other, and its result throws', async () => {

@@ -88,17 +88,18 @@ test('stateless runs accept a signal, too', async () => {
 
 test('an invalid signal is refused before anything starts', async () => {
   const agent = scripted([says('a')])
-  for (const [options, message] of [
+  for (const [options, message, ofStream = message] of [
     [{ signal: 'x' }, 'option "signal": expected an AbortSignal, got string'],
-    [{ sginal: 1 }, 'unknown option "sginal"; known is signal'],
+    [{ sginal: 1 }, 'unknown option "sginal"; known is signal', 'unknown option "sginal"; known are signal, raiseErrors'],
     [AbortSignal.abort(), 'options: expected an object such as { signal }, got an AbortSignal'],
     ['x', 'options: expected an object such as { signal }, got string'],
   ]) {
-    const expected = { name: 'InvalidArgumentError', message }
+    const name = 'InvalidArgumentError'
+    const expected = { name, message }
     await assert.rejects(agent.prompt('go', options), expected)
     await assert.rejects(agent.resume(options), expected)
-    assert.throws(() => agent.stream('go', options), expected)
-    assert.throws(() => agent.streamResume(options), expected)
+    assert.throws(() => agent.stream('go', options), { name, message: ofStream })
+    assert.throws(() => agent.streamResume(options), { name, message: ofStream })
   }
   assert.deepEqual([agent.isStreaming, agent.messages], [false, []])
   assert.equal((await agent.prompt('go', { signal: undefined })).text, 'a')

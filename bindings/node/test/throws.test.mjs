@@ -230,7 +230,8 @@ test('found_a2_odd_answers: an error of that call', async () => {
     const provider = async function* () {
       yield make()
     }
-    const failed = await scripted([], { model: 'own/m', provider, maxRetries: 0 }).prompt('go').then(assert.fail, (error) => error)
+    const agent = scripted([], { model: 'own/m', provider, maxRetries: 0 })
+    const failed = await agent.prompt('go').then(assert.fail, (error) => error)
     assert.ok(failed instanceof AgentError, name)
   }
 })
@@ -272,7 +273,8 @@ test('found_a2_process: nothing of it ends a process', async () => {
     import { Agent, tool } from 'agent-loop'
     for (const name of ['uncaughtException', 'unhandledRejection']) process.on(name, (error) => console.log(name, error))
     const bad = () => { throw Object.defineProperty(new Error('x'), 'message', { value: {} }) }
-    const script = [[{ delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }, { end: {} }], [{ delta: 'on' }, { end: {} }]]
+    const call = { delta: { tool_call: { id: 'a', name: 't', arguments: {} } } }
+    const script = [[call, { end: {} }], [{ delta: 'on' }, { end: {} }]]
     const model = { provider: 'scripted', id: 's', script }
     const agent = new Agent({ model, tools: [tool({ name: 't', execute: bad })], onError: bad, afterRun: bad })
     agent.subscribe(bad)

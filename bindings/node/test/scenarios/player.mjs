@@ -1,5 +1,6 @@
 // Plays a scenario: makes the agent, takes the steps and records what happens. See docs/scenarios.md.
 
+import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 
 import { Agent, resume, run, tool } from 'agent-loop'
@@ -247,11 +248,19 @@ export async function play(scenario) {
   /** Reads a run to its end. */
   const finish = async (started) => {
     const events = []
-    for await (const event of started) events.push({ ...canonical(event), run_id: 'run' })
+    let raised
+    try {
+      for await (const event of started) events.push({ ...canonical(event), run_id: 'run' })
+    } catch (error) {
+      if (events.at(-1)?.outcome !== 'error') throw error
+      raised = error
+    }
     const result = await started.result().catch((error) => {
       if (error.result === undefined) throw error
+      assert.equal(raised, error, 'the iteration raises what the result does')
       return error.result
     })
+    assert.equal(raised === undefined, result.outcome !== 'error')
     const { messages, ...rest } = canonical(result)
     runs.push({ events, result: rest })
     return { outcome: result.outcome }
