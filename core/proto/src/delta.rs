@@ -180,6 +180,11 @@ impl MessageBuilder {
         self.stop.as_ref().map(|(reason, _)| *reason)
     }
 
+    /// The vendor's own word for it.
+    pub fn raw_stop_reason(&self) -> Option<&str> {
+        self.stop.as_ref()?.1.as_deref()
+    }
+
     /// The tokens used, as far as is known.
     pub fn usage(&self) -> &Usage {
         &self.usage

@@ -100,6 +100,7 @@ impl ModelAnswer {
         let provider = self.provider();
         let used = self.builder.usage();
         let error = match self.builder.stop_reason().filter(|_| !self.has_content()) {
+            Some(StopReason::Stop) if self.may_be_empty() => return Ok(()),
             Some(StopReason::Stop | StopReason::ToolUse) => {
                 let text = format!("{provider} answered without any content");
                 Error::new(ErrorKind::Protocol, text).with_retryable(true)
@@ -119,6 +120,14 @@ impl ModelAnswer {
     /// The tokens that the attempt has used, as far as they are known.
     pub(super) fn usage(&self) -> Usage {
         self.builder.priced_usage()
+    }
+
+    /// Whether the vendor's own word says that the model had nothing to add. Anthropic documents such answers after tool results:
+    /// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#empty-responses-with-end-turn>. The other
+    /// formats know no such thing, whatever word a gateway puts there.
+    fn may_be_empty(&self) -> bool {
+        let is_good = matches!(self.builder.raw_stop_reason(), Some("end_turn" | "stop_sequence"));
+        is_good && !matches!(self.head.protocol.as_str(), "openai_chat" | "openai_responses" | "gemini")
     }
 
     pub(super) fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {

@@ -126,6 +126,15 @@ pub(super) fn refused(provider: &str, why: &str) -> Delta {
     }
 }
 
+/// Reports a block, or an item, of a type that is only kept.
+pub(super) fn opaque_block(what: &str, kind: &str) -> Delta {
+    Delta::Diagnostic {
+        code: codes::OPAQUE_BLOCK.into(),
+        message: format!("{what} of type {kind:?} is kept and sent back as it came"),
+        data: Box::new(json!({ "type": kind })),
+    }
+}
+
 /// The end of a whole answer whose reason is missing or not a known word: what came says which it is. The answer counts, as new
 /// words come up in each of the formats, and nothing is wrong with what came before.
 pub(super) fn unknown_stop(provider: &str, raw: Option<String>, any_call: bool) -> [Delta; 2] {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::wire::{self, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, opaque_block, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -105,11 +105,7 @@ impl Reader {
                 let kind = data.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned();
                 let block = BlockStart::Opaque { protocol: "anthropic".into(), data: Box::new(data) };
                 out.push(Delta::Start { key, block });
-                out.push(Delta::Diagnostic {
-                    code: codes::OPAQUE_BLOCK.into(),
-                    message: format!("a block of type {kind:?} is kept and sent back as it came"),
-                    data: Box::new(json!({ "type": kind })),
-                });
+                out.push(opaque_block("a block", &kind));
             }
             Some(Held::Signature(signature)) => out.push(Delta::Signature { key, signature }),
             Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {

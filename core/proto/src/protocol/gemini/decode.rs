@@ -12,7 +12,7 @@ use super::arguments::Arguments;
 use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, opaque_block, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -165,11 +165,7 @@ impl Reader {
         self.close(out);
         let block = BlockStart::Opaque { protocol: "gemini".into(), data: Box::new(Value::Object(part)) };
         let key = self.start(block, out);
-        out.push(Delta::Diagnostic {
-            code: codes::OPAQUE_BLOCK.into(),
-            message: format!("a block of type {kind:?} is kept and sent back as it came"),
-            data: Box::new(json!({ "type": kind })),
-        });
+        out.push(opaque_block("a block", &kind));
         out.push(Delta::End { key });
     }
 

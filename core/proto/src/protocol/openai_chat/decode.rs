@@ -15,7 +15,7 @@ use super::details::Details;
 use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -153,6 +153,8 @@ impl Reader {
             self.refused = true;
             self.say(Speech::Text, text, out);
         }
+        let images = delta.images.and_then(|raw| serde_json::from_str::<Vec<Value>>(raw.get()).ok());
+        images.into_iter().flatten().for_each(|image| self.image(image, out));
         let pieces = delta.tool_calls.unwrap_or_default();
         let mut nameless = pieces.iter().filter(|piece| piece.is_nameless()).count();
         for piece in pieces {
@@ -162,8 +164,24 @@ impl Reader {
         }
     }
 
-    /// A part of listed content: `{type: text, text}` or `{type: thinking, thinking: [{text}]}`.
+    /// An image that the model drew is kept and goes back as it came.
+    fn image(&mut self, image: Value, out: &mut Vec<Delta>) {
+        if !image.is_object() {
+            return;
+        }
+        self.close(out);
+        let key = self.key();
+        let kind = image.get("type").and_then(Value::as_str).unwrap_or("image_url").to_owned();
+        out.push(Delta::Start { key, block: BlockStart::Opaque { protocol: "openai_chat".into(), data: Box::new(image) } });
+        out.push(opaque_block("a block", &kind));
+        out.push(Delta::End { key });
+    }
+
+    /// A part of listed content: `{type: text, text}`, `{type: thinking, thinking: [{text}]}` or `{type: image_url, image_url}`.
     fn part(&mut self, part: &Value, out: &mut Vec<Delta>) {
+        if part.get("image_url").is_some() {
+            return self.image(part.clone(), out);
+        }
         let text = |value: &Value| value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         let (speech, text) = match part.get("thinking") {
             Some(Value::Array(pieces)) => (Speech::Thinking("content"), pieces.iter().map(text).collect()),

@@ -109,7 +109,8 @@ impl Writer {
     fn add_assistant(&mut self, message: &AssistantMessage, style: Style, out: &mut Vec<u8>) {
         let quirks = &style.quirks;
         let (text, has_calls) = (message.text(), message.tool_calls().next().is_some());
-        if text.is_empty() && !has_calls {
+        let images: Vec<&Value> = message.content.iter().filter_map(own_image).collect();
+        if text.is_empty() && !has_calls && images.is_empty() {
             return;
         }
         if !quirks.any_order && !matches!(self.last, Some(Role::User | Role::Tool)) {
@@ -130,6 +131,7 @@ impl Writer {
             None => object.field("content", ""),
         }
         reasoning.write(&mut object);
+        object.some("images", Some(&images).filter(|images| !images.is_empty()));
         if has_calls {
             let out = object.value_of("tool_calls");
             out.push(b'[');
@@ -216,6 +218,14 @@ fn parts<'a>(all: impl IntoIterator<Item = Part<'a>>) -> Content {
     }
     content.json.push(b']');
     content
+}
+
+/// What the model drew, as it came; only the server that sent it in such a field gets it back.
+fn own_image(block: &ContentBlock) -> Option<&Value> {
+    match block {
+        ContentBlock::Opaque { data, .. } => data.get("image_url").map(|_| data),
+        _ => None,
+    }
 }
 
 fn is_image(block: &ContentBlock) -> bool {

@@ -704,6 +704,27 @@ fn unknown_end(raw: Value, reason: StopReason, message: &str) -> [Delta; 2] {
     ]
 }
 
+/// As OpenRouter sends what an image model draws, and as a part of the content.
+#[test]
+fn found_w5_an_answer_of_only_images_is_content() {
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QQ==" }, "index": 0 });
+    for piece in [json!({ "content": "", "images": [image] }), json!({ "content": [image] })] {
+        let (deltas, end) = decoded(&[delta(piece), finish("stop")]);
+        assert_eq!(end, Ok(()));
+        let block = BlockStart::Opaque { protocol: "openai_chat".into(), data: Box::new(image.clone()) };
+        assert_eq!(deltas[0], Delta::Start { key: 0, block });
+        assert!(matches!(&deltas[1], Delta::Diagnostic { code, .. } if code == "opaque_block"), "{deltas:?}");
+        assert_eq!(deltas[2], Delta::End { key: 0 });
+    }
+    for odd in [json!(null), json!("x"), json!([1, null]), json!({})] {
+        let (deltas, end) = decoded(&[delta(json!({ "content": "x", "images": odd })), finish("stop")]);
+        assert_eq!((deltas.len(), end), (4, Ok(())), "{odd}");
+    }
+    let said = json!([{ "type": "opaque", "protocol": "openai_chat", "data": image }]);
+    let back = messages(json!([{ "role": "user", "content": "draw" }, { "role": "assistant", "content": said }]));
+    assert_eq!(back[1], json!({ "role": "assistant", "content": null, "images": [image] }));
+}
+
 /// Snowflake Cortex never sends a reason; Novita, Evolink and NIM leave it out at times.
 #[test]
 fn found_w1_done_without_finish_reason() {

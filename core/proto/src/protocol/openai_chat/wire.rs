@@ -63,7 +63,7 @@ impl<'a> Pieces<'a> {
             }
             "tool_calls" if scan.is_null() => return scan.null(),
             "tool_calls" => return scan.list(|scan| self.call(scan)),
-            "refusal" | "reasoning_details" => return scan.null(),
+            "refusal" | "reasoning_details" | "images" => return scan.null(),
             "reasoning_content" => "reasoning_content",
             "reasoning" => "reasoning",
             "reasoning_text" => "reasoning_text",
@@ -147,6 +147,9 @@ pub(super) struct ChatDelta<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) refusal: Content,
+    /// What image models of OpenRouter and other gateways draw: <https://openrouter.ai/docs/features/multimodal/image-generation>.
+    #[serde(borrow, default)]
+    pub(super) images: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<ToolDelta<'a>>>,
 }

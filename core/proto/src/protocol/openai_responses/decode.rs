@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::wire::{self, Piece, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, truncated, unknown_reason, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_reason, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::table::codes;
 use crate::usage::{StopReason, Usage, count_at};
 
 pub(super) struct Reader {
@@ -206,11 +205,7 @@ impl Reader {
                 let kind = word(given, "type");
                 let block = BlockStart::Opaque { protocol: "openai_responses".into(), data: Box::new(given.clone()) };
                 out.push(Delta::Start { key, block });
-                out.push(Delta::Diagnostic {
-                    code: codes::OPAQUE_BLOCK.into(),
-                    message: format!("an item of type {kind:?} is kept and sent back as it came"),
-                    data: Box::new(json!({ "type": kind })),
-                });
+                out.push(opaque_block("an item", kind));
                 String::new()
             }
         };
