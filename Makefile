@@ -33,7 +33,7 @@ help:
 	@echo "               [MODEL=provider/id]"
 	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
 	@echo "make test      all tests in all languages, except those of test-servers"
-	@echo "make test-servers  tests with model servers: llama.cpp's, and agent-mock over HTTP"
+	@echo "make test-servers  tests with servers: llama.cpp's, agent-mock over HTTP, Python's web servers"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
 	@echo "make errors    every text of an error, with its kind and its place in the code"
 	@echo "make lint      formatting and lints"
@@ -129,6 +129,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
+	  "servers-python=sh bindings/python/test-servers.sh" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"
 
 errors: ; @python3 tests/errors.py

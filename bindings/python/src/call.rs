@@ -66,6 +66,10 @@ impl Target {
         // At interpreter exit the call is dropped, which fails it.
         let call = make(core);
         runtime::attached(|py| {
+            // While Python was busy the run may have ended, and its agent been collected.
+            if call.is_over() {
+                return;
+            }
             let called = call.function(py).and_then(|function| function.call1((call,)));
             if let Err(error) = called {
                 error.write_unraisable(py, None);

@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use agent_loop::Subscription;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::job_queue::{JobQueue, Jobs};
+
+/// How long the garbage collector waits for another thread that holds an agent's callbacks.
+const TRAVERSE_WAIT: Duration = Duration::from_millis(500);
 
 /// A Python object that threads without Python may pass on.
 pub(crate) type Shared = Arc<Py<PyAny>>;
@@ -74,12 +78,23 @@ impl Host {
         self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
     }
 
+    /// The collector asks more than once, and takes for garbage what it is shown only the first time. So another thread, which
+    /// holds the lock for moments and without Python, is waited for. A thread that holds it itself always gets `None`.
+    fn lock_for_traverse(&self) -> Option<MutexGuard<'_, State>> {
+        let start = Instant::now();
+        loop {
+            match self.0.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
+                Err(TryLockError::WouldBlock) if start.elapsed() > TRAVERSE_WAIT => return None,
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+    }
+
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let state = match self.0.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            // Another thread uses it, so it is not garbage.
-            Err(TryLockError::WouldBlock) => return Ok(()),
+        let Some(state) = self.lock_for_traverse() else {
+            return Ok(());
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
         let vars = state.caller.iter().map(|caller| &caller.vars);

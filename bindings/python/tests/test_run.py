@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import sys
 import threading
+import weakref
 
 import pytest
 from agent_loop import AbortedError, BusyError, InvalidStateError, ProviderError, RunResult, StreamTruncatedError, TextDelta, tool
@@ -230,17 +232,136 @@ async def test_a_listener_that_never_ends_does_not_keep_a_cancelled_task():
         run._agent.subscribe(listener)
 
 
-async def test_cancelling_twice_does_not_wait():
-    subject = agent(calls("stuck"), tools=[stuck], abort_grace_ms=60_000)
-    task = asyncio.create_task(subject.prompt("hi"))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    await asyncio.sleep(0.05)
-    assert not task.done()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
+def ends(kept):
+    """Hooks and a listener that keep the outcome of a run, and take some iterations of the event loop for it."""
+
+    async def after_run(result):
+        await asyncio.sleep(0.01)
+        kept.append(("after_run", result.outcome, result.message.text))
+
+    async def listener(event):
+        if event.type == "agent_end":
+            await asyncio.sleep(0.01)
+            kept.append(("listener", event.outcome, event.messages[-1].text))
+
+    return after_run, listener
+
+
+ENDS = [("listener", "aborted", "so far"), ("after_run", "aborted", "so far")]
+
+
+def slow_agent(kept):
+    """An agent whose answer does not end."""
+
+    async def provider(request):
+        yield "so far"
+        await asyncio.Event().wait()
+
+    after_run, listener = ends(kept)
+    subject = Agent("own/slow", provider=provider, after_run=after_run)
+    subject.subscribe(listener)
+    return subject
+
+
+async def first_delta(run):
+    async for event in run:
+        if event.type == "text_delta":
+            return
+
+
+@pytest.mark.parametrize("how", ["prompt", "result", "async with", "close"])
+async def test_found_p1_a_task_that_is_cancelled_again_and_again_waits_for_the_end(how):
+    async def work():
+        try:
+            if how == "prompt":
+                await subject.prompt("hi")
+            run = subject.stream("hi")
+            if how == "result":
+                await run.result()
+            elif how == "async with":
+                async with run:
+                    await asyncio.Event().wait()
+            else:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    await run.close()
+        finally:
+            kept.append(("finally", subject.is_streaming, subject.messages[-1].text))
+
+    kept = []
+    subject = slow_agent(kept)
+    task = asyncio.create_task(work())
+    while subject.streaming_message is None or not subject.streaming_message.text:
+        await asyncio.sleep(0)
+    first = True
+    while not task.done():
+        # As anyio does it: in each iteration of the event loop, until the task has ended.
+        task.cancel("the first" if first else "another")
+        first = False
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError, match="another" if how == "close" else "the first"):
         await task
-    assert subject.is_streaming
+    assert kept == [*ENDS, ("finally", False, "so far")]
+
+
+@pytest.mark.parametrize("how", ["left", "dropped", "in a cycle"])
+async def test_found_p1_a_run_that_nobody_holds_calls_its_hooks_to_the_end(how):
+    kept = []
+
+    async def work():
+        subject = slow_agent(kept)
+        if how == "left":
+            async for event in subject.stream("hi"):
+                if event.type == "text_delta":
+                    return
+        run = subject.stream("hi")
+        await first_delta(run)
+        if how == "in a cycle":
+            subject.subscribe(lambda event: run)
+
+    await work()
+    gc.collect()
+    while len(kept) < 2:
+        await asyncio.sleep(0.001)
+    assert kept == ENDS
+
+
+async def test_found_p1_the_agent_of_a_dropped_run_is_let_go_at_its_end():
+    kept = []
+    subject = slow_agent(kept)
+    gone = weakref.ref(subject)
+    run = subject.stream("hi")
+    await first_delta(run)
+    del subject, run
+    while gone() is not None:
+        await asyncio.sleep(0.001)
+    assert kept == ENDS
+
+
+async def test_found_p1_cancelled_by_asyncio_s_own_means():
+    kept = []
+
+    if sys.version_info >= (3, 11):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await slow_agent(kept).prompt("hi")
+        assert kept == ENDS
+        kept.clear()
+        with pytest.raises(ExceptionGroup):
+            async with asyncio.TaskGroup() as group:
+                subject = slow_agent(kept)
+                run = subject.stream("hi")
+                group.create_task(run.result())
+                listening = asyncio.Event()
+                subject.subscribe(lambda event: listening.set() if event.type == "text_delta" else None)
+                await listening.wait()
+                raise ZeroDivisionError
+        assert kept == ENDS
+        kept.clear()
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(slow_agent(kept).prompt("hi"), 0.05)
+    assert kept == ENDS
 
 
 async def test_a_time_limit_around_prompt():

@@ -215,7 +215,7 @@ class Agent:
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = copy_context()
         context.run(INSIDE.set, (*inside, number))
-        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number)
+        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number, bridge)
         bridge.runs.add(run)
         return run
 

@@ -11,6 +11,7 @@ import asyncio
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -22,9 +23,11 @@ from .scope import INSIDE
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from contextvars import Context
+    from types import TracebackType
     from typing import Protocol
 
-    from ._native import HostCall, NativeFuture
+    from ._native import HostCall, NativeFuture, RunResult
+    from .agent import Agent
 
     class _Run(Protocol):
         def abort(self) -> None: ...
@@ -48,6 +51,8 @@ def current() -> Bridge:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         text = "there is no running event loop here; call this from async code, for example inside asyncio.run(main())"
+        if runs_in_trio():
+            text = "agent-loop needs an event loop of asyncio, and this code runs on trio, which is not supported"
         raise InvalidStateError(text) from None
     global _latest
     bridge = _latest()
@@ -72,6 +77,51 @@ async def wait(future: NativeFuture[T]) -> T:
     finally:
         bridge.forget(number)
     return done[0]
+
+
+async def wait_to_the_end(future: NativeFuture[T]) -> T:
+    """Awaits a future of the engine that will be ready soon, also when the awaiting task is cancelled, however often: the first
+    cancellation is raised after it."""
+    cancelled: asyncio.CancelledError | None = None
+    try:
+        with Shield():
+            while True:
+                try:
+                    value = await wait(future)
+                    break
+                except asyncio.CancelledError as error:
+                    cancelled = cancelled or error
+        if cancelled is not None:
+            raise cancelled
+        return value
+    finally:
+        del cancelled  # it refers to this frame
+
+
+class Shield:
+    """Under anyio, keeps the cancellations of its scopes away; elsewhere it does nothing.
+
+    A cancelled scope of anyio cancels its tasks in each iteration of the event loop until they have left it. Without a shield,
+    a task that must wait would spin.
+    """
+
+    def __enter__(self) -> None:
+        # Who did not import it has no scope of it.
+        anyio = sys.modules.get("anyio")
+        self._scope = None if anyio is None else anyio.CancelScope(shield=True).__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        # A coroutine that is closed from outside has no task any more, which the scope could be left in.
+        if self._scope is not None and kind is not GeneratorExit:
+            self._scope.__exit__(kind, error, traceback)
+
+
+def runs_in_trio() -> bool:
+    try:
+        sys.modules["trio"].lowlevel.current_task()
+    except (KeyError, AttributeError, RuntimeError):
+        return False
+    return True
 
 
 class Wakeup:
@@ -138,6 +188,7 @@ class Bridge:
         self._is_open = True
         self._wakeups: dict[int, Wakeup] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
+        self._ending: dict[int, tuple[Agent, NativeFuture[RunResult]]] = {}
         self.queue = JobQueue()
         self._fd = self.queue.fileno()
         try:
@@ -167,6 +218,7 @@ class Bridge:
         for run in list(self.runs):
             run.abort()
         self.queue.close()
+        self._ending.clear()
         if self._fd is not None and not loop.is_closed():
             loop.remove_reader(self._fd)
         _bridges.pop(loop, None)
@@ -179,6 +231,18 @@ class Bridge:
                 if call.vars[INSIDE][-1] == run:
                     task.cancel()
             seconds = 0.05
+
+    def keep(self, agent: Agent, end: NativeFuture[RunResult]) -> None:
+        """Keeps an agent with its hooks and listeners until its run has ended, which nobody waits for. From any thread."""
+        if self._is_open:
+            number = next(numbers)
+            self._ending[number] = agent, end
+            self._let_go(number)
+
+    def _let_go(self, number: int) -> None:
+        """Lets go of the agent if its run has ended; until then the job queue wakes the number when it is to be asked again."""
+        if self._ending[number][1].poll(self.queue, number) is not None:
+            del self._ending[number]
 
     def is_of(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether it is the bridge of this loop, and open."""
@@ -200,6 +264,9 @@ class Bridge:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
+                elif job.is_over:
+                    # Its agent may have been collected.
+                    continue
                 elif job.kind in ("tool", "model"):
                     self._start(job, job.function(job))
                 else:
@@ -215,6 +282,8 @@ class Bridge:
         elif number in self._tasks:
             # The run no longer needs the answer.
             self._tasks[number][0].cancel()
+        elif number in self._ending:
+            self._let_go(number)
 
     def _start(self, call: HostCall, work: Any) -> None:
         """Starts a task for a coroutine, in the context of the run's caller. It is cancelled when the run no longer needs the
@@ -228,8 +297,6 @@ class Bridge:
 
     def _call(self, call: HostCall) -> None:
         """Calls a hook, a middleware or a listener."""
-        if call.is_over:
-            return
         try:
             arguments = call.take_input() if call.kind == "listener" else (call,)
             answer = call.vars.copy().run(call.function, *arguments)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import _native
     from ._native import Event, RunResult
     from .agent import Agent
+    from .bridge import Bridge
     from .options import _Prompt
 
 
@@ -30,17 +31,18 @@ class Run:
     ```
 
     The run proceeds whether or not its events are read. Leaving the `async with` aborts it if it is still active, and waits until
-    the agent is idle. Dropping the last reference to a `Run` aborts it too.
+    the agent is idle. Dropping the last reference to a `Run` aborts it too; its hooks and listeners are still called, to the end.
 
     `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for coroutines, on any event loop.
     """
 
-    __slots__ = ("__weakref__", "_agent", "_batch", "_native", "_number", "_reading")
+    __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_native", "_number", "_reading")
 
-    def __init__(self, agent: Agent, native: _native.Run, number: int) -> None:
+    def __init__(self, agent: Agent, native: _native.Run, number: int, bridge: Bridge) -> None:
         # The agent holds the tools and listeners that the run needs.
         self._agent = agent
         self._native = native
+        self._bridge = bridge
         self._number = number
         self._batch: list[Event] = []
         self._reading = False
@@ -87,34 +89,36 @@ class Run:
     async def close(self) -> None:
         """Aborts the run if it is active, and waits until the agent is idle.
 
-        Tasks of async tools, hooks and listeners that still run after the agent's `abort_grace_ms` are cancelled. Raises
+        Tasks of async tools, hooks and listeners that still run after the agent's `abort_grace_ms` are cancelled. A cancellation
+        of the awaiting task is raised after this wait, however often it comes, also those of anyio's cancel scopes. Raises
         `InvalidStateError` inside a callback of the run.
         """
         if self._native.finished is None:
-            await self._close_on_cancel(self._abort_and_wait())
+            await self._abort_and_wait()
 
     async def _close_on_cancel(self, waiting: Awaitable[RunResult]) -> RunResult:
         import asyncio
+        import contextlib
 
         try:
             return await waiting
         except asyncio.CancelledError:
-            # A second cancellation ends this wait as well; the abort proceeds by itself.
             if self._native.finished is None:
-                await self._abort_and_wait()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._abort_and_wait()
             raise
 
     async def _abort_and_wait(self) -> RunResult:
         import asyncio
 
-        from .bridge import current, wait
+        from .bridge import current, wait_to_the_end
 
         self.abort()
         # A little after the engine's own grace time: the engine cancels tools through their contexts first.
         seconds = self._agent._native.abort_grace_ms / 1000 + 0.1
         cancelling = asyncio.create_task(current().cancel_after(seconds, self._number))
         try:
-            return await wait(self._native.outcome(INSIDE.get()))
+            return await wait_to_the_end(self._native.outcome(INSIDE.get()))
         finally:
             cancelling.cancel()
 
@@ -159,7 +163,20 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self.close()
+        import asyncio
+
+        try:
+            await self.close()
+        except asyncio.CancelledError:
+            # The first cancellation goes on.
+            if not isinstance(error, asyncio.CancelledError):
+                raise
+
+    def __del__(self) -> None:
+        # Whoever was to wait for the end has gone, but hooks and listeners are to hear of it.
+        if self._native.finished is None:
+            self._native.abort()
+            self._bridge.keep(self._agent, self._native.outcome(()))
 
     def __repr__(self) -> str:
         finished = self._native.finished
