@@ -17,15 +17,15 @@ use crate::message::Message;
 /// ```
 pub fn recent(transcript: &[Arc<Message>], count: usize) -> &[Arc<Message>] {
     let roles: Vec<_> = transcript.iter().map(|message| message.role()).collect();
-    &transcript[recent_start(&roles, count)..]
+    transcript.get(recent_start(&roles, count)..).unwrap_or_default()
 }
 
 /// The index at which [`recent`] begins, from the messages' roles: for bindings, which keep their own objects.
 #[doc(hidden)]
 pub fn recent_start(roles: &[&str], count: usize) -> usize {
     let first = roles.len().saturating_sub(count);
-    let is_user = |index: &usize| roles[*index] == "user";
-    (first..roles.len()).find(is_user).or_else(|| (0..first).rfind(is_user)).unwrap_or(0)
+    let users = || roles.iter().enumerate().filter(|(_, role)| **role == "user").map(|(index, _)| index);
+    users().find(|index| *index >= first).or_else(|| users().next_back()).unwrap_or(0)
 }
 
 #[cfg(test)]
