@@ -1798,12 +1798,19 @@ AGENT_API const char *agent_outcome_name(int32_t outcome);
 AGENT_API const char *agent_run_text(const agent_run_t *run, size_t *length);
 
 /**
- * Returns the tokens of all model calls of the run: which is AGENT_USAGE_... The cost, if known, is in
- * agent_run_json().
+ * Returns the tokens of all model calls of the run: which is AGENT_USAGE_...
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API uint64_t agent_run_usage(const agent_run_t *run, int32_t which);
+
+/**
+ * Returns whether the cost of these tokens is known, and writes it to dollars (unless NULL), in US dollars,
+ * 0 if it is not known. It is known if that of each call is. which as in agent_event_cost().
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_run_cost(const agent_run_t *run, int32_t which, double *dollars);
 
 /**
  * Returns the number of turns that began.
@@ -1961,6 +1968,47 @@ AGENT_API const char *agent_event_text(const agent_event_t *event, size_t *lengt
 AGENT_API const char *agent_event_role(const agent_event_t *event, size_t *length);
 
 /**
+ * For message_start, message_end and turn_end: returns the message in JSON, of any role. Borrowed from the
+ * event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_message(const agent_event_t *event, size_t *length);
+
+/**
+ * For message_end of an assistant message and turn_end: returns why the model stopped: "stop", "length",
+ * "tool_use", "refusal", "error" or "aborted". Borrowed from the event.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_stop_reason(const agent_event_t *event, size_t *length);
+
+/**
+ * Returns a token count, AGENT_USAGE_...: for message_end of an assistant message and turn_end of that
+ * message, for agent_end of the run. Otherwise 0.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_event_usage(const agent_event_t *event, int32_t which);
+
+/**
+ * Returns whether the cost of the tokens of agent_event_usage() is known, and writes it to dollars (unless
+ * NULL), in US dollars, 0 if it is not known. It is not if the price or a token count is not. which is
+ * AGENT_USAGE_..., except REASONING, which is part of the output.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API bool agent_event_cost(const agent_event_t *event, int32_t which, double *dollars);
+
+/**
+ * For tool_execution_end: returns how long the call took; for retry: how long the pause is that begins. In
+ * milliseconds. Otherwise 0.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_event_duration_ms(const agent_event_t *event);
+
+/**
  * For tool_call_end, tool_execution_start and tool_execution_update: returns the arguments, a JSON
  * object. Borrowed from the event.
  *
@@ -2008,7 +2056,8 @@ AGENT_API const agent_error_t *agent_event_error(const agent_event_t *event);
 
 /**
  * From an assistant message's message_start to its message_end: returns the message as it is after this
- * event, in JSON. Borrowed from the event.
+ * event, in JSON. Borrowed from the event. NULL for others; agent_event_message() has the whole messages of
+ * all roles.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */

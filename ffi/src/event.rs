@@ -13,6 +13,7 @@ use crate::guard;
 use crate::handle::take_back;
 use crate::run::result::{AGENT_OUTCOME_NONE, outcome_of};
 use crate::text::{Text, borrowed};
+use crate::usage;
 
 /// An event, and what C has borrowed from it.
 pub struct agent_event_t {
@@ -29,6 +30,8 @@ struct Computed {
     run_id: OnceLock<Text>,
     text: OnceLock<Option<Text>>,
     role: OnceLock<Text>,
+    message: OnceLock<Text>,
+    stop_reason: OnceLock<Text>,
     arguments: OnceLock<Text>,
     tool_call_id: OnceLock<Text>,
     tool_name: OnceLock<Text>,
@@ -139,6 +142,60 @@ pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *
             Some(event.computed().role.get_or_init(|| Text::new(message.role())))
         })
     }
+}
+
+/// The message in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_message(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        borrowed(length, || {
+            let event = event.as_ref()?;
+            let message = match &event.event.data {
+                EventData::TurnEnd { message, .. } => message,
+                data => fields::message_of(data)?,
+            };
+            Some(event.computed().message.get_or_init(|| Text::json(message)))
+        })
+    }
+}
+
+/// Why the model stopped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_stop_reason(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        borrowed(length, || {
+            let event = event.as_ref()?;
+            let reason = fields::answer_of(&event.event.data)?.stop_reason?;
+            Some(event.computed().stop_reason.get_or_init(|| Text::new(reason.as_str())))
+        })
+    }
+}
+
+/// The tokens of a message or of the run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_usage(event: *const agent_event_t, which: i32) -> u64 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || usage::count(fields::usage_of(&unsafe { event.as_ref() }?.event.data)?, which))
+}
+
+/// What they cost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_cost(event: *const agent_event_t, which: i32, dollars: *mut f64) -> bool {
+    // SAFETY: an event or NULL, and a number to write or NULL.
+    unsafe { usage::write_cost(dollars, || usage::cost(fields::usage_of(&event.as_ref()?.event.data)?, which)) }
+}
+
+/// How long a tool took, or how long the pause before a retry is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_duration_ms(event: *const agent_event_t) -> u64 {
+    // SAFETY: an event or NULL.
+    guard::read(0, || match &unsafe { event.as_ref() }?.event.data {
+        EventData::ToolExecutionEnd { duration_ms, .. } => Some(*duration_ms),
+        EventData::Retry { delay_ms, .. } => Some(*delay_ms),
+        _ => None,
+    })
 }
 
 /// A call's arguments.

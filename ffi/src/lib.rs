@@ -26,6 +26,7 @@ pub mod stateless_run;
 pub mod testing;
 pub mod text;
 pub mod tool;
+pub mod usage;
 
 use std::ffi::c_char;
 

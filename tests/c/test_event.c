@@ -18,6 +18,14 @@ static void failing(void *userdata, agent_tool_call_t *call)
     agent_tool_call_free(call);
 }
 
+static void sleeping(void *userdata, agent_tool_call_t *call)
+{
+    (void)userdata;
+    agent_tool_call_sleep(call, 250, NULL);
+    agent_tool_call_respond(call, "slept", AGENT_NTS, NULL);
+    agent_tool_call_free(call);
+}
+
 /* Everything that the accessors return for an event, except its JSON, on one line. */
 static void describe(const agent_event_t *event, char *line, size_t size)
 {
@@ -134,6 +142,55 @@ static void the_partial_message_is_available(void)
     agent_event_free(kept);
 }
 
+static void found_c6_messages_usage_cost_and_durations_have_getters(void)
+{
+    static const char *const stop_reasons[] = {"tool_use", "stop"};
+    agent_t *agent = with_tool(
+        "{\"provider\": \"scripted\", \"id\": \"test\", \"cost\": {\"input\": 2, \"output\": 8}, \"script\": ["
+        "[" CALL("call_1", "tool", "{}") ","
+        " {\"end\": {\"stop_reason\": \"tool_use\", \"usage\": {\"input\": 1000, \"output\": 500}}}],"
+        "[{\"delta\": \"Done.\"}, {\"end\": {\"stop_reason\": \"stop\", \"usage\": {\"input\": 2000}}}]]}",
+        sleeping, NULL);
+    agent_run_t *run = NULL;
+    const agent_event_t *event;
+    double dollars;
+    int answers = 0;
+
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    while (agent_run_next(run, -1, &event, &error) == AGENT_OK) {
+        int32_t kind = agent_event_kind(event);
+        const char *role = agent_event_role(event, NULL);
+
+        if (kind == AGENT_EVENT_MESSAGE_END && strcmp(role, "assistant") == 0) {
+            CHECK_CONTAINS(agent_event_message(event, NULL), "{\"role\":\"assistant\",");
+            CHECK_TEXT(agent_event_stop_reason(event, NULL), stop_reasons[answers]);
+            CHECK(agent_event_usage(event, AGENT_USAGE_INPUT) == (answers ? 2000 : 1000));
+            CHECK(agent_event_cost(event, AGENT_USAGE_TOTAL, &dollars) && dollars > 0.0039 && dollars < 0.0061);
+            answers++;
+        } else if (kind == AGENT_EVENT_MESSAGE_END) {
+            CHECK_CONTAINS(agent_event_message(event, NULL), role);
+            CHECK(agent_event_partial(event, NULL) == NULL && agent_event_stop_reason(event, NULL) == NULL);
+            CHECK(!agent_event_cost(event, AGENT_USAGE_TOTAL, &dollars) && dollars == 0);
+        } else if (kind == AGENT_EVENT_TURN_END) {
+            CHECK_CONTAINS(agent_event_message(event, NULL), "{\"role\":\"assistant\",");
+        } else if (kind == AGENT_EVENT_TOOL_EXECUTION_END) {
+            CHECK(agent_event_duration_ms(event) == 250);
+        } else if (kind == AGENT_EVENT_AGENT_END) {
+            CHECK(agent_event_usage(event, AGENT_USAGE_INPUT) == 3000);
+            CHECK(agent_event_cost(event, AGENT_USAGE_OUTPUT, &dollars) && dollars > 0.00399 && dollars < 0.00401);
+            CHECK(!agent_event_cost(event, AGENT_USAGE_REASONING, &dollars) && !agent_event_cost(event, 99, NULL));
+        } else {
+            CHECK(agent_event_message(event, NULL) == NULL || kind == AGENT_EVENT_MESSAGE_START);
+            CHECK(agent_event_duration_ms(event) == 0 && agent_event_usage(event, AGENT_USAGE_TOTAL) == 0);
+        }
+    }
+    CHECK(answers == 2);
+    CHECK(agent_run_cost(run, AGENT_USAGE_INPUT, &dollars) && dollars > 0.0059 && dollars < 0.0061);
+    CHECK(!agent_run_cost(NULL, AGENT_USAGE_INPUT, &dollars) && !agent_event_cost(NULL, AGENT_USAGE_INPUT, NULL));
+    agent_run_free(run);
+    agent_free(agent);
+}
+
 typedef struct {
     agent_event_t *events[64];
     size_t count;
@@ -195,6 +252,7 @@ int main(void)
     begin();
     RUN(every_kind_has_its_fields);
     RUN(the_partial_message_is_available);
+    RUN(found_c6_messages_usage_cost_and_durations_have_getters);
     RUN(pushed_and_pulled_are_the_same);
     RUN(accessors_accept_null);
     return end();

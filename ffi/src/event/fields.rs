@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent_loop::{ContentBlock, Error, EventData, Message, MessageUpdate, ToolCall};
+use agent_loop::{AssistantMessage, ContentBlock, Error, EventData, Message, MessageUpdate, ToolCall, Usage};
 use serde_json::{Map, Value};
 
 use crate::message::tool_result;
@@ -50,6 +50,22 @@ fn call_of(data: &EventData) -> Option<&ToolCall> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The assistant message that has ended.
+pub(super) fn answer_of(data: &EventData) -> Option<&AssistantMessage> {
+    match data {
+        EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => message.as_assistant(),
+        _ => None,
+    }
+}
+
+/// The tokens of a message that has ended, or of the run.
+pub(super) fn usage_of(data: &EventData) -> Option<&Usage> {
+    match data {
+        EventData::AgentEnd { usage, .. } => Some(usage),
+        _ => answer_of(data).map(|message| &message.usage),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-use agent_loop::{Outcome, RunResult, Usage};
+use agent_loop::{Outcome, RunResult};
 
 use super::agent_run_t;
 use crate::error::agent_error_t;
 use crate::guard;
 use crate::message::agent_messages_t;
 use crate::text::{Text, borrowed};
+use crate::usage;
 
 /// It has not ended.
 pub const AGENT_OUTCOME_NONE: i32 = 0;
@@ -23,19 +24,6 @@ pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
 pub const AGENT_OUTCOME_ABORTED: i32 = 4;
 /// Something failed.
 pub const AGENT_OUTCOME_ERROR: i32 = 5;
-
-/// Input tokens that were not cached.
-pub const AGENT_USAGE_INPUT: i32 = 1;
-/// Output tokens, including reasoning.
-pub const AGENT_USAGE_OUTPUT: i32 = 2;
-/// Input tokens read from the provider's cache.
-pub const AGENT_USAGE_CACHE_READ: i32 = 3;
-/// Input tokens written to the provider's cache.
-pub const AGENT_USAGE_CACHE_WRITE: i32 = 4;
-/// The part of the output that was reasoning.
-pub const AGENT_USAGE_REASONING: i32 = 5;
-/// The sum of input, output, cache read and cache write.
-pub const AGENT_USAGE_TOTAL: i32 = 6;
 
 /// The number of an outcome.
 pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
@@ -55,19 +43,6 @@ fn word(outcome: i32) -> Option<&'static CStr> {
         AGENT_OUTCOME_MAX_TURNS => c"max_turns",
         AGENT_OUTCOME_ABORTED => c"aborted",
         AGENT_OUTCOME_ERROR => c"error",
-        _ => return None,
-    })
-}
-
-fn count(usage: &Usage, which: i32) -> Option<u64> {
-    let Usage { input, output, cache_read, cache_write, reasoning, total, cost: _ } = usage;
-    Some(match which {
-        AGENT_USAGE_INPUT => *input,
-        AGENT_USAGE_OUTPUT => *output,
-        AGENT_USAGE_CACHE_READ => *cache_read,
-        AGENT_USAGE_CACHE_WRITE => *cache_write,
-        AGENT_USAGE_REASONING => *reasoning,
-        AGENT_USAGE_TOTAL => *total,
         _ => return None,
     })
 }
@@ -115,7 +90,14 @@ pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut us
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_usage(run: *const agent_run_t, which: i32) -> u64 {
     // SAFETY: a run or NULL.
-    guard::read(0, || count(&unsafe { run.as_ref() }?.result()?.usage, which))
+    guard::read(0, || usage::count(&unsafe { run.as_ref() }?.result()?.usage, which))
+}
+
+/// What they cost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_cost(run: *const agent_run_t, which: i32, dollars: *mut f64) -> bool {
+    // SAFETY: a run or NULL, and a number to write or NULL.
+    unsafe { usage::write_cost(dollars, || usage::cost(&run.as_ref()?.result()?.usage, which)) }
 }
 
 /// How many turns began.
