@@ -234,14 +234,73 @@ async fn an_answer_that_is_no_stream() {
 }
 
 #[tokio::test]
-async fn a_whole_json_answer_is_refused_and_says_what_may_be_wrong() {
+async fn found_w8_an_unstreamed_answer_is_read() {
     let whole =
         json!({ "id": "r", "choices": [{ "message": { "role": "assistant", "content": "hi" }, "finish_reason": "stop" }] });
-    let mock = Mock::start(Script::new().answer(Answer::json(whole)));
-    let error = failure(&mock, "openai/tiny").await;
-    assert_eq!(error.kind(), ErrorKind::Protocol);
-    let what = "answered with application/json instead of an event stream (does a gateway in between not stream?): {";
-    assert!(error.message().starts_with(&format!("openai at {} {what}", host(&mock))), "{error}");
+    let mock = Mock::start(Script::new().answer(Answer::json(whole)).answer(Answer::json(json!({ "ok": true }))));
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("k").build().unwrap();
+    let (events, result) = play(&agent).await;
+    check(&agent, &events);
+    assert_eq!((result.outcome, result.text.as_str()), (Outcome::Completed, "hi"));
+    assert!(briefs(&events).contains(&"diagnostic unstreamed".to_owned()), "{:?}", briefs(&events));
+    let text = "protocol: openai answered with JSON instead of an event stream, and it is no answer in the format openai_chat; \
+                is base_url right, and the model's protocol? It begins: {\"ok\":true}";
+    assert_eq!(failure(&mock, "openai/tiny").await.to_string(), text);
+}
+
+#[tokio::test]
+async fn found_w7_a_stream_in_another_format_is_not_asked_for_again() {
+    let mock = Mock::start(Script::new().answer(chat_answer("x").times(2)).answer(messages_answer("x").times(2)));
+    for (model, protocol, other) in [
+        ("openai/tiny", "openai_responses", "Chat Completions: set the model's protocol to \"openai_chat\""),
+        ("anthropic/tiny", "anthropic", "Chat Completions: set the model's protocol to \"openai_chat\""),
+        ("openai/tiny", "openai_chat", "Anthropic Messages: set the model's protocol to \"anthropic\""),
+        ("google/tiny", "gemini", "Anthropic Messages: set the model's protocol to \"anthropic\""),
+    ] {
+        let (provider, id) = model.split_once('/').unwrap();
+        let spec = json!({ "provider": provider, "id": id, "protocol": protocol, "base_url": mock.url() });
+        let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key("k").build().unwrap();
+        let error = agent.prompt("go").await.unwrap_err();
+        let text = format!("{provider} sent frames, but none of them is in the format {protocol}; it looks like {other}");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Protocol, text.as_str()));
+    }
+    assert_eq!(mock.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn found_w4_an_error_field_in_the_stream_is_retried_before_content() {
+    let sse = |text: String| Answer::text(text).header("content-type", "text/event-stream");
+    let error = "error: {\"code\":503,\"message\":\"Loading model\",\"type\":\"unavailable_error\"}\n\n";
+    let began = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
+    let mock = Mock::start(
+        Script::new().answer(sse(error.to_owned())).answer(chat_answer("whole")).answer(sse(format!("{began}{error}"))),
+    );
+    let agent = Agent::builder("openai/tiny").base_url(&mock.url()).api_key("k").retry_base_ms(1).build().unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "whole");
+    let error = agent.prompt("go").await.unwrap_err();
+    assert_eq!(error.to_string(), "overloaded: openai sent an error in its stream: Loading model");
+    assert_eq!(error.result().unwrap().text, "half", "content came, so it is not asked for again");
+}
+
+#[tokio::test]
+async fn found_w1_and_w5_ends_that_are_whole_over_http() {
+    let frame = |value: Value| Frame::event(value["type"].as_str().unwrap().to_owned(), value.clone());
+    let empty = Answer::frames([
+        frame(json!({ "type": "message_start", "message": { "id": "m", "usage": { "input_tokens": 10, "output_tokens": 1 } } })),
+        frame(json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 2 } })),
+        frame(json!({ "type": "message_stop" })),
+    ]);
+    let cortex = Answer::frames([
+        Frame::data(json!({ "choices": [{ "index": 0, "delta": { "content": "hi" } }] })),
+        Frame::data("[DONE]"),
+    ]);
+    let mock = Mock::start(Script::new().answer(empty).answer(cortex));
+    for (model, text) in [("anthropic/tiny", ""), ("openai/tiny", "hi")] {
+        let agent = Agent::builder(model).base_url(&mock.url()).api_key("k").build().unwrap();
+        let result = agent.prompt("go").await.unwrap();
+        assert_eq!((result.outcome, result.text.as_str()), (Outcome::Completed, text));
+    }
+    assert_eq!(mock.requests().len(), 2);
 }
 
 #[tokio::test]

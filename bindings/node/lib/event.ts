@@ -69,7 +69,9 @@ export type DiagnosticCode =
   | 'broken_end'
   /** Bytes that are not UTF-8 became U+FFFD. */
   | 'invalid_utf8'
-  /** The provider gave no reason for the answer's end, or an unknown one; `stop_reason` is what the answer's content says. */
+  /** The provider did not stream: its answer came whole. */
+  | 'unstreamed'
+  /** The answer ended with an unknown reason, or without one. */
   | 'unknown_stop_reason'
   /** A block of an unknown type is kept and sent back unchanged. */
   | 'opaque_block'

@@ -43,7 +43,11 @@ pub fn from_stream(provider: &str, value: &Value) -> Error {
     let value = first(value);
     let said = message(value).unwrap_or_else(|| shortened(&value.to_string(), MOST_QUOTED));
     // A number in the error is the HTTP status that came too late (Google, OpenRouter).
-    let code = value.pointer("/error/code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let code = value
+        .pointer("/error/code")
+        .or_else(|| value.get("code"))
+        .and_then(Value::as_u64)
+        .and_then(|code| u16::try_from(code).ok());
     let status = code.filter(|code| (400..=599).contains(code));
     let kind = kind(Some(value), &said, status).or(status.map(ErrorKind::from_http_status)).unwrap_or(ErrorKind::Server);
     let error = Error::new(kind, format!("{provider} sent an error in its stream: {said}")).with_provider(provider);
@@ -69,8 +73,25 @@ fn may_be_retried(kind: ErrorKind, status: u16) -> bool {
 /// Whether a JSON value that stands where an answer was expected is an error.
 pub fn is_error(value: &Value) -> bool {
     let value = first(value);
-    let there = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
-    there("error") || there("errors") || value.get("type").or_else(|| value.get("object")).is_some_and(|word| word == "error")
+    // Some servers send the field with each chunk.
+    let nothing = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    };
+    let there = |name: &str| value.get(name).is_some_and(|value| !nothing(value));
+    let is_word = value.get("type").or_else(|| value.get("object")).is_some_and(|word| word == "error");
+    there("error") || there("errors") || is_word || is_flat(value)
+}
+
+/// Whether the fields of an error stand at the top (llama.cpp, gateways): a message, and its kind or its status.
+fn is_flat(value: &Value) -> bool {
+    let says = ["message", "detail"].iter().any(|name| value.get(name).is_some_and(Value::is_string));
+    let kind = value.get("type").and_then(Value::as_str).is_some_and(|kind| kind.to_ascii_lowercase().contains("error"));
+    let mut statuses = ["code", "status", "statusCode"].iter().filter_map(|name| value.get(name)?.as_u64());
+    says && (kind || statuses.any(|status| (400..=599).contains(&status)))
 }
 
 /// The text without the keys, nor the beginning of one where a long text was cut.

@@ -1,6 +1,7 @@
 //! Bytes to frames: server-sent events, split as the WHATWG standard says
 //! (<https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>), with two liberties that
-//! recorded traffic needs: `id` and `retry` are ignored, and a last frame without its blank line is given at the end.
+//! recorded traffic needs: `id` and `retry` are ignored, and a last frame without its blank line is given at the end. Servers
+//! also send what is no event stream: an error in a field of that name (llama.cpp) is a frame, and so is a whole body of JSON.
 //!
 //! A frame that lies within one chunk is handed out without a copy.
 
@@ -10,6 +11,7 @@ mod tests;
 use std::borrow::Cow;
 
 use memchr::memchr2;
+use serde::de::IgnoredAny;
 
 use crate::error::{Error, ErrorKind};
 
@@ -20,14 +22,16 @@ const MAX_FRAME_BYTES: usize = 16 << 20;
 const MAX_STRAY_BYTES: usize = 64 << 10;
 
 /// One frame: its `event` field (empty when there is none) and its data lines, joined with `\n`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Frame<'a> {
-    /// Its `event` field; empty when there is none.
+    /// Its `event` field; empty when there is none. Of an `error` field, that name.
     pub event: Cow<'a, str>,
     /// Its data lines, joined with `\n`.
     pub data: Cow<'a, str>,
     /// Whether bytes of the data were not UTF-8: U+FFFD stands for them.
     pub invalid_utf8: bool,
+    /// Whether it is the whole body, in JSON, of an answer that is no event stream.
+    pub is_body: bool,
 }
 
 /// Splits a stream that comes in chunks.
@@ -39,6 +43,8 @@ pub struct Splitter {
     open_line: usize,
     /// Whether the stream's first bytes, perhaps a byte-order mark, are behind us.
     begun: bool,
+    /// Whether the stream begins as JSON does: then it is kept to its end.
+    is_json: bool,
     /// Whether the last byte was a CR whose LF may follow.
     after_cr: bool,
     /// The lines that are no field of a frame: servers break off with a page or with an error in bare JSON.
@@ -66,11 +72,19 @@ impl Splitter {
                 self.rest = rest;
                 return Ok(true);
             }
-            self.begun = true;
             if rest.starts_with(mark) {
                 rest.drain(..mark.len());
             }
+            // Some servers send line ends as signs of life, also before a body of JSON.
+            rest.drain(..rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count());
+            let first = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+            self.begun = first.is_some();
+            self.is_json = matches!(first, Some(b'{' | b'['));
             self.open_line = usize::MAX;
+        }
+        if self.is_json || !self.begun {
+            self.rest = rest;
+            return self.keep(&End { used: 0, open_line: 0, more: true });
         }
         let end = split(&rest, self.open_line, searched, &mut self.after_cr, &mut self.stray, &mut give)?;
         rest.drain(..end.used);
@@ -93,6 +107,10 @@ impl Splitter {
     /// Whatever `give` fails with.
     pub fn finish(&mut self, mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
         let mut rest = std::mem::take(&mut self.rest);
+        if self.is_json && rest.len() > 2 && serde_json::from_slice::<IgnoredAny>(&rest).is_ok() {
+            let (data, invalid_utf8) = lossy(Cow::Owned(rest));
+            return give(Frame { data, invalid_utf8, is_body: true, ..Frame::default() });
+        }
         rest.extend_from_slice(b"\n\n");
         let mut after_cr = false;
         split(&rest, 0, 0, &mut after_cr, &mut self.stray, &mut give).map(|end| end.more)
@@ -119,6 +137,7 @@ struct End {
 struct Fields<'a> {
     event: &'a [u8],
     data: Option<Cow<'a, [u8]>>,
+    error: Option<Cow<'a, [u8]>>,
     stray: Vec<&'a [u8]>,
 }
 
@@ -164,13 +183,15 @@ fn split(
                 stray.push(b'\n');
             }
         }
+        let mut more = true;
         if let Some(data) = done.data {
-            let (event, _) = lossy(Cow::Borrowed(done.event));
-            let (data, invalid_utf8) = lossy(data);
-            let frame = Frame { event, data, invalid_utf8 };
-            if !give(frame)? {
-                return Ok(End { used, open_line: used, more: false });
-            }
+            more = give(frame(done.event, data))?;
+        }
+        if let Some(error) = done.error.filter(|_| more) {
+            more = give(frame(b"error", error))?;
+        }
+        if !more {
+            return Ok(End { used, open_line: used, more });
         }
     }
 }
@@ -183,17 +204,28 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
     };
     let value = value.strip_prefix(b" ").unwrap_or(value);
     match name {
-        b"data" => match &mut fields.data {
-            None => fields.data = Some(Cow::Borrowed(value)),
-            Some(data) => {
-                let data = data.to_mut();
-                data.push(b'\n');
-                data.extend_from_slice(value);
-            }
-        },
+        b"data" => add_line(&mut fields.data, value),
+        b"error" => add_line(&mut fields.error, value),
         b"event" => fields.event = value,
         b"id" | b"retry" => {}
         _ => fields.stray.push(line),
+    }
+}
+
+fn frame<'a>(event: &'a [u8], data: Cow<'a, [u8]>) -> Frame<'a> {
+    let (event, _) = lossy(Cow::Borrowed(event));
+    let (data, invalid_utf8) = lossy(data);
+    Frame { event, data, invalid_utf8, is_body: false }
+}
+
+fn add_line<'a>(lines: &mut Option<Cow<'a, [u8]>>, line: &'a [u8]) {
+    match lines {
+        None => *lines = Some(Cow::Borrowed(line)),
+        Some(lines) => {
+            let lines = lines.to_mut();
+            lines.push(b'\n');
+            lines.extend_from_slice(line);
+        }
     }
 }
 

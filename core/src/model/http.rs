@@ -308,7 +308,7 @@ impl HttpModel {
     }
 
     /// The error of a stream that did not come to its end, by what stood there instead of frames (without keys, which would lose
-    /// their ends where it is shortened): an error in bare JSON, a page, or a whole JSON answer.
+    /// their ends where it is shortened): an error in bare JSON, or a page.
     fn no_stream(&self, response: &Response, stray: &str, begun: bool, truncated: Error) -> Error {
         let stray = stray.trim();
         if stray.is_empty() {
@@ -324,12 +324,8 @@ impl HttpModel {
             return truncated.clone().reworded(|why| format!("{why}; between the frames stood {start:?}"));
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
-        let hint = match value {
-            Some(_) => "does a gateway in between not stream?",
-            None => "is base_url right?",
-        };
         let server = self.server();
-        let text = format!("{server} answered with {kind} instead of an event stream ({hint}): {start}");
+        let text = format!("{server} answered with {kind} instead of an event stream (is base_url right?): {start}");
         Error::new(ErrorKind::Protocol, text).with_provider(provider)
     }
 

@@ -16,7 +16,8 @@ DIAGNOSTIC_CODES: Final = (
     "listener_error",  # A listener failed.
     "broken_end",  # The connection broke after the complete answer.
     "invalid_utf8",  # Bytes that are not UTF-8 became U+FFFD.
-    "unknown_stop_reason",  # The provider gave no reason for the answer's end, or an unknown one; `stop_reason` is what the answer's content says.
+    "unstreamed",  # The provider did not stream: its answer came whole.
+    "unknown_stop_reason",  # The answer ended with an unknown reason, or without one.
     "opaque_block",  # A block of an unknown type is kept and sent back unchanged.
     "citations",  # The answer names sources.
     "refusal",  # The provider explains why it refused.

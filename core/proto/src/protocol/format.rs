@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
@@ -87,6 +88,11 @@ pub trait Encoder: Debug + Send + Sync {
 
 /// Reads one answer, frame by frame.
 pub trait Decoder: Send {
+    /// The format's name, where frames of another one can be recognised; else empty.
+    fn protocol(&self) -> &'static str {
+        ""
+    }
+
     /// Reads a frame; returns whether more are expected.
     ///
     /// # Errors
@@ -124,6 +130,11 @@ pub(super) fn refused(provider: &str, why: &str) -> Delta {
         message: format!("{provider} refused: {why}"),
         data: Box::new(json!({ "explanation": why })),
     }
+}
+
+/// Whether the value of an `error` field says anything: some servers send the field with every chunk.
+pub(super) fn is_something(error: &RawValue) -> bool {
+    !matches!(error.get(), "null" | "false" | "\"\"" | "{}" | "[]" | "0")
 }
 
 /// Reports a block, or an item, of a type that is only kept.

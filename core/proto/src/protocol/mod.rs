@@ -13,8 +13,9 @@ mod openai_responses;
 mod relay;
 mod scan;
 mod schema;
+pub(crate) mod shape;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod token_budget;
 
 pub use self::encode_cache::EncodeCache;

@@ -1,6 +1,6 @@
 //! What holds for all wire formats: recorded streams, the rules of the real services, and prefixes that stay cached.
 
-pub(super) mod fixture;
+pub(crate) mod fixture;
 mod incremental;
 mod model_switch;
 pub(super) mod recorded;

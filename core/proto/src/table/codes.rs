@@ -36,8 +36,10 @@ codes! {
         BROKEN_END = "broken_end", data "", "0.1.0";
         /// Bytes that are not UTF-8 became U+FFFD.
         INVALID_UTF8 = "invalid_utf8", data "", "0.1.0";
-        /// The provider gave no reason for the answer's end, or an unknown one; `stop_reason` is what the answer's content says.
-        UNKNOWN_STOP_REASON = "unknown_stop_reason", data "`raw_stop_reason` (null if there was none), `stop_reason`", "0.1.0";
+        /// The provider did not stream: its answer came whole.
+        UNSTREAMED = "unstreamed", data "", "0.1.0";
+        /// The answer ended with an unknown reason, or without one.
+        UNKNOWN_STOP_REASON = "unknown_stop_reason", data "`raw_stop_reason`, `stop_reason`", "0.1.0";
         /// A block of an unknown type is kept and sent back unchanged.
         OPAQUE_BLOCK = "opaque_block", data "`type`", "0.1.0";
         /// The answer names sources.

@@ -257,6 +257,10 @@ fn stop_reason(raw: Option<&str>) -> Option<StopReason> {
 }
 
 impl Decoder for Reader {
+    fn protocol(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
         if matches!(frame.data.trim(), "" | "[DONE]") {

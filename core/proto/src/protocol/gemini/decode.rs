@@ -12,7 +12,7 @@ use super::arguments::Arguments;
 use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, opaque_block, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, is_something, opaque_block, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -215,7 +215,7 @@ impl Reader {
 
     /// Takes a chunk in.
     fn chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
-        if let Some(error) = chunk.error {
+        if let Some(error) = chunk.error.filter(|error| is_something(error)) {
             let error: Value = surrogate::read(error.get(), |raw| serde_json::from_str(raw)).unwrap_or_default();
             return Err(provider_error::from_stream(&self.provider, &json!({ "error": error })));
         }
@@ -349,6 +349,10 @@ fn failed(provider: &str, finish: &Finish) -> Option<Error> {
 }
 
 impl Decoder for Reader {
+    fn protocol(&self) -> &'static str {
+        "gemini"
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = frame.data.trim();
         // An empty frame, or a gateway's own closing word.
@@ -363,6 +367,11 @@ impl Decoder for Reader {
         let sanitized = surrogate::sanitized(data);
         let data = sanitized.as_deref().unwrap_or(data);
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, error))?;
+        if chunk.is_bare()
+            && let Some(value) = serde_json::from_str::<Value>(data).ok().filter(provider_error::is_error)
+        {
+            return Err(provider_error::from_stream(&self.provider, &value));
+        }
         self.chunk(chunk, out)?;
         Ok(true)
     }

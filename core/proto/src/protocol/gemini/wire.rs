@@ -114,6 +114,13 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
+impl Chunk<'_> {
+    /// Whether it has nothing that a chunk has.
+    pub(super) fn is_bare(&self) -> bool {
+        self.candidates.is_none() && self.usage_metadata.is_none() && self.prompt_feedback.is_none() && self.error.is_none()
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {

@@ -1,8 +1,8 @@
 //! Chunks to deltas.
 //!
 //! Text, thinking and calls may interleave in one chunk; each kind has a block of its own, which goes on until another kind
-//! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason` or `[DONE]`:
-//! one of the two may be missing. Usage may come after the reason, so reading goes on until `[DONE]` or the end.
+//! begins (calls stay open: their arguments are done only when the stream is). The closing event is a `finish_reason` or
+//! `[DONE]`: one of them may be missing. Usage may come after the reason, so reading goes on until `[DONE]` or the end.
 //!
 //! A thinking block's signature says how it goes back: the name of the field it came in, or OpenRouter's details as a list.
 //! Details that name a call are, as a list too, that call's signature; so is the `extra_content` of Google's servers, as an
@@ -15,7 +15,7 @@ use super::details::Details;
 use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, is_something, opaque_block, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -284,7 +284,7 @@ impl Reader {
         if let Some(delta) = choice.delta {
             self.delta(delta, out);
         }
-        if let Some(error) = choice.error.filter(|raw| raw.get() != "null") {
+        if let Some(error) = choice.error.filter(|raw| is_something(raw)) {
             return Err(self.failure(&format!("{{\"error\":{}}}", error.get())));
         }
         // DashScope writes the word where it has none.
@@ -296,7 +296,7 @@ impl Reader {
     fn chunk(&mut self, data: &str, out: &mut Vec<Delta>) -> serde_json::Result<Result<(), Error>> {
         let chunk: Chunk<'_> = serde_json::from_str(data)?;
         let is_error = chunk.object.is_some_and(|object| object.get() == "\"error\"");
-        if is_error || chunk.error.is_some_and(|raw| raw.get() != "null") {
+        if is_error || chunk.error.is_some_and(is_something) || chunk.is_bare() && provider_error::is_error(&general(data)) {
             return Ok(Err(self.failure(data)));
         }
         if !self.id_known
@@ -318,8 +318,7 @@ impl Reader {
     }
 
     fn failure(&self, data: &str) -> Error {
-        let value = surrogate::read(data, |data| serde_json::from_str(data));
-        provider_error::from_stream(&self.provider, &value.unwrap_or(Value::Null))
+        provider_error::from_stream(&self.provider, &general(data))
     }
 
     /// The end of the answer, once: at `[DONE]` or at the end of the body.
@@ -371,6 +370,10 @@ impl Reader {
     }
 }
 
+fn general(data: &str) -> Value {
+    surrogate::read(data, |data| serde_json::from_str(data)).unwrap_or_default()
+}
+
 /// Arguments come as text; a server that sends calls whole may send the object itself.
 fn arguments_text(raw: &RawValue) -> Option<String> {
     match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
@@ -402,6 +405,10 @@ fn usage(raw: &RawValue) -> Option<Usage> {
 }
 
 impl Decoder for Reader {
+    fn protocol(&self) -> &'static str {
+        "openai_chat"
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = frame.data.trim();
         if data == "[DONE]" {

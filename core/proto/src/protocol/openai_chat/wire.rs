@@ -116,6 +116,13 @@ pub(super) struct Chunk<'a> {
     pub(super) object: Option<&'a RawValue>,
 }
 
+impl Chunk<'_> {
+    /// Whether it has nothing that a chunk has.
+    pub(super) fn is_bare(&self) -> bool {
+        self.choices.is_none() && self.usage.is_none()
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(default)]
@@ -147,7 +154,7 @@ pub(super) struct ChatDelta<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) refusal: Content,
-    /// What image models of OpenRouter and other gateways draw: <https://openrouter.ai/docs/features/multimodal/image-generation>.
+    /// What image models draw (OpenRouter, other gateways): <https://openrouter.ai/docs/features/multimodal/image-generation>.
     #[serde(borrow, default)]
     pub(super) images: Option<&'a RawValue>,
     #[serde(borrow, default)]

@@ -243,8 +243,10 @@ impl Reader {
             "response.cancelled" => return self.close("cancelled", response, out),
             // Its fields stand flat, as documented, or under `error`, as sent.
             "error" => return Err(provider_error::from_stream(&self.provider, event)),
-            // Gateways leave the type out.
-            "" if provider_error::is_error(event) => return Err(provider_error::from_stream(&self.provider, event)),
+            // Gateways leave the type out, or give the error's own.
+            kind if !kind.starts_with("response.") && provider_error::is_error(event) => {
+                return Err(provider_error::from_stream(&self.provider, event));
+            }
             // A piece like no other: without an index, or with one below zero.
             kind => {
                 if let Some(delta) = event.get("delta").and_then(Value::as_str) {
@@ -346,6 +348,10 @@ fn usage(given: Option<&Value>) -> Option<Usage> {
 }
 
 impl Decoder for Reader {
+    fn protocol(&self) -> &'static str {
+        "openai_responses"
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
         if matches!(frame.data.trim(), "" | "[DONE]") {

@@ -58,6 +58,10 @@ impl Reader {
 }
 
 impl Decoder for Reader {
+    fn protocol(&self) -> &'static str {
+        "relay"
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);

@@ -15,87 +15,87 @@ use crate::sse::Frame;
 use crate::transcript::{self, Constraints};
 
 /// A model in a format, at its provider's own address unless the spec says otherwise, with nothing in the environment.
-pub(in crate::protocol) struct Fixture {
+pub(crate) struct Fixture {
     spec: ModelSpec,
     served: Served,
 }
 
 impl Fixture {
     /// `spec` as [`ModelSpec::from_json`] takes it.
-    pub(in crate::protocol) fn new(spec: Value) -> Fixture {
+    pub(crate) fn new(spec: Value) -> Fixture {
         let spec = ModelSpec::from_json(spec).unwrap();
         let served = Served::of(&spec, None, &|_| None).unwrap();
         Fixture { spec, served }
     }
 
     /// None where the spec is refused.
-    pub(in crate::protocol) fn try_new(spec: Value) -> Option<Fixture> {
+    pub(crate) fn try_new(spec: Value) -> Option<Fixture> {
         let spec = ModelSpec::from_json(spec).unwrap();
         Served::of(&spec, None, &|_| None).ok().map(|served| Fixture { spec, served })
     }
 
     /// Any model in this format.
-    pub(in crate::protocol) fn of_protocol(name: &str) -> Fixture {
+    pub(crate) fn of_protocol(name: &str) -> Fixture {
         assert_eq!(by_name(name).unwrap().name(), name);
         Fixture::new(json!({ "provider": "p", "id": "m", "protocol": name, "base_url": "http://h" }))
     }
 
-    pub(in crate::protocol) fn spec(&self) -> &ModelSpec {
+    pub(crate) fn spec(&self) -> &ModelSpec {
         &self.spec
     }
 
     /// The wire format's name.
-    pub(in crate::protocol) fn protocol(&self) -> &'static str {
+    pub(crate) fn protocol(&self) -> &'static str {
         self.served.protocol.name()
     }
 
     /// The body of a request.
-    pub(in crate::protocol) fn encode(&self, request: &Request) -> Value {
+    pub(crate) fn encode(&self, request: &Request) -> Value {
         serde_json::from_slice(&self.encode_with(&mut EncodeCache::default(), request).body).unwrap()
     }
 
     /// The request with what was kept of the one before.
-    pub(in crate::protocol) fn encode_with(&self, cache: &mut EncodeCache, request: &Request) -> Encoded {
+    pub(crate) fn encode_with(&self, cache: &mut EncodeCache, request: &Request) -> Encoded {
         cache.encode(self.served.protocol, request, self.served.target(&self.spec))
     }
 
     /// What the model takes of a transcript.
-    pub(in crate::protocol) fn constraints(&self) -> Constraints {
+    pub(crate) fn constraints(&self) -> Constraints {
         self.served.constraints(&self.spec)
     }
 
     /// Which of a request's options do not reach the model.
-    pub(in crate::protocol) fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
+    pub(crate) fn ignored(&self, request: &Request) -> Vec<IgnoredOption> {
         self.encode_with(&mut EncodeCache::default(), request).ignored
     }
 
     /// The body of a request with these messages, as canonical JSON.
-    pub(in crate::protocol) fn body(&self, messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
+    pub(crate) fn body(&self, messages: Value, options: ModelOptions, tools: Vec<ToolDescription>) -> Value {
         let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
         let messages = self.fitted(&messages);
         self.encode(&Request { messages, tools: Arc::new(tools), options, ..Request::default() })
     }
 
     /// The messages as they are before they are encoded.
-    pub(in crate::protocol) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    pub(crate) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
         transcript::repair(messages, &self.constraints()).messages
     }
 
-    pub(in crate::protocol) fn headers(&self, request: &Request) -> Vec<(&'static str, String)> {
+    pub(crate) fn headers(&self, request: &Request) -> Vec<(&'static str, String)> {
         self.served.protocol.headers(request, self.served.target(&self.spec))
     }
 
-    pub(in crate::protocol) fn decoder(&self) -> Box<dyn Decoder> {
+    pub(crate) fn decoder(&self) -> Box<dyn Decoder> {
         self.served.protocol.decoder(self.served.target(&self.spec))
     }
 
     /// All deltas of a stream, and how it ended. Texts are sent as they stand, all else as JSON.
-    pub(in crate::protocol) fn decode(&self, frames: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
+    pub(crate) fn decode(&self, frames: &[Value]) -> (Vec<Delta>, Result<(), Error>) {
         let mut decoder = self.decoder();
         let mut out = Vec::new();
         for frame in frames {
             let data = frame.as_str().map_or_else(|| frame.to_string(), str::to_owned);
-            match decoder.frame(&Frame { event: "".into(), data: data.into(), invalid_utf8: false }, &mut out) {
+            match decoder.frame(&Frame { event: "".into(), data: data.into(), ..Frame::default() }, &mut out) {
                 Ok(true) => {}
                 Ok(false) => return (out, Ok(())),
                 Err(error) => return (out, Err(error)),
@@ -107,7 +107,7 @@ impl Fixture {
 }
 
 /// The transcripts that a run of so many turns sends, one by one: thinking, several calls, texts, images, steering, follow-ups.
-pub(in crate::protocol) fn long_run(turns: usize) -> Vec<Value> {
+pub(crate) fn long_run(turns: usize) -> Vec<Value> {
     let mut transcript = vec![json!({ "role": "user", "content": "go" })];
     let mut sent = Vec::new();
     for turn in 0..turns {
