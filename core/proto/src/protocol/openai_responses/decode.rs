@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, Piece, arguments_of, parts, text_of, thinking_of, word};
+use super::wire::{self, BETWEEN, Piece, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_reason, unknown_stop, unreadable};
@@ -38,6 +38,8 @@ struct Item {
     /// Its text so far, of a call its arguments': the item's last event may have more.
     written: String,
     source: Option<Source>,
+    /// Of a thought, the part that is being written.
+    part: Option<u64>,
     started: bool,
     ended: bool,
 }
@@ -60,7 +62,7 @@ enum Source {
 
 impl Item {
     fn new(key: u32, kind: Kind) -> Item {
-        Item { key, kind, written: String::new(), source: None, started: false, ended: false }
+        Item { key, kind, written: String::new(), source: None, part: None, started: false, ended: false }
     }
 
     fn start(&mut self, block: BlockStart, out: &mut Vec<Delta>) {
@@ -129,15 +131,15 @@ impl Reader {
         item
     }
 
-    fn piece(&mut self, kind: &str, index: i64, delta: String, out: &mut Vec<Delta>) {
+    fn piece(&mut self, kind: &str, index: i64, part: Option<u64>, delta: String, out: &mut Vec<Delta>) {
         match kind {
             "response.output_text.delta" => self.say(index, delta, out),
             "response.refusal.delta" => {
                 self.refused = true;
                 self.say(index, delta, out);
             }
-            "response.reasoning_summary_text.delta" => self.think(index, Source::Summary, delta, out),
-            "response.reasoning_text.delta" => self.think(index, Source::Itself, delta, out),
+            "response.reasoning_summary_text.delta" => self.think(index, Source::Summary, part, delta, out),
+            "response.reasoning_text.delta" => self.think(index, Source::Itself, part, delta, out),
             // Held until the item is known by name.
             "response.function_call_arguments.delta" => self.item(index, Kind::Call).append(delta, out),
             _ => {}
@@ -150,12 +152,17 @@ impl Reader {
         item.append(text, out);
     }
 
-    fn think(&mut self, index: i64, source: Source, text: String, out: &mut Vec<Delta>) {
+    fn think(&mut self, index: i64, source: Source, part: Option<u64>, text: String, out: &mut Vec<Delta>) {
         let item = self.item(index, Kind::Thinking);
         item.start(BlockStart::Thinking { redacted: false }, out);
-        if *item.source.get_or_insert(source) == source {
-            item.append(text, out);
+        if *item.source.get_or_insert(source) != source || text.is_empty() {
+            return;
         }
+        if part.is_some() && item.part.is_some_and(|before| part != Some(before)) {
+            item.append(BETWEEN.to_owned(), out);
+        }
+        item.part = part.or(item.part);
+        item.append(text, out);
     }
 
     /// An item is announced. A call whose name is still to come waits; so does one that is complete at once, as Perplexity
@@ -251,7 +258,8 @@ impl Reader {
             kind => {
                 if let Some(delta) = event.get("delta").and_then(Value::as_str) {
                     let index = self.place(index, word(event, "item_id"));
-                    self.piece(kind, index, delta.to_owned(), out);
+                    let part = ["summary_index", "content_index"].iter().find_map(|name| event.get(name)?.as_u64());
+                    self.piece(kind, index, part, delta.to_owned(), out);
                 }
             }
         }
@@ -357,8 +365,8 @@ impl Decoder for Reader {
         if matches!(frame.data.trim(), "" | "[DONE]") {
             return Ok(true);
         }
-        if let Some(Piece { kind, output_index, delta }) = wire::piece(&frame.data) {
-            self.piece(&kind, output_index, delta.into_owned(), out);
+        if let Some(Piece { kind, output_index, part, delta }) = wire::piece(&frame.data) {
+            self.piece(&kind, output_index, part, delta.into_owned(), out);
             return Ok(true);
         }
         // Servers cut text between the halves of a surrogate pair: an escape that is no character.

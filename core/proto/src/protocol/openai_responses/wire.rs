@@ -10,22 +10,25 @@ use crate::protocol::scan::Scan;
 pub(super) struct Piece<'a> {
     pub(super) kind: Cow<'a, str>,
     pub(super) output_index: i64,
+    /// Of a thought, which part of it.
+    pub(super) part: Option<u64>,
     pub(super) delta: Cow<'a, str>,
 }
 
 /// Reads such an event; `None` for every other.
 pub(super) fn piece(event: &str) -> Option<Piece<'_>> {
-    let (mut kind, mut output_index, mut delta) = (None, None, None);
+    let (mut kind, mut output_index, mut part, mut delta) = (None, None, None, None);
     Scan::whole(event, |scan, name| {
         match name {
             "type" => kind = Some(scan.string().filter(|kind| kind.ends_with(".delta"))?),
             "output_index" => output_index = i64::try_from(scan.natural()?).ok(),
+            "summary_index" | "content_index" => part = Some(scan.natural()?),
             "delta" => delta = Some(scan.string()?),
             _ => scan.skip()?,
         }
         Some(())
     })?;
-    Some(Piece { kind: kind?, output_index: output_index?, delta: delta? })
+    Some(Piece { kind: kind?, output_index: output_index?, part, delta: delta? })
 }
 
 /// A text field; empty when it is missing.
@@ -45,9 +48,15 @@ pub(super) fn text_of(item: &Value) -> String {
         .collect()
 }
 
+/// What stands between the parts of a thought: each is a paragraph, or several.
+pub(super) const BETWEEN: &str = "\n\n";
+
 /// The summary, or of open models the reasoning itself.
 pub(super) fn thinking_of(item: &Value) -> String {
-    let all = |name| parts(item, name).map(|part| word(part, "text")).collect::<String>();
+    let all = |name| {
+        let texts = parts(item, name).map(|part| word(part, "text")).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join(BETWEEN)
+    };
     Some(all("summary")).filter(|summary| !summary.is_empty()).unwrap_or_else(|| all("content"))
 }
 

@@ -198,7 +198,7 @@ fn where_nothing_is_numbered_the_ids_of_items_count() {
 }
 
 #[test]
-fn the_parts_of_a_summary_are_one_thinking() {
+fn found_w10_the_parts_of_a_thought_are_paragraphs() {
     let part = |index: u32, delta: &str| {
         json!({
             "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": delta,
@@ -206,8 +206,16 @@ fn the_parts_of_a_summary_are_one_thinking() {
     };
     let item = json!({ "type": "reasoning", "summary": [{ "text": "one thing" }, { "text": "another" }] });
     let streamed = [part(0, "one "), part(0, "thing"), part(1, "another"), done(0, item.clone()), completed(json!([]))];
-    assert_eq!(text_of(&streamed, is_thinking), "one thinganother");
-    assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thinganother");
+    assert_eq!(text_of(&streamed, is_thinking), "one thing\n\nanother");
+    assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thing\n\nanother");
+    // The reasoning itself, read in general, with an empty part, and with more of it in the last event.
+    let text = |index: u32, delta: &str| json!({ "type": "response.reasoning_text.delta", "output_index": 0, "content_index": index, "delta": delta, "\u{e9}": {} });
+    let texts = json!([{ "text": "one thing" }, { "text": "" }, { "text": "another" }, { "text": "a third" }]);
+    let item = json!({ "type": "reasoning", "summary": [], "content": texts });
+    let streamed =
+        [text(0, "one "), text(0, "thing"), text(1, ""), text(2, "another"), done(0, item.clone()), completed(json!([]))];
+    assert_eq!(text_of(&streamed, is_thinking), "one thing\n\nanother\n\na third");
+    assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thing\n\nanother\n\na third");
     let both = [part(0, "short"), piece("reasoning_text", 0, "the whole of it"), part(0, "ened"), completed(json!([]))];
     assert_eq!(text_of(&both, is_thinking), "shortened", "of summary and reasoning, what came first");
 }
