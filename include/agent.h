@@ -68,7 +68,7 @@
  *           descriptor of agent_run_fd(), or have agent_run_set_wakeup() wake the loop. The queue is
  *           bounded: a run whose reader is slow blocks until there is room.
  *   pushed  agent_subscribe() adds a listener, which is called with each event, in order, one event
- *           at a time. The run blocks until the listener returns.
+ *           at a time. The run blocks until the listener returns, or listener_timeout_ms has passed.
  *
  * An active run can be influenced: agent_steer() queues a message that joins it as soon as possible,
  * agent_follow_up() one that continues it when it would have ended, agent_abort() ends it. Hooks
@@ -97,7 +97,8 @@
  *
  * Callbacks run on threads of the library:
  *
- *   listener                  the events of one run, one at a time, in order; the run blocks meanwhile
+ *   listener                  the events of one run, one at a time, in order; the run blocks meanwhile,
+ *                             for listener_timeout_ms at most
  *   tool                      each call on its own thread, up to max_parallel_tools concurrently
  *   middleware, next, hook,   each call on its own thread
  *   custom model
@@ -521,7 +522,7 @@ typedef void (*agent_model_fn_t)(void *userdata, agent_model_call_t *call);
 
 /**
  * A listener. The event is borrowed until the function returns; agent_event_clone() keeps it. On a
- * thread where it may block; the run blocks meanwhile.
+ * thread where it may block; the run blocks meanwhile, for listener_timeout_ms at most.
  */
 typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
 
@@ -1244,8 +1245,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            longer text is shortened. Default: 50,000.
  *
  *   limits and retries
- *     abort_grace_ms         How long an aborted run waits for its tools, in milliseconds. Default:
- *                            1,000.
+ *     abort_grace_ms         How long an aborted run waits for its tools, and for each listener, in
+ *                            milliseconds. Default: 1,000.
  *     connect_timeout_ms     The time limit for opening a connection, in milliseconds; 0 for none.
  *                            Default: 10,000.
  *     first_byte_timeout_ms  The time limit until the first byte of a model's response, in
@@ -1257,6 +1258,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     tool_timeout_ms        The time limit of a tool call, in milliseconds; 0 for none. Default:
  *                            0.
  *     run_timeout_ms         The time limit of a run, in milliseconds; 0 for none. Default: 0.
+ *     listener_timeout_ms    How long a run waits for a listener, and for "after_run", in
+ *                            milliseconds; 0 for no limit. Default: 30,000.
  *     max_retries            The most retries of a failed model call. Default: 2.
  *     retry_base_ms          The upper bound of the first backoff, in milliseconds; it doubles with
  *                            each retry. Default: 500.
@@ -1442,8 +1445,13 @@ AGENT_API bool agent_has_queued_messages(const agent_t *agent);
  * Adds a listener: a function that is called with each event of this agent's runs, which block until it
  * returns. Listeners are called in the order in which they were added.
  *
+ * A listener that has not returned after listener_timeout_ms (after an abort: abort_grace_ms) is left:
+ * the run continues, a diagnostic "listener_left" has the listener's number, and the listener is called
+ * with no event until it returns. Then "listener_back" says how many events it has missed.
+ *
  * A listener stays until agent_unsubscribe() or the end of the agent, which after agent_free() is the
- * end of its active run. subscription receives the number for agent_unsubscribe(), and may be NULL.
+ * end of its active run. subscription receives its number, for agent_unsubscribe() and as diagnostics
+ * have it: 1 for the first one. It may be NULL.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.

@@ -7,6 +7,8 @@ use crate::event::Event;
 use crate::future::BoxFuture;
 
 /// A function that is called with each event while the run waits. An error, like a panic, is counted and never breaks the run.
+/// One that takes longer than `listener_timeout_ms` is left and gets no event until it returns, unless it is a function that
+/// blocks the run's thread.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,6 +65,11 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// The number of the listener, which diagnostics name it by: 1 for the first one of its agent.
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// Lets the listener stay as long as its agent, or until [`Agent::unsubscribe`](crate::Agent::unsubscribe) with the number
     /// that this gives. For hosts that count references themselves.
     pub fn detach(mut self) -> u64 {
@@ -84,20 +91,48 @@ impl Drop for Subscription {
 #[repr(u8)]
 pub(crate) enum ListenerKind {
     None,
+    /// Functions that return at once.
     Quick,
-    Blocking,
-    Future,
+    /// Some that the run waits for.
+    Waiting,
 }
 
 pub(crate) struct Subscribed {
-    id: u64,
+    pub(crate) id: u64,
     gone: AtomicBool,
     pub(crate) listener: Listener,
+    /// Whether it has not returned in time: it gets no event until it does.
+    is_left: AtomicBool,
+    missed: AtomicU64,
 }
 
 impl Subscribed {
     pub(crate) fn is_subscribed(&self) -> bool {
         !self.gone.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn leave(&self) {
+        self.is_left.store(true, Ordering::Release);
+    }
+
+    /// It has returned after it was left.
+    pub(crate) fn come_back(&self) {
+        self.is_left.store(false, Ordering::Release);
+    }
+
+    /// Whether it was left and gets no event; the event is counted.
+    pub(crate) fn misses_event(&self) -> bool {
+        let is_left = self.is_left.load(Ordering::Acquire);
+        if is_left {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        is_left
+    }
+
+    /// How many events it has missed, if any; counted anew from now on.
+    pub(crate) fn take_missed(&self) -> Option<u64> {
+        // Mostly none: no write then.
+        (self.missed.load(Ordering::Relaxed) > 0).then(|| self.missed.swap(0, Ordering::Relaxed))
     }
 }
 
@@ -112,9 +147,16 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     pub(crate) fn add(self: &Arc<Self>, listener: Listener) -> Subscription {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        // From 1: the first one is listener 1 in diagnostics.
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let mut list = self.lock();
-        Arc::make_mut(&mut list).push(Arc::new(Subscribed { id, gone: AtomicBool::new(false), listener }));
+        Arc::make_mut(&mut list).push(Arc::new(Subscribed {
+            id,
+            gone: AtomicBool::new(false),
+            listener,
+            is_left: AtomicBool::new(false),
+            missed: AtomicU64::new(0),
+        }));
         self.note_kind(&list);
         Subscription { listeners: Arc::clone(self), id, detached: false }
     }
@@ -138,8 +180,7 @@ impl Listeners {
     fn note_kind(&self, list: &[Arc<Subscribed>]) {
         let kind = |one: &Arc<Subscribed>| match &one.listener {
             Listener::Function { blocking: false, .. } => ListenerKind::Quick,
-            Listener::Function { blocking: true, .. } => ListenerKind::Blocking,
-            Listener::Future(_) => ListenerKind::Future,
+            Listener::Function { blocking: true, .. } | Listener::Future(_) => ListenerKind::Waiting,
         };
         let most = list.iter().map(kind).max().unwrap_or(ListenerKind::None);
         self.kind.store(most as u8, Ordering::Release);
@@ -149,8 +190,7 @@ impl Listeners {
         match self.kind.load(Ordering::Acquire) {
             0 => ListenerKind::None,
             1 => ListenerKind::Quick,
-            2 => ListenerKind::Blocking,
-            _ => ListenerKind::Future,
+            _ => ListenerKind::Waiting,
         }
     }
 

@@ -111,10 +111,14 @@ static void listen(void *userdata, const agent_event_t *event)
         const agent_json_t *action = agent_json_at(actions, i);
         const char *log = string_of(AT(action, "/log")), *type = log ? strstr(log, "$type") : NULL;
 
+        const char *name = KEY(action, 0);
+
         if (type)
             log_line("%.*s%s%s", (int)(type - log), log, agent_event_kind_name(agent_event_kind(event)), type + 5);
+        else if (IS("never"))
+            wait_for(app.seen, "/gates", "which no action opens");
         else
-            act_and_log(KEY(action, 0), agent_json_at(action, 0));
+            act_and_log(name, agent_json_at(action, 0));
     }
 }
 

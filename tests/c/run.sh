@@ -86,7 +86,7 @@ until [ -s "$work/url" ]; do sleep 0.1; done
 AGENT_MOCK_URL=$(cat "$work/url")
 export AGENT_MOCK_URL
 
-nouns="error json json_writing runtime model custom_model tool middleware hook agent steering message run waiting_thread
+nouns="error json json_writing runtime model custom_model tool middleware hook agent listener steering message run waiting_thread
     stateless_run event manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 

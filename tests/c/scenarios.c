@@ -66,7 +66,6 @@ static void make_agent(const agent_json_t *scenario)
         actor_t *actor = engaged(NULL, agent_json_at(middleware, i));
         must(agent_add_middleware(app.agent, on_tool_call, actor, dismiss, &error), "middleware");
     }
-    must(agent_subscribe(app.agent, watch_calls, NULL, NULL, NULL, &error), "listener");
     for EACH(i, listeners) {
         const agent_json_t *fields = agent_json_at(listeners, i);
         actor_t *listener = new_actor(string_of(AT(fields, "/name")), fields);
@@ -74,6 +73,8 @@ static void make_agent(const agent_json_t *scenario)
         if (!AT(fields, "/later"))
             must(subscribe(listener, true), "listener");
     }
+    /* Behind the scenario's own, which have the numbers that they have in each language. */
+    must(agent_subscribe(app.agent, watch_calls, NULL, NULL, NULL, &error), "listener");
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */

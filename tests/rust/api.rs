@@ -12,6 +12,7 @@ mod model;
 mod properties;
 mod rules;
 mod run;
+mod silent_listeners;
 mod support;
 mod tools;
 #[cfg(feature = "schema")]

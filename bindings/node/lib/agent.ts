@@ -262,7 +262,8 @@ export class Agent {
   /**
    * Calls a function with each event of this agent's runs. The run waits for it, and for the promise it returns. Listeners are
    * called in the order of their subscription. A failure is counted in `listenerErrors` and reported in a `diagnostic` event, and
-   * does not end the run.
+   * does not end the run. So is a promise that is not settled within `listenerTimeoutMs`: the listener gets no event until it is.
+   * A listener that blocks the main thread cannot be left so.
    *
    * @returns A function that unsubscribes.
    * @throws InvalidArgumentError if it is not a function.

@@ -65,6 +65,10 @@ export type DiagnosticCode =
   | 'hook_error'
   /** A listener failed. */
   | 'listener_error'
+  /** A listener did not return in time; it gets none until it does. */
+  | 'listener_left'
+  /** A listener that was left has returned. */
+  | 'listener_back'
   /** The connection broke after the complete answer. */
   | 'broken_end'
   /** Bytes that are not UTF-8 became U+FFFD. */

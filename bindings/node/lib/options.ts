@@ -190,7 +190,7 @@ export interface Settings extends HookOptions {
   validation?: 'coerce' | 'strict' | 'off'
   /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
   maxResultBytes?: number
-  /** How long an aborted run waits for its tools, in milliseconds. Default: 1,000. */
+  /** How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000. */
   abortGraceMs?: number
   /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */
   connectTimeoutMs?: number
@@ -204,6 +204,8 @@ export interface Settings extends HookOptions {
   toolTimeoutMs?: number
   /** The time limit of a run, in milliseconds; 0 for none. Default: 0. */
   runTimeoutMs?: number
+  /** How long a run waits for a listener, and for `afterRun`, in milliseconds; 0 for no limit. Default: 30,000. */
+  listenerTimeoutMs?: number
   /** The most retries of a failed model call. Default: 2. */
   maxRetries?: number
   /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500. */

@@ -6,7 +6,7 @@ import { isMainThread } from 'node:worker_threads'
 
 import { InvalidStateError } from 'agent-loop'
 
-import { calls, does, play, says, scripted } from './helpers.mjs'
+import { awake, calls, does, play, says, scripted } from './helpers.mjs'
 
 test('listeners get each event, in the order they subscribed, and the run waits for them', async () => {
   const agent = scripted([says('Hello')])
@@ -99,4 +99,60 @@ test('a listener is a function', () => {
     name: 'InvalidArgumentError',
     message: 'subscribe: expected a function, got object',
   })
+})
+
+test('found_e4_a_listener_that_returns_late_gets_events_again', async () => {
+  const agent = scripted(Array(1000).fill(says('x')), { listenerTimeoutMs: 50 })
+  const heard = []
+  let release
+  const released = new Promise((resolve) => (release = resolve))
+  agent.subscribe(async ({ type }) => {
+    heard.push(type)
+    if (type === 'turn_start') await released
+  })
+  const reports = (events) => events.filter(({ type }) => type === 'diagnostic').map(({ code, data }) => [code, data])
+  let events = await awake(play(agent.stream('go')))
+  const data = { listener: 1, event: 'turn_start', limit: 'listener_timeout_ms', limit_ms: 50 }
+  assert.deepEqual(reports(events), [['listener_left', data]])
+  assert.deepEqual(heard, ['agent_start', 'turn_start'])
+  assert.equal(agent.listenerErrors, 1)
+
+  release()
+  let emitted = events.length
+  let back = []
+  while (back.length === 0) {
+    events = await play(agent.stream('again'))
+    emitted += events.length
+    back = reports(events)
+  }
+  assert.deepEqual(back, [['listener_back', { listener: 1, missed: emitted - heard.length }]])
+})
+
+test('found_e4_an_abort_frees_a_run_from_its_listener', async () => {
+  const agent = scripted([says('x')], { listenerTimeoutMs: 0, abortGraceMs: 50 })
+  const never = new Promise(() => {})
+  agent.subscribe(() => {
+    agent.abort()
+    return never
+  })
+  assert.equal((await awake(agent.prompt('go'))).outcome, 'aborted')
+  await agent.waitForIdle()
+})
+
+test('found_a3_an_after_run_without_answer_holds_up_nothing', async () => {
+  let release
+  const released = new Promise((resolve) => (release = resolve))
+  let ended
+  const isOver = new Promise((resolve) => (ended = resolve))
+  const afterRun = async () => {
+    await released
+    ended()
+  }
+  const agent = scripted([says('x'), says('y')], { listenerTimeoutMs: 50, afterRun })
+  assert.equal((await awake(agent.prompt('go'))).text, 'x')
+  await agent.waitForIdle()
+  release()
+  // It was left, not cancelled.
+  await isOver
+  assert.equal((await agent.prompt('again')).text, 'y')
 })

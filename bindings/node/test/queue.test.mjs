@@ -197,6 +197,7 @@ test('every option is known by its name', () => {
     requestTimeoutMs: 1,
     toolTimeoutMs: 1,
     runTimeoutMs: 1,
+    listenerTimeoutMs: 1,
     maxRetries: 0,
     retryBaseMs: 1,
     maxRetryDelayMs: 1,

@@ -139,6 +139,7 @@ async def test_all_options_are_taken():
         request_timeout_ms=0,
         tool_timeout_ms=0,
         run_timeout_ms=0,
+        listener_timeout_ms=0,
         max_retries=0,
         retry_base_ms=1,
         max_retry_delay_ms=1,

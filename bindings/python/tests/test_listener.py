@@ -163,3 +163,56 @@ async def test_abort_from_a_listener():
     subject.subscribe(listener)
     result = await subject.prompt("go")
     assert (result.outcome, result.text) == ("aborted", "a")
+
+
+async def test_found_e4_a_listener_that_returns_late_gets_events_again():
+    subject = agent(*[says("a")] * 1000, listener_timeout_ms=50)
+    heard, release = [], asyncio.Event()
+
+    async def silent(event):
+        heard.append(event.type)
+        if event.type == "turn_start":
+            await release.wait()
+
+    subject.subscribe(silent)
+    events = await events_of(subject.stream("go"))
+    (left,) = [event for event in events if event.type == "diagnostic"]
+    assert (left.code, left.data["listener"], left.data["event"]) == ("listener_left", 1, "turn_start")
+    assert heard == ["agent_start", "turn_start"]
+    assert subject.listener_errors == 1
+
+    release.set()
+    emitted, back = len(events), []
+    while not back:
+        events = await events_of(subject.stream("again"))
+        emitted += len(events)
+        back = [event for event in events if event.type == "diagnostic" and event.code == "listener_back"]
+    assert back[0].data == {"listener": 1, "missed": emitted - len(heard)}
+
+
+async def test_found_e4_an_abort_frees_a_run_from_its_listener():
+    subject = agent(says("a"), listener_timeout_ms=0, abort_grace_ms=50)
+
+    async def silent(event):
+        subject.abort()
+        await asyncio.Event().wait()
+
+    subject.subscribe(silent)
+    assert (await subject.prompt("go")).outcome == "aborted"
+    await subject.wait_for_idle()
+
+
+async def test_found_a3_an_after_run_without_answer_holds_up_nothing():
+    release, ended = asyncio.Event(), asyncio.Event()
+
+    async def silent(result):
+        await release.wait()
+        ended.set()
+
+    subject = agent(says("a"), says("b"), listener_timeout_ms=50, after_run=silent)
+    assert (await subject.prompt("go")).text == "a"
+    await subject.wait_for_idle()
+    release.set()
+    # It was left, not cancelled.
+    await ended.wait()
+    assert (await subject.prompt("again")).text == "b"

@@ -144,8 +144,8 @@ impl Agent {
         }
     }
 
-    /// Calls a function with each event of this agent's runs, which wait for it. It should not block. Dropping what this gives
-    /// unsubscribes.
+    /// Calls a function with each event of this agent's runs, which wait for it. It should not block: `listener_timeout_ms` is
+    /// for listeners that do not hold the run's thread ([`Agent::add_listener`]). Dropping what this gives unsubscribes.
     pub fn subscribe(&self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Subscription {
         let function = Arc::new(move |event: &Event| {
             listener(event);

@@ -14,6 +14,7 @@ use agent_loop_proto::table::hooks::Effect;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
+use super::listeners::ListenerTimer;
 use super::model_call::Streaming;
 use super::payload_headers::PayloadHeaders;
 use super::queue::BATCH;
@@ -54,6 +55,7 @@ pub(crate) struct Driver {
     hook: Option<HookCall>,
     pub(super) model: Option<Streaming>,
     pub(super) timer: Option<(Timer, BoxFuture<'static, ()>)>,
+    pub(super) listener_timer: Option<ListenerTimer>,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
     has_ended: bool,
@@ -86,6 +88,7 @@ impl Driver {
             hook: None,
             model: None,
             timer: None,
+            listener_timer: None,
             outbox: Vec::new(),
             has_ended: false,
         })
@@ -183,6 +186,15 @@ impl Driver {
         });
     }
 
+    /// Notices an abort from outside, or waits for one.
+    pub(super) fn poll_abort(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_noticed_abort || Pin::new(&mut self.aborted).poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.notice_abort();
+        Poll::Ready(())
+    }
+
     fn notice_abort(&mut self) {
         self.has_noticed_abort = true;
         // Before time can go on: a sleeping hook is to be woken by the abort, not passed by the grace time.
@@ -228,6 +240,11 @@ impl Driver {
             Action::CancelHook { question_id } => {
                 if let Some(cancelled) = self.hook.take_if(|asked| asked.question_id == question_id) {
                     cancelled.finish();
+                }
+            }
+            Action::LeaveHook { question_id } => {
+                if let Some(left) = self.hook.take_if(|asked| asked.question_id == question_id) {
+                    left.leave();
                 }
             }
             Action::CallModel(call) => self.call_model(call),
@@ -318,8 +335,7 @@ impl Driver {
     }
 
     fn poll_inputs(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.has_noticed_abort && Pin::new(&mut self.aborted).poll(cx).is_ready() {
-            self.notice_abort();
+        if self.poll_abort(cx).is_ready() {
             return Poll::Ready(());
         }
         // Also without tools: a call counts as answered before its report is there.

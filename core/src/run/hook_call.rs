@@ -68,6 +68,17 @@ impl HookCall {
         self.work.mark_working();
     }
 
+    /// The run does not wait for it any longer, but it may go on.
+    pub(super) fn leave(mut self) {
+        let kind = self.kind.map(HookKind::as_str).unwrap_or_default();
+        tracing::warn!("the hook {kind} has not answered in time; the run is over without it");
+        tokio::spawn(async move {
+            if let Err(why) = std::future::poll_fn(|cx| self.poll(cx)).await {
+                tracing::warn!(error = %why, "the hook {kind} failed");
+            }
+        });
+    }
+
     /// The answer is no longer wanted.
     pub(super) fn finish(self) {
         self.work.finish();

@@ -124,6 +124,7 @@ const agent = new Agent({
   requestTimeoutMs: 1,
   toolTimeoutMs: 1,
   runTimeoutMs: 1,
+  listenerTimeoutMs: 1,
   maxRetries: 1,
   retryBaseMs: 1,
   maxRetryDelayMs: 1,

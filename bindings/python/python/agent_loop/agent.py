@@ -87,7 +87,7 @@ class Agent:
       50,000.
 
     Options of limits and retries
-    - `abort_grace_ms`: How long an aborted run waits for its tools, in milliseconds. Default: 1,000.
+    - `abort_grace_ms`: How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000.
     - `connect_timeout_ms`: The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000.
     - `first_byte_timeout_ms`: The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default:
       120,000.
@@ -95,6 +95,8 @@ class Agent:
     - `request_timeout_ms`: The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000.
     - `tool_timeout_ms`: The time limit of a tool call, in milliseconds; 0 for none. Default: 0.
     - `run_timeout_ms`: The time limit of a run, in milliseconds; 0 for none. Default: 0.
+    - `listener_timeout_ms`: How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default:
+      30,000.
     - `max_retries`: The most retries of a failed model call. Default: 2.
     - `retry_base_ms`: The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500.
     - `max_retry_delay_ms`: The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default:
@@ -271,8 +273,9 @@ class Agent:
         """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.
 
         It is called on the event loop that started the run, one event at a time, after the listeners that were added before. The
-        run waits until it has returned. When it raises, a `Diagnostic` reports it, `listener_errors` counts it, and the run
-        continues. Raises TypeError for what is not a function.
+        run waits until it has returned, at most `listener_timeout_ms`: then it gets no event until it returns. That, and when it
+        raises, a `Diagnostic` reports, `listener_errors` counts it, and the run continues. One that blocks the event loop cannot
+        be left so. Raises TypeError for what is not a function.
         """
         if not callable(listener):
             raise TypeError(f"listener: expected a function of an event, got {type(listener).__name__}")

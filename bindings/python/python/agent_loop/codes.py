@@ -14,6 +14,8 @@ DIAGNOSTIC_CODES: Final = (
     "tool_call_id",  # A call without an id, or with a repeated id, got a new one.
     "hook_error",  # An observer hook failed.
     "listener_error",  # A listener failed.
+    "listener_left",  # A listener did not return in time; it gets none until it does.
+    "listener_back",  # A listener that was left has returned.
     "broken_end",  # The connection broke after the complete answer.
     "invalid_utf8",  # Bytes that are not UTF-8 became U+FFFD.
     "unstreamed",  # The provider did not stream: its answer came whole.

@@ -183,7 +183,7 @@ class Settings(TypedDict, total=False):
     max_result_bytes: int | None
     """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
     abort_grace_ms: int | None
-    """How long an aborted run waits for its tools, in milliseconds. Default: 1,000."""
+    """How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000."""
     connect_timeout_ms: int | None
     """The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000."""
     first_byte_timeout_ms: int | None
@@ -196,6 +196,8 @@ class Settings(TypedDict, total=False):
     """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
     run_timeout_ms: int | None
     """The time limit of a run, in milliseconds; 0 for none. Default: 0."""
+    listener_timeout_ms: int | None
+    """How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default: 30,000."""
     max_retries: int | None
     """The most retries of a failed model call. Default: 2."""
     retry_base_ms: int | None

@@ -71,13 +71,47 @@ pub enum Input {
         /// The answer.
         result: Result<Value, String>,
     },
-    /// Listeners failed on the event that was emitted last. The loop decides whether that is reported.
-    ListenersFailed {
+    /// Something about listeners, at the event that was emitted last. The loop decides whether that is reported.
+    ListenerReports {
         /// The event's type.
         event: String,
-        /// What each of them failed with.
-        errors: Vec<String>,
+        /// In the order of the listeners.
+        reports: Vec<ListenerReport>,
     },
+}
+
+/// Something about a listener. Listeners have the numbers of their subscriptions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum ListenerReport {
+    /// It failed with this text.
+    Failed(String),
+    /// It has not returned by this limit: the run goes on, and it gets no event until it returns.
+    Left {
+        /// Which one.
+        listener: u64,
+        /// Of [`Loop::listener_limit`](super::Loop::listener_limit).
+        limit: ListenerLimit,
+    },
+    /// It was left and has returned: it got this event again.
+    Back {
+        /// Which one.
+        listener: u64,
+        /// How many events it has missed.
+        missed: u64,
+    },
+}
+
+/// Until when a run waits for a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ListenerLimit {
+    /// In the time that `poll` is given, in milliseconds.
+    pub at_ms: u64,
+    /// How long the limit is.
+    pub ms: u64,
+    /// Whether it is the grace time of an abort; else `listener_timeout_ms`.
+    pub is_grace: bool,
 }
 
 /// What the host is to do. The loop does not block on it: an answer comes back as an [`Input`].
@@ -129,6 +163,11 @@ pub enum Action {
     },
     /// The answer of this hook is no longer wanted.
     CancelHook {
+        /// The number of the question.
+        question_id: u32,
+    },
+    /// The answer of this hook is not waited for any longer, but what the hook does is not cancelled.
+    LeaveHook {
         /// The number of the question.
         question_id: u32,
     },

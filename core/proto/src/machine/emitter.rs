@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::action::ModelCall;
+use super::action::{ListenerLimit, ListenerReport, ModelCall};
 use crate::event::{Event, EventData};
 use crate::hook::Question;
 use crate::message::Message;
@@ -41,6 +41,7 @@ pub(super) enum Out {
         is_cancellable: bool,
     },
     CancelHook(u32),
+    LeaveHook(u32),
     Done(Box<RunResult>),
 }
 
@@ -95,18 +96,33 @@ impl Emitter {
         self.emit(EventData::Diagnostic { code: code.into(), message, data: Box::new(data) });
     }
 
-    /// Reports failed listeners directly after the event that they failed on. A failure on the report itself, or on the last
-    /// event, is only counted by the host.
-    pub(super) fn listeners_failed(&mut self, event: &str, errors: Vec<String>) {
-        if matches!(event, "diagnostic" | "agent_end") {
-            return;
-        }
-        for error in errors.into_iter().rev() {
-            self.out.push_front(Out::Event(EventData::Diagnostic {
-                code: codes::LISTENER_ERROR.into(),
-                message: format!("a listener failed on {event}: {error}"),
-                data: Box::new(json!({ "event": event, "error": error })),
-            }));
+    /// Reports about listeners, directly after the event that they got or missed. Nothing follows the last event, and a failure
+    /// on a report is none to report: such are only counted by the host.
+    pub(super) fn listener_reports(&mut self, event: &str, reports: Vec<ListenerReport>) {
+        for report in reports.into_iter().rev() {
+            let (code, message, data) = match report {
+                _ if event == "agent_end" => continue,
+                ListenerReport::Failed(_) if event == "diagnostic" => continue,
+                ListenerReport::Failed(error) => {
+                    let message = format!("a listener failed on {event}: {error}");
+                    (codes::LISTENER_ERROR, message, json!({ "event": event, "error": error }))
+                }
+                ListenerReport::Left { listener, limit: ListenerLimit { ms, is_grace, .. } } => {
+                    let limit = if is_grace { "abort_grace_ms" } else { "listener_timeout_ms" };
+                    let message = format!(
+                        "listener {listener} has not returned from {event} within {limit} ({ms}); the run goes on, and the \
+                         listener gets no event until it returns"
+                    );
+                    let data = json!({ "listener": listener, "event": event, "limit": limit, "limit_ms": ms });
+                    (codes::LISTENER_LEFT, message, data)
+                }
+                ListenerReport::Back { listener, missed } => {
+                    let events = if missed == 1 { "1 event".to_owned() } else { format!("{missed} events") };
+                    let message = format!("listener {listener} has returned; it has missed {events}");
+                    (codes::LISTENER_BACK, message, json!({ "listener": listener, "missed": missed }))
+                }
+            };
+            self.out.push_front(Out::Event(EventData::Diagnostic { code: code.into(), message, data: Box::new(data) }));
         }
     }
 

@@ -73,7 +73,7 @@ mod tool_reports;
 mod tool_timeout;
 mod turn;
 
-pub use action::{Action, Input, ModelCall, Timer};
+pub use action::{Action, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
 pub use request::RequestCaches;
 pub use resume::resumable;

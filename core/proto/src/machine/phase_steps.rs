@@ -306,7 +306,7 @@ impl Loop {
         self.run.close();
         let result = self.result(outcome, error);
         if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))
-            && self.run.ask_of_next_turn(AbortWait::Unlimited, || Question::AfterRun(result.clone())).is_none()
+            && self.run.ask_of_next_turn(AbortWait::AsListener, || Question::AfterRun(result.clone())).is_none()
         {
             return Blocked;
         }

@@ -1,4 +1,5 @@
-//! The question to a hook, one at a time. An abort ends a question, immediately or after the grace time.
+//! The question to a hook, one at a time. An abort ends a question, immediately or after the grace time; one that nothing
+//! follows from ends after a time limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +7,20 @@ use super::emitter::{Emitter, Out};
 use super::run_clock::RunClock;
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, Question};
+use crate::settings::Settings;
 
 /// A question that waits for its answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct Asked {
     question_id: u32,
     abort_wait: AbortWait,
+    asked_ms: u64,
     answer: Option<Result<Box<HookAnswer>, String>>,
     /// The run was aborted before: the hook is not asked.
     is_refused: bool,
     /// The hook, if it decides nothing: its failure is reported and otherwise ignored.
     observer: Option<HookKind>,
-    /// When an abort gives the question up.
+    /// When the question is given up.
     deadline_ms: Option<u64>,
     /// Whether the poll that asks has found messages in the queue itself.
     found: bool,
@@ -25,7 +28,16 @@ struct Asked {
 
 impl Asked {
     fn new(abort_wait: AbortWait) -> Asked {
-        Asked { question_id: 0, abort_wait, answer: None, is_refused: false, observer: None, deadline_ms: None, found: false }
+        Asked {
+            question_id: 0,
+            abort_wait,
+            asked_ms: 0,
+            answer: None,
+            is_refused: false,
+            observer: None,
+            deadline_ms: None,
+            found: false,
+        }
     }
 }
 
@@ -38,21 +50,21 @@ pub(super) enum HookOf {
     NextTurn,
 }
 
-/// How long an answer is awaited after an abort.
+/// How long an answer is awaited: after an abort, else without limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum AbortWait {
     /// Not at all.
     None,
     /// For the grace time.
     Grace,
-    /// Until it comes.
-    Unlimited,
+    /// As long as a listener is, also without an abort. The hook is then left, and not cancelled.
+    AsListener,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
-    /// The run was aborted.
+    /// The run was aborted, or the hook has taken too long.
     Aborted,
     /// The hook failed with this text.
     Failed(String),
@@ -124,10 +136,9 @@ impl Questions {
     }
 
     fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, clock: &RunClock, emitter: &mut Emitter) {
-        asked.question_id = self.next;
+        (asked.question_id, asked.asked_ms) = (self.next, clock.now_ms());
         self.next += 1;
-        // A hook that is awaited without limit is not cancelled either.
-        let is_cancellable = asked.abort_wait != AbortWait::Unlimited;
+        let is_cancellable = asked.abort_wait != AbortWait::AsListener;
         asked.is_refused = clock.is_interrupted() && is_cancellable;
         if !asked.is_refused {
             let of_next_turn = of == HookOf::NextTurn;
@@ -137,24 +148,30 @@ impl Questions {
     }
 
     /// The answer to the question that was asked, once it is there.
-    pub(super) fn answer(&mut self, clock: &RunClock, grace_ms: u64, emitter: &mut Emitter) -> Option<HookReply> {
+    pub(super) fn answer(&mut self, clock: &RunClock, settings: &Settings, emitter: &mut Emitter) -> Option<HookReply> {
         let asked = self.asked.as_mut()?;
         if asked.is_refused {
             self.asked = None;
             return Some(Err(NoAnswer::Aborted));
         }
-        let given_up = clock.is_interrupted()
-            && match asked.abort_wait {
-                // Also when it has answered: what the hook's own abort has overtaken does not count.
-                AbortWait::None => true,
-                AbortWait::Grace => {
-                    let deadline_ms = *asked.deadline_ms.get_or_insert(clock.now_ms().saturating_add(grace_ms));
-                    asked.answer.is_none() && clock.now_ms() >= deadline_ms
-                }
-                AbortWait::Unlimited => false,
-            };
+        let is_late =
+            |asked: &Asked| asked.answer.is_none() && asked.deadline_ms.is_some_and(|deadline_ms| clock.now_ms() >= deadline_ms);
+        let given_up = match asked.abort_wait {
+            // Also when it has answered: what the hook's own abort has overtaken does not count.
+            AbortWait::None => clock.is_interrupted(),
+            AbortWait::Grace if clock.is_interrupted() => {
+                asked.deadline_ms.get_or_insert(clock.now_ms().saturating_add(settings.abort_grace_ms));
+                is_late(asked)
+            }
+            AbortWait::Grace => false,
+            AbortWait::AsListener => {
+                asked.deadline_ms = clock.listener_limit(asked.asked_ms, settings).map(|limit| limit.at_ms);
+                is_late(asked)
+            }
+        };
         if given_up {
-            emitter.push(Out::CancelHook(asked.question_id));
+            let is_left = asked.abort_wait == AbortWait::AsListener;
+            emitter.push(if is_left { Out::LeaveHook(asked.question_id) } else { Out::CancelHook(asked.question_id) });
             self.asked = None;
             return Some(Err(NoAnswer::Aborted));
         }

@@ -2,14 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Timer;
+use super::action::{ListenerLimit, Timer};
 use super::interruption::Interruption;
+use crate::settings::Settings;
+
+/// How long a listener of an interrupted run is waited for at least: with less, one that has to reach another thread would be
+/// left before it is called.
+const LEAST_LISTENER_GRACE_MS: u64 = 100;
 
 /// The time of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunClock {
     now_ms: u64,
     interruption: Option<Interruption>,
+    /// Since when the run is known to be interrupted.
+    interrupted_ms: Option<u64>,
     /// `run_timeout_ms` as it was at the start, and when it passes.
     limit: Option<(u64, u64)>,
     /// The timer that the host has set. It is not part of the saved state: the host of a loaded loop has none.
@@ -73,6 +80,19 @@ impl RunClock {
 
     pub(super) fn set_now(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
+        if self.interruption.is_some() && self.interrupted_ms.is_none() {
+            self.interrupted_ms = Some(now_ms);
+        }
+    }
+
+    /// Until when the run waits for a listener, or for `after_run`, that was called then; `None`: without limit.
+    pub(super) fn listener_limit(&self, called_ms: u64, settings: &Settings) -> Option<ListenerLimit> {
+        let limit = |since_ms: u64, ms, is_grace| ListenerLimit { at_ms: since_ms.saturating_add(ms), ms, is_grace };
+        let timeout_ms = settings.limits.listener_timeout_ms;
+        let timeout = (timeout_ms > 0).then(|| limit(called_ms, timeout_ms, false));
+        let grace_ms = settings.abort_grace_ms.max(LEAST_LISTENER_GRACE_MS);
+        let grace = self.interrupted_ms.map(|since_ms| limit(since_ms.max(called_ms), grace_ms, true));
+        timeout.into_iter().chain(grace).min_by_key(|limit| limit.at_ms)
     }
 
     /// Whether the run's own limit has passed is decided between two steps.

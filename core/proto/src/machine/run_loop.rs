@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::action::{Action, Input, Timer};
+use super::action::{Action, Input, ListenerLimit, Timer};
 use super::batch::Batch;
 use super::config::Config;
 use super::emitter::{Emitter, Out};
@@ -198,7 +198,7 @@ impl Loop {
             Input::ToolUpdate { call, value } => self.tool_reports.update(call, value),
             Input::ToolDone { .. } if matches!(self.phase, Phase::Over) => {}
             Input::ToolDone { call, result } => self.tool_reports.done(call, result),
-            Input::ListenersFailed { event, errors } => run.emitter.listeners_failed(&event, errors),
+            Input::ListenerReports { event, reports } => run.emitter.listener_reports(&event, reports),
         }
     }
 
@@ -251,6 +251,14 @@ impl Loop {
     /// When `run_timeout_ms` passes: for hosts that a reader or a listener blocks.
     pub fn run_deadline_ms(&self) -> Option<u64> {
         self.run.clock.deadline_ms()
+    }
+
+    /// Until when the run waits for a listener that was called then, as it stands now; `None`: without limit. One that has not
+    /// returned by then is left: the host reports it ([`ListenerReport::Left`](super::ListenerReport::Left)) and gives it no
+    /// event until it returns.
+    pub fn listener_limit(&mut self, called_ms: u64, now_ms: u64) -> Option<ListenerLimit> {
+        self.run.clock.set_now(now_ms);
+        self.run.clock.listener_limit(called_ms, self.run.settings())
     }
 
     /// Goes on from what was repaired and encoded for an earlier run over the same conversation: without it, the first request
@@ -309,6 +317,7 @@ impl Loop {
                 Action::AskHook { question_id, question, of_next_turn, is_cancellable }
             }
             Out::CancelHook(question_id) => Action::CancelHook { question_id },
+            Out::LeaveHook(question_id) => Action::LeaveHook { question_id },
             Out::Done(result) => Action::Done(result),
         }
     }

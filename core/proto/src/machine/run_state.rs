@@ -125,8 +125,7 @@ impl RunState {
     }
 
     fn take_answer(&mut self) -> Option<HookReply> {
-        let grace_ms = self.settings().abort_grace_ms;
-        self.questions.answer(&self.clock, grace_ms, &mut self.emitter)
+        self.questions.answer(&self.clock, &self.setup.current().settings, &mut self.emitter)
     }
 
     /// Polls a queue and its hook, and marks what they have for the next turn. `None` until the hook has answered; then whether

@@ -32,6 +32,10 @@ codes! {
         HOOK_ERROR = "hook_error", data "`hook`, `error`", "0.1.0";
         /// A listener failed.
         LISTENER_ERROR = "listener_error", data "", "0.1.0";
+        /// A listener did not return in time; it gets none until it does.
+        LISTENER_LEFT = "listener_left", data "`listener`, `event`, `limit`, `limit_ms`", "0.1.0";
+        /// A listener that was left has returned.
+        LISTENER_BACK = "listener_back", data "`listener`, `missed`", "0.1.0";
         /// The connection broke after the complete answer.
         BROKEN_END = "broken_end", data "", "0.1.0";
         /// Bytes that are not UTF-8 became U+FFFD.

@@ -89,7 +89,7 @@ macro_rules! options_of {
                 Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
             max_result_bytes: usize = 50_000, fn set_max_result_bytes(usize), Whole("a whole number of bytes"), Loop, "0.1.0";
-            /// How long an aborted run waits for its tools, in milliseconds.
+            /// How long an aborted run waits for its tools, and for each listener, in milliseconds.
             abort_grace_ms: u64 = 1000, fn set_abort_grace_ms(u64), Milliseconds, Limits, "0.1.0";
         }
     };
@@ -142,6 +142,8 @@ macro_rules! options_of {
             tool_timeout_ms: u64 = 0, fn set_tool_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// The time limit of a run, in milliseconds; 0 for none.
             run_timeout_ms: u64 = 0, fn set_run_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
+            /// How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit.
+            listener_timeout_ms: u64 = 30_000, fn set_listener_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
         }
     };
     (retry, $callback:ident $($prefix:tt)*) => {

@@ -9,7 +9,7 @@ use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::Event;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::hook_json::HookInput;
-use agent_loop_proto::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
+use agent_loop_proto::machine::{Action, Config, Input, ListenerLimit, ListenerReport, Loop, ModelEntry, Start, Tools};
 use agent_loop_proto::message::Message;
 use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::prompt::Prompt;
@@ -37,6 +37,8 @@ pub(crate) struct Player {
     tasks: Vec<Task>,
     /// The places of the listeners that are subscribed, in order.
     subscribed: Vec<usize>,
+    /// The places of those that never return.
+    left: Vec<usize>,
     listener_errors: u64,
     record: Record,
 }
@@ -97,6 +99,7 @@ pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
         reports: Vec::new(),
         tasks: Vec::new(),
         subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
+        left: Vec::new(),
         listener_errors: 0,
         record: Record::default(),
     };
@@ -202,7 +205,7 @@ impl Player {
                 self.tasks.iter_mut().filter(is_it).for_each(|task| task.is_cancelled = true);
             }
             Action::AskHook { question_id, question, is_cancellable, .. } => self.ask(question_id, question, is_cancellable),
-            Action::CancelHook { question_id } => {
+            Action::CancelHook { question_id } | Action::LeaveHook { question_id } => {
                 self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) if own == question_id))
             }
             Action::Done(result) => {
@@ -328,18 +331,40 @@ impl Player {
 
     fn emit(&mut self, event: &Event) {
         self.events.push(json!(event));
-        let (scenario, mut errors) = (Rc::clone(&self.scenario), Vec::new());
+        let (scenario, mut reports) = (Rc::clone(&self.scenario), Vec::new());
         let is_agents = self.context.is_none();
         for place in self.subscribed.clone().into_iter().filter(|_| is_agents) {
             let listener = &scenario.listeners[place];
-            if self.subscribed.contains(&place) && listener.receives(event) {
+            if self.subscribed.contains(&place) && !self.left.contains(&place) && listener.receives(event) {
                 let function = vec![vec![listener.behaviour.clone()].into()];
-                let result = self.behave(&mut self.task(Of::Listener(event.kind()), function, Value::Null, true));
-                errors.extend(result.expect("a listener that does not block").err());
+                match self.behave(&mut self.task(Of::Listener(event.kind()), function, Value::Null, true)) {
+                    Some(result) => reports.extend(result.err().map(ListenerReport::Failed)),
+                    None => {
+                        self.left.push(place);
+                        let limit = self.wait_for_listener();
+                        reports.push(ListenerReport::Left { listener: place as u64 + 1, limit });
+                    }
+                }
             }
         }
-        self.listener_errors += errors.len() as u64;
-        self.agent.handle(Input::ListenersFailed { event: event.kind().to_owned(), errors });
+        self.listener_errors += reports.len() as u64;
+        self.agent.handle(Input::ListenerReports { event: event.kind().to_owned(), reports });
+    }
+
+    /// Lets time pass until the run leaves a listener that never returns.
+    fn wait_for_listener(&mut self) -> ListenerLimit {
+        let (called_ms, mut now_ms) = (self.now_ms, self.now_ms);
+        let run = self.agent.active_mut().expect("a run that emits");
+        loop {
+            let limit = run.listener_limit(called_ms, now_ms);
+            let run_ms = run.run_deadline_ms().filter(|_| !run.is_interrupted());
+            now_ms = limit.map(|limit| limit.at_ms).into_iter().chain(run_ms).min().expect("a limit");
+            if let Some(limit) = limit.filter(|limit| limit.at_ms <= now_ms) {
+                self.now_ms = now_ms;
+                return limit;
+            }
+            run.check_limits(now_ms);
+        }
     }
 
     /// An action inside of a listener, tool or hook. A failure is logged.

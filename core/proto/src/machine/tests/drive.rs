@@ -126,6 +126,7 @@ impl Drive {
                 Action::CancelModel { .. } => self.see("cancel model".to_owned()),
                 Action::CancelTool { abandoned, .. } => self.see(format!("cancel tool, abandoned: {abandoned}")),
                 Action::CancelHook { .. } => self.see("cancel hook".to_owned()),
+                Action::LeaveHook { .. } => self.see("leave hook".to_owned()),
                 Action::Done(result) => self.result = Some(*result),
             }
         }

@@ -2,7 +2,7 @@
 
 use super::drive::{Drive, call, config, fails, model, says};
 use crate::hook::{HookAnswer, HookKind};
-use crate::machine::Input;
+use crate::machine::{Input, ListenerReport};
 use crate::message::Message;
 use crate::queues::SteeringPolicy;
 use crate::tool::ExecutionMode;
@@ -150,7 +150,8 @@ fn a_failed_call_is_retried_and_then_another_model_is_asked() {
 
 #[test]
 fn a_failed_listener_is_reported_but_not_on_the_report_or_the_end() {
-    let failed = |event: &str| Input::ListenersFailed { event: event.to_owned(), errors: vec!["no".to_owned()] };
+    let no = || vec![ListenerReport::Failed("no".to_owned())];
+    let failed = |event: &str| Input::ListenerReports { event: event.to_owned(), reports: no() };
     let mut drive = Drive::new(config(&[], |_| {}), &[says("Done.")]);
     drive.on = ["turn_end", "diagnostic", "agent_end"].map(|event| (event, failed(event))).into();
     let (_, seen) = drive.end();

@@ -1,0 +1,198 @@
+//! Hands an event to the listeners, in order. The run waits for each, until its limit: then it leaves the listener behind.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agent_loop_proto::machine::{Input, ListenerLimit, ListenerReport};
+use tokio::task::JoinHandle;
+
+use super::driver::Driver;
+use crate::error::panic_message;
+use crate::event::{Event, EventData};
+use crate::future::BoxFuture;
+use crate::listener::{Listener, ListenerKind, Subscribed};
+
+type Failure = Result<(), String>;
+
+/// A listener that was called and may take its time.
+enum Called {
+    Future(BoxFuture<'static, Failure>),
+    /// It blocks a thread of its own.
+    Thread(JoinHandle<Failure>),
+}
+
+impl Future for Called {
+    type Output = Failure;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Failure> {
+        match self.get_mut() {
+            Called::Future(future) => {
+                let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+                polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
+            }
+            // It is not called any more when the runtime is shut down.
+            Called::Thread(thread) => Pin::new(thread).poll(cx).map(|joined| joined.unwrap_or(Ok(()))),
+        }
+    }
+}
+
+/// Wakes the run when the limit of a listener may have passed.
+pub(super) struct ListenerTimer {
+    at_ms: u64,
+    sleep: BoxFuture<'static, ()>,
+}
+
+impl Driver {
+    /// Every listener gets the event, but for those that were left behind.
+    pub(super) async fn call_listeners(&mut self, event: &Event) {
+        let reports = match self.agent.listeners().kind() {
+            ListenerKind::None => return,
+            ListenerKind::Quick => self.call_functions(event),
+            // Boxed: it would make each run larger by kilobytes.
+            ListenerKind::Waiting => Box::pin(self.await_listeners(event)).await,
+        };
+        if !reports.is_empty() {
+            self.report_listeners(event, reports);
+        }
+    }
+
+    fn call_functions(&self, event: &Event) -> Vec<ListenerReport> {
+        let mut reports = Vec::new();
+        for listener in self.agent.listeners().snapshot().iter() {
+            if listener.is_subscribed()
+                && let Listener::Function { function, .. } = &listener.listener
+            {
+                let called = self.scope.run(|| call_function(&**function, event));
+                reports.extend(called.err().map(ListenerReport::Failed));
+            }
+        }
+        reports
+    }
+
+    async fn await_listeners(&mut self, event: &Event) -> Vec<ListenerReport> {
+        let mut reports = Vec::new();
+        for listener in self.agent.listeners().snapshot().iter() {
+            if !listener.is_subscribed() || listener.misses_event() {
+                continue;
+            }
+            // After the last event nothing is reported: then the next run does it.
+            if !matches!(event.data, EventData::AgentEnd { .. })
+                && let Some(missed) = listener.take_missed()
+            {
+                reports.push(ListenerReport::Back { listener: listener.id, missed });
+            }
+            let _busy = self.clock.busy();
+            let called = match &listener.listener {
+                Listener::Function { function, blocking: false } => {
+                    let called = self.scope.run(|| call_function(&**function, event));
+                    reports.extend(called.err().map(ListenerReport::Failed));
+                    continue;
+                }
+                Listener::Function { function, blocking: true } => {
+                    let (function, event, scope) = (Arc::clone(function), event.clone(), self.scope.clone());
+                    Called::Thread(tokio::task::spawn_blocking(move || scope.run(|| call_function(&*function, &event))))
+                }
+                Listener::Future(function) => {
+                    let future = catch_unwind(AssertUnwindSafe(|| self.scope.run(|| function(event.clone()))));
+                    let failed = |payload: &(dyn std::any::Any + Send)| Box::pin(std::future::ready(Err(panicked(payload))));
+                    Called::Future(future.unwrap_or_else(|payload| failed(&*payload)))
+                }
+            };
+            reports.extend(self.await_listener(listener, called).await.err());
+        }
+        if self.clock.is_simulated() {
+            // Virtual time is not to stop at it.
+            self.listener_timer = None;
+        }
+        self.report_activity();
+        reports
+    }
+
+    /// Awaits a listener until its limit; the run's time limit holds meanwhile.
+    async fn await_listener(&mut self, listener: &Arc<Subscribed>, mut called: Called) -> Result<(), ListenerReport> {
+        let (scope, mut called_ms) = (self.scope.clone(), None);
+        let ended = std::future::poll_fn(|cx| {
+            if let Poll::Ready(result) = scope.run(|| Pin::new(&mut called).poll(cx)) {
+                return Poll::Ready(Ok(result));
+            }
+            self.poll_limits(cx);
+            self.poll_listener_limit(&mut called_ms, cx).map(Err)
+        })
+        .await;
+        match ended {
+            Ok(result) => result.map_err(ListenerReport::Failed),
+            Err(limit) => {
+                listener.leave();
+                let left = Arc::clone(listener);
+                // It holds up neither the run nor the end of the runtime.
+                tokio::spawn(scope.enter(async move {
+                    if let Err(why) = called.await {
+                        tracing::warn!(error = %why, "a listener failed that had been left");
+                    }
+                    left.come_back();
+                }));
+                Err(ListenerReport::Left { listener: listener.id, limit })
+            }
+        }
+    }
+
+    /// Ready when the limit of a listener that was first found waiting then has passed.
+    fn poll_listener_limit(&mut self, called_ms: &mut Option<u64>, cx: &mut Context<'_>) -> Poll<ListenerLimit> {
+        // The limit of an aborted run is another one.
+        let _ = self.poll_abort(cx);
+        loop {
+            let now_ms = self.clock.now_ms();
+            let called_ms = *called_ms.get_or_insert(now_ms);
+            let Some(limit) = self.run.machine().listener_limit(called_ms, now_ms) else {
+                return Poll::Pending;
+            };
+            if now_ms >= limit.at_ms {
+                return Poll::Ready(limit);
+            }
+            // One timer for many events: mostly it is set anew only when it has ended.
+            let timer = match &mut self.listener_timer {
+                Some(timer) if timer.at_ms <= limit.at_ms => timer,
+                slot => {
+                    let sleep = Box::pin(self.clock.limit(limit.at_ms - now_ms));
+                    slot.insert(ListenerTimer { at_ms: limit.at_ms, sleep })
+                }
+            };
+            if timer.sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.listener_timer = None;
+        }
+    }
+
+    /// What failed is counted; all is reported to the loop.
+    fn report_listeners(&self, event: &Event, reports: Vec<ListenerReport>) {
+        let kind = event.kind();
+        for report in &reports {
+            match report {
+                ListenerReport::Failed(why) => tracing::warn!(event = kind, error = %why, "a listener failed"),
+                ListenerReport::Left { listener, .. } => {
+                    tracing::warn!(event = kind, listener, "a listener has not returned; the run goes on without it");
+                }
+                ListenerReport::Back { listener, missed } => {
+                    tracing::info!(listener, missed, "a listener has returned");
+                    continue;
+                }
+                #[cfg(not(feature = "__bindings"))]
+                _ => continue,
+            }
+            self.agent.listeners().count_error();
+        }
+        self.run.machine().handle(Input::ListenerReports { event: kind.to_owned(), reports });
+    }
+}
+
+fn call_function(function: &(dyn Fn(&Event) -> Failure + Send + Sync), event: &Event) -> Failure {
+    catch_unwind(AssertUnwindSafe(|| function(event))).unwrap_or_else(|payload| Err(panicked(&*payload)))
+}
+
+fn panicked(payload: &(dyn std::any::Any + Send)) -> String {
+    format!("it panicked: {}", panic_message(payload))
+}
