@@ -118,10 +118,11 @@
  * 1 MiB of stack that the system made, or the worker thread goes on. It does so, too, when no call
  * follows for some milliseconds. Do not cancel (pthread_cancel()) a thread inside the library.
  *
- * Threads of the library are named "agent-loop". They have a stack of 2 MiB, callbacks included; the
- * environment variable RUST_MIN_STACK (in bytes, read once) changes that. A runtime has the worker
- * threads of its option "threads" and, for callbacks, up to 4096 more, which it creates when they are
- * needed and which end after 10 seconds without work.
+ * Threads of the library are named "agent-loop" and have a stack of 2 MiB, callbacks included; the
+ * options "thread_name" and "stack_bytes" of agent_runtime_new() change both. A runtime has the worker
+ * threads of its option "threads". For callbacks it creates more when they are needed, for tools up to
+ * "max_tool_threads" (4096), which end after 10 seconds without work. If the system gives no thread, the
+ * call fails: that of a tool with an error result, and the run goes on.
  *
  *
  * OWNERSHIP
@@ -174,12 +175,17 @@
  *
  * THE PROCESS
  *
- * Signals. The library installs no signal handlers and starts no child processes. It does not change
- * the disposition of SIGPIPE, which a write to a connection that the server has closed may raise: a
- * program should ignore it (signal(SIGPIPE, SIG_IGN)). No function may be called in a signal handler:
- * wake a thread instead, and have that call agent_abort(). The library's threads inherit the signal mask
- * of the thread that calls agent_runtime_new(): block there what the program's own threads are to
- * receive. Blocking calls continue after a signal; they do not return early.
+ * Signals. The library installs no signal handlers and starts no child processes. Its threads block all
+ * signals but those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so a handler runs on
+ * the program's own threads. A write to a connection that the server has closed raises no SIGPIPE,
+ * whatever its disposition, also where agent_run_next() does the work of a worker thread. No function
+ * may be called in a signal handler: wake a thread instead, and have that call agent_abort(). Blocking
+ * calls continue after a signal; they do not return early.
+ *
+ * A child process inherits the signal mask of the thread that starts it: one that is started in a
+ * callback has all signals blocked, and neither Ctrl-C nor SIGTERM ends it. Empty the mask for it, with
+ * POSIX_SPAWN_SETSIGMASK or with pthread_sigmask() after fork(). For popen() and system(), which have no
+ * place for that, unblock the signals in the callback before; they are blocked again when it returns.
  *
  * Out of memory. If memory cannot be allocated, the process is aborted (SIGABRT) with a message on
  * standard error. There is no status for it.
@@ -848,12 +854,20 @@ AGENT_API void agent_json_free(agent_json_t *json);
  * Creates a runtime and starts its worker threads. One runtime serves any number of agents and
  * thousands of runs.
  *
- * options is NULL or a JSON object: {"threads": 2} sets the number of worker threads, which runs and
- * connections share. The default of 1 suits up to some thousand concurrent runs; callbacks have threads
- * of their own.
+ * options is NULL or a JSON object such as {"threads": 2, "max_tool_threads": 64}:
+ *
+ *   threads           1           worker threads, which runs and connections share, at most 1024. One
+ *                                 suits up to some thousand concurrent runs; callbacks have further ones
+ *   max_tool_threads  4096        tools that run at the same time. A further call waits until another one
+ *                                 has returned from its function; its time limit runs meanwhile. A tool
+ *                                 that waits for another agent's tools may wait for itself if these are
+ *                                 too few
+ *   stack_bytes       2097152     the stack of each thread, those of callbacks included, at least 1 MiB.
+ *                                 The system counts it as memory only as far as it is used
+ *   thread_name       agent-loop  what the system shows as the threads' name, at most 15 bytes
  *
  * Errors: AGENT_INVALID_ARGUMENT (options is not a JSON object, an unknown option, a value of the wrong
- * type, 0 threads), AGENT_IO (the operating system refuses the resources).
+ * type or out of bounds), AGENT_IO (the operating system refuses the threads or descriptors).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_runtime_new(const char *options, size_t length,

@@ -25,7 +25,8 @@
 //! An agent has one active run at a time and is cheap to make: a server makes one for each conversation, from stored
 //! [messages](message::Message), and shares a [`Runtime`], whose connections they all use.
 
-#![forbid(unsafe_code)]
+// But for the signal masks of threads: threads/signals.rs.
+#![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
@@ -51,6 +52,7 @@ mod run;
 mod runtime;
 mod scope;
 pub mod testing;
+mod threads;
 pub mod tool;
 pub mod transcript;
 mod transport;
@@ -69,7 +71,7 @@ pub use network::Network;
 pub use queues::{QueueMode, SteeringPolicy};
 pub use result::{RunResult, Undelivered};
 pub use run::{AbortHandle, Run};
-pub use runtime::Runtime;
+pub use runtime::{Runtime, RuntimeBuilder};
 pub use tool::{FnTool, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 pub use usage::{Outcome, StopReason, Usage};
 

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use agent_loop::Error;
-use agent_loop::host::{HostCall, HostFunction, Scope};
+use agent_loop::host::{Blocking, HostCall, HostFunction, HostKind, Scope, hand_over};
+use agent_loop::{CancelToken, Error};
 
 /// Called once with the userdata of a callback that will not be called any more.
 pub type agent_destroy_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
@@ -100,16 +100,6 @@ impl<F> Drop for Callback<F> {
     }
 }
 
-/// Runs code of the host on a thread where it may block, in the scope of the agent callback that is active on this thread. Must
-/// be called on a thread of the engine.
-pub(crate) fn spawn_blocking(work: impl FnOnce() + Send + 'static) {
-    let scope = Scope::current();
-    drop(tokio::task::spawn_blocking(move || match scope {
-        Some(scope) => scope.run(work),
-        None => work(),
-    }));
-}
-
 /// A C function that gets an owned handle for each call, on a thread where it may block.
 pub(crate) fn host_function<T: Send + 'static>(
     callback: Callback<unsafe extern "C" fn(userdata: *mut c_void, call: *mut T)>,
@@ -117,13 +107,31 @@ pub(crate) fn host_function<T: Send + 'static>(
 ) -> HostFunction {
     let callback = Arc::new(callback);
     Arc::new(move |call| {
-        let (callback, handle) = (Arc::clone(&callback), handle(call));
-        spawn_blocking(move || {
-            let handle = Box::into_raw(Box::new(handle));
+        let (callback, scope) = (Arc::clone(&callback), Scope::current());
+        let what = if call.kind() == HostKind::Tool { Blocking::Tool } else { Blocking::Other };
+        let work = move |call: HostCall| {
+            if what == Blocking::Tool && call.over_token().is_some_and(CancelToken::is_cancelled) {
+                // It waited for a thread until nobody needed it any more.
+                return;
+            }
+            let handle = Box::into_raw(Box::new(handle(call)));
             // SAFETY: function and userdata were given together, and the function now owns the handle.
-            unsafe { (callback.function)(callback.userdata(), handle) };
+            in_scope(scope, || unsafe { (callback.function)(callback.userdata(), handle) });
+        };
+        hand_over(what, call, work, |call, error| {
+            let what = call.tool_context().map_or_else(String::new, |context| format!(" for {}", context.name()));
+            // Nothing has answered it.
+            let _ = call.fail(format!("the callback{what} could not be called: {}", error.message()));
         });
     })
+}
+
+/// Runs code of the host in the scope of an agent's callback, if it came from one.
+pub(crate) fn in_scope(scope: Option<Scope>, work: impl FnOnce()) {
+    match scope {
+        Some(scope) => scope.run(work),
+        None => work(),
+    }
 }
 
 fn null_argument(name: &str) -> Error {

@@ -86,8 +86,21 @@ until [ -s "$work/url" ]; do sleep 0.1; done
 AGENT_MOCK_URL=$(cat "$work/url")
 export AGENT_MOCK_URL
 
-nouns="error json json_writing runtime model custom_model tool middleware hook agent listener steering message run waiting_thread
-    stateless_run event manual"
+if has python3; then
+    mkfifo "$work/resets"
+    mkdir "$work/certificates"
+    python3 "$here/reset_server.py" "$work/certificates" <"$work/resets" >"$work/reset_ports" &
+    exec 8>"$work/resets" # it ends when this is closed
+    until [ -s "$work/reset_ports" ]; do sleep 0.1; done
+    RESET_PORTS=$(cat "$work/reset_ports") RESET_CA=$work/certificates/ca.pem
+    export RESET_PORTS RESET_CA
+    case $RESET_PORTS in *" 0") skip "resets over TLS: openssl is not installed" ;; esac
+else
+    skip "resets of connections: python3 is not installed"
+fi
+
+nouns="error json json_writing runtime process model custom_model tool middleware hook agent listener steering message run
+    waiting_thread stateless_run event manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...

@@ -46,11 +46,19 @@ static void bad_options_are_refused(void)
     CHECK_FAILS(agent_runtime_new("{\"thread\": 2}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "unknown option \"thread\"; did you mean \"threads\"?");
     CHECK_FAILS(agent_runtime_new("{\"colour\": 2}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
-                "unknown option \"colour\"; known are threads");
+                "unknown option \"colour\"; known are threads, max_tool_threads, stack_bytes, thread_name");
     CHECK_FAILS(agent_runtime_new("{\"threads\": \"two\"}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "option \"threads\": expected a whole number of threads, got \"two\"");
     CHECK_FAILS(agent_runtime_new("{\"threads\": 0}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "threads: a runtime needs at least 1");
+    CHECK_FAILS(agent_runtime_new("{\"threads\": 100000}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "threads: at most 1024, got 100000; tools that block have further ones");
+    CHECK_FAILS(agent_runtime_new("{\"max_tool_threads\": 0}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "max_tool_threads: tools that block need at least 1");
+    CHECK_FAILS(agent_runtime_new("{\"stack_bytes\": 4096}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "stack_bytes: a thread needs at least 1048576 bytes of stack, got 4096");
+    CHECK_FAILS(agent_runtime_new("{\"thread_name\": 7}", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
+                "option \"thread_name\": expected text, got 7");
     CHECK_FAILS(agent_runtime_new("[]", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "options: expected a JSON object, got []");
     CHECK_FAILS(agent_runtime_new("threads", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agent_loop::host::{Blocking, HostCall, hand_over};
 use agent_loop::model::ModelRequest as CoreRequest;
 use agent_loop::{Agent as CoreAgent, ModelSpec};
 use pyo3::prelude::*;
@@ -41,7 +42,15 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
     } else {
         Arc::new(move |call| {
             let function = Arc::clone(&function);
-            drop(tokio::task::spawn_blocking(move || function(call)));
+            hand_over(
+                Blocking::Other,
+                call,
+                move |call| function(call),
+                |call: HostCall, error| {
+                    // Nothing has answered it.
+                    let _ = call.fail(format!("the provider could not be called: {}", error.message()));
+                },
+            );
         })
     }))
 }

@@ -7,6 +7,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agent_loop::host::with_host_signals;
 use agent_loop::{Error, ErrorKind, Runtime};
 use pyo3::prelude::*;
 
@@ -112,5 +113,7 @@ pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     drop(state);
     // Left only after Python was.
     let _inside = Inside;
-    Python::try_attach(work)
+    // Python's own handlers note a signal on any thread and run on the main one. Child processes have the mask of the thread that
+    // starts them: with all signals blocked, neither Ctrl-C nor `terminate` would end them.
+    with_host_signals(|| Python::try_attach(work))
 }

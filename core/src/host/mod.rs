@@ -34,6 +34,7 @@ mod names {
     pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
+    pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;
     pub use agent_loop_proto::surrogate::read_json;

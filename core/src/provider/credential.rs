@@ -18,7 +18,7 @@ use self::exchange::Granted;
 use self::google::Source;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::transport::blocking;
+use crate::threads::blocking;
 use crate::transport::client::Client;
 use crate::transport::network::{Environment, Network};
 

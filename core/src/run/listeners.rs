@@ -7,35 +7,26 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ListenerLimit, ListenerReport};
-use tokio::task::JoinHandle;
 
 use super::driver::Driver;
-use crate::error::panic_message;
+use crate::error::{ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::BoxFuture;
 use crate::listener::{Listener, ListenerKind, Subscribed};
+use crate::threads::blocking;
 
 type Failure = Result<(), String>;
 
 /// A listener that was called and may take its time.
-enum Called {
-    Future(BoxFuture<'static, Failure>),
-    /// It blocks a thread of its own.
-    Thread(JoinHandle<Failure>),
-}
+struct Called(BoxFuture<'static, Failure>);
 
 impl Future for Called {
     type Output = Failure;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Failure> {
-        match self.get_mut() {
-            Called::Future(future) => {
-                let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
-                polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
-            }
-            // It is not called any more when the runtime is shut down.
-            Called::Thread(thread) => Pin::new(thread).poll(cx).map(|joined| joined.unwrap_or(Ok(()))),
-        }
+        let future = &mut self.get_mut().0;
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
     }
 }
 
@@ -93,12 +84,12 @@ impl Driver {
                 }
                 Listener::Function { function, blocking: true } => {
                     let (function, event, scope) = (Arc::clone(function), event.clone(), self.scope.clone());
-                    Called::Thread(tokio::task::spawn_blocking(move || scope.run(|| call_function(&*function, &event))))
+                    Called(Box::pin(on_thread(move || scope.run(|| call_function(&*function, &event)))))
                 }
                 Listener::Future(function) => {
                     let future = catch_unwind(AssertUnwindSafe(|| self.scope.run(|| function(event.clone()))));
                     let failed = |payload: &(dyn std::any::Any + Send)| Box::pin(std::future::ready(Err(panicked(payload))));
-                    Called::Future(future.unwrap_or_else(|payload| failed(&*payload)))
+                    Called(future.unwrap_or_else(|payload| failed(&*payload)))
                 }
             };
             reports.extend(self.await_listener(listener, called).await.err());
@@ -191,6 +182,16 @@ impl Driver {
 
 fn call_function(function: &(dyn Fn(&Event) -> Failure + Send + Sync), event: &Event) -> Failure {
     catch_unwind(AssertUnwindSafe(|| function(event))).unwrap_or_else(|payload| Err(panicked(&*payload)))
+}
+
+/// Calls a listener that may block, on a thread of its own.
+async fn on_thread(call: impl FnOnce() -> Failure + Send + 'static) -> Failure {
+    match blocking(move || Ok(call())).await {
+        Ok(answer) => answer,
+        // It is not called any more when the runtime is shut down.
+        Err(error) if error.kind() == ErrorKind::InvalidState => Ok(()),
+        Err(error) => Err(format!("it could not be called: {}", error.message())),
+    }
 }
 
 fn panicked(payload: &(dyn std::any::Any + Send)) -> String {

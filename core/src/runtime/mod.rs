@@ -1,5 +1,6 @@
 //! Threads and connections. A [`Runtime`] owns them, can be shut down, and notices a fork; nothing in this library is global.
 
+mod builder;
 #[cfg(feature = "__bindings")]
 mod scheduler;
 
@@ -19,11 +20,13 @@ use tokio::runtime::EnterGuard;
 use tokio::runtime::Handle;
 
 #[cfg(feature = "__bindings")]
-use crate::did_you_mean::{Spelling, unknown_name};
+use crate::did_you_mean::Spelling;
 use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
-use agent_loop_proto::table::options::{self, Type};
+use crate::threads::in_pool;
+use crate::threads::{self, Pool, ThreadOptions};
+pub use builder::RuntimeBuilder;
 #[cfg(feature = "__bindings")]
 use scheduler::Scheduler;
 
@@ -48,6 +51,8 @@ pub struct Runtime(Arc<Inner>);
 struct Inner {
     handle: Handle,
     threads: Threads,
+    /// Those on which code of the host may block.
+    pool: Arc<Pool>,
     connections: Arc<Connections>,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
@@ -85,47 +90,44 @@ impl Runtime {
     /// # Errors
     /// `io` when the system gives no threads.
     pub fn new() -> Result<Runtime, Error> {
-        Runtime::with_threads(1)
+        Runtime::builder().build()
     }
 
     /// A runtime with this many worker threads.
     ///
     /// # Errors
-    /// `invalid_argument` for 0; `io` when the system gives no threads.
+    /// `invalid_argument` for 0, and for more than 1,024; `io` when the system gives fewer threads.
     pub fn with_threads(threads: usize) -> Result<Runtime, Error> {
-        if threads == 0 {
-            return Err(Error::invalid_argument("threads: a runtime needs at least 1"));
-        }
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = build(builder.worker_threads(threads))?;
-        Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime)))))
+        Runtime::builder().threads(threads).build()
+    }
+
+    /// A runtime with further options.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::new()
+    }
+
+    fn with_workers(threads: usize, pool: Arc<Pool>) -> Result<Runtime, Error> {
+        let runtime = threads::start_workers(threads, &pool)?;
+        Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime))), pool))
     }
 
     /// A runtime with a thread whose work may be done by one that would block: `drive`.
     #[cfg(feature = "__bindings")]
-    fn borrowable() -> Result<Runtime, Error> {
-        let runtime = build(&mut tokio::runtime::Builder::new_current_thread())?;
+    fn borrowable(pool: Arc<Pool>) -> Result<Runtime, Error> {
+        let runtime = threads::start_without_workers(&pool)?;
         let handle = runtime.handle().clone();
-        let scheduler = Scheduler::start(runtime).map_err(refused)?;
-        Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }))
+        let scheduler = Scheduler::start(runtime, &pool).map_err(threads::refused)?;
+        Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }, pool))
     }
 
-    /// A runtime with options by name, as hosts of other languages have them: `threads`. If it has one, threads that block in
-    /// [`Run::wait_readable`](crate::Run::wait_readable) may do its work.
+    /// A runtime with options by name, as hosts of other languages have them: those of [`RuntimeBuilder`]. If it has one worker,
+    /// threads that block in [`Run::wait_readable`](crate::Run::wait_readable) may do its work.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
     #[cfg(feature = "__bindings")]
     pub fn with_options(options: &Map<String, Value>, spelling: Spelling) -> Result<Runtime, Error> {
-        const THREADS: &str = "threads";
-        if let Some(name) = options.keys().find(|name| *name != THREADS) {
-            return Err(unknown_name("option", name, std::iter::once(THREADS), spelling));
-        }
-        let threads = match options.get(THREADS) {
-            None | Some(Value::Null) => 1,
-            Some(value) => options::read(value, THREADS, Type::Whole("a whole number of threads"), || 0)?,
-        };
-        if threads == 1 { Runtime::borrowable() } else { Runtime::with_threads(threads) }
+        Runtime::builder().read(options, spelling)?.build_borrowable()
     }
 
     /// The tokio runtime that this code already runs in.
@@ -139,13 +141,15 @@ impl Runtime {
                 "there is no tokio runtime here; call from async code, or give the agent a Runtime::new()",
             )
         })?;
-        Ok(Runtime::on(handle, Threads::Foreign))
+        Ok(Runtime::on(handle, Threads::Foreign, Pool::new(ThreadOptions::default())))
     }
 
-    fn on(handle: Handle, threads: Threads) -> Runtime {
+    fn on(handle: Handle, threads: Threads, pool: Arc<Pool>) -> Runtime {
+        pool.belongs_to(handle.clone());
         Runtime(Arc::new(Inner {
             handle,
             threads,
+            pool,
             connections: Arc::default(),
             pid: std::process::id(),
             closing: CancelToken::new(),
@@ -169,6 +173,7 @@ impl Runtime {
         drop(active);
         // Tools that never return would keep a plain shutdown waiting.
         let grace = if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO };
+        self.0.pool.close(grace);
         if let Some(runtime) = self.0.take_owned() {
             runtime.shutdown_timeout(grace);
         }
@@ -232,11 +237,16 @@ impl Runtime {
             *active - 1
         };
         let active = Active(Arc::clone(&self.0));
-        self.0.handle_of_another(before).spawn(async move {
+        let run = async move {
             // First in, last out: also when the task is dropped at shutdown.
             let _active = active;
             run.await;
-        });
+        };
+        match &self.0.threads {
+            // The application's threads are in no pool.
+            Threads::Foreign => drop(self.0.handle.spawn(threads::enter(Arc::clone(&self.0.pool), run))),
+            _ => drop(self.0.handle_of_another(before).spawn(run)),
+        }
     }
 
     /// Runs a future to its end on this thread. Not from a thread of the runtime.
@@ -261,7 +271,8 @@ impl Runtime {
             && Handle::try_current().is_err()
             && !self.is_forked()
         {
-            scheduler.drive(deadline, || *self.0.active() == 1, condition);
+            let is_alone = || *self.0.active() == 1;
+            in_pool(&self.0.pool, || scheduler.drive(deadline, is_alone, condition));
         }
     }
 
@@ -303,7 +314,7 @@ impl Inner {
             let mut many = many.lock().unwrap_or_else(PoisonError::into_inner);
             if many.is_none() {
                 // Without a second thread, the first has all.
-                *many = build(tokio::runtime::Builder::new_multi_thread().worker_threads(1)).ok();
+                *many = threads::start_workers(1, &self.pool).ok();
             }
             if let Some(many) = &*many {
                 return many.handle().clone();
@@ -334,6 +345,12 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let is_forked = self.pid != std::process::id();
+        if is_forked {
+            // Its lock may be held, and its threads are not here.
+            std::mem::forget(Arc::clone(&self.pool));
+        } else {
+            self.pool.close(Duration::ZERO);
+        }
         #[cfg(feature = "__bindings")]
         if let Threads::Borrowable { scheduler, .. } = &self.threads
             && !is_forked
@@ -350,14 +367,4 @@ impl Drop for Inner {
             }
         }
     }
-}
-
-/// What all runtimes have in common.
-fn build(builder: &mut tokio::runtime::Builder) -> Result<tokio::runtime::Runtime, Error> {
-    // Tools that block have one thread each: far more than ever run at once, so that no tool waits for a place.
-    builder.max_blocking_threads(4096).thread_name("agent-loop").enable_all().build().map_err(refused)
-}
-
-fn refused(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the runtime's threads cannot be started: {error}")).with_source(error)
 }

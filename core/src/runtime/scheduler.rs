@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
+use crate::threads::{self, Pool};
+
 /// How long the runtime's thread leaves the scheduler to a borrower that comes and goes, before it looks.
 const PAUSE: Duration = Duration::from_millis(15);
 /// How long it waits for one that had left just when it looked.
@@ -59,7 +61,7 @@ enum Borrower {
 
 impl Scheduler {
     /// Starts the runtime's thread.
-    pub(super) fn start(scheduler: Runtime) -> std::io::Result<Arc<Scheduler>> {
+    pub(super) fn start(scheduler: Runtime, pool: &Arc<Pool>) -> std::io::Result<Arc<Scheduler>> {
         let state = State {
             scheduler: Some(Box::new(scheduler)),
             borrower: Borrower::None,
@@ -72,8 +74,15 @@ impl Scheduler {
         };
         let (state, thread) = (Mutex::new(state), Mutex::default());
         let shared = Arc::new(Scheduler { state, thread, reclaimed: Condvar::new(), returned: Condvar::new() });
-        let of_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("agent-loop".to_owned()).spawn(move || of_thread.run())?;
+        let (of_thread, pool) = (Arc::clone(&shared), Arc::clone(pool));
+        let options = pool.options().clone();
+        let builder = std::thread::Builder::new().name(options.thread_name).stack_size(options.stack_bytes);
+        let thread = threads::blocked(|| {
+            builder.spawn(move || {
+                threads::enter_pool(&pool);
+                of_thread.run();
+            })
+        })?;
         *shared.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok(shared)
     }
@@ -145,7 +154,8 @@ impl Scheduler {
             return;
         }
         if let Some(mut driving) = self.borrow(deadline) {
-            driving.until(deadline, condition);
+            // What it writes to connections is written on a thread of the host.
+            threads::without_sigpipe(|| driving.until(deadline, condition));
             if is_alone() {
                 driving.then = Borrower::Away;
             }

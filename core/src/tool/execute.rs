@@ -9,6 +9,7 @@ use super::interface::Tool;
 use crate::error::{ErrorKind, panic_message};
 use crate::host::answer::{self, Answer};
 use crate::scope::Scope;
+use crate::threads::{Blocking, hand_over};
 
 /// Hands a call to its tool, whose answer is the call's.
 pub(crate) fn start(tool: Arc<dyn Tool>, context: ToolContext, arguments: Map<String, Value>, scope: Scope) {
@@ -31,15 +32,23 @@ pub(super) async fn execute(
 
 fn call_tool(tool: Arc<dyn Tool>, call: PendingCall) {
     let (answer, scope, may_block) = (call.answer(), call.scope(), tool.may_block());
-    let start = move || {
+    let start = move |call: PendingCall| {
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scope.run(|| tool.start(call))));
         if let Err(payload) = started {
             answer.fail(format!("the tool panicked: {}", panic_message(&*payload)));
         }
     };
-    if may_block {
-        drop(tokio::task::spawn_blocking(start));
-    } else {
-        start();
+    if !may_block {
+        return start(call);
     }
+    let start = move |call: PendingCall| {
+        // Otherwise it waited for a thread until nobody needed it any more.
+        if !call.context().over_token().is_cancelled() {
+            start(call);
+        }
+    };
+    hand_over(Blocking::Tool, call, start, |call, error| {
+        let text = format!("the tool {} could not be called: {}", call.name(), error.message());
+        call.fail(text);
+    });
 }

@@ -13,6 +13,7 @@ use super::interface::{Tool, ToolOutput};
 use crate::error::panic_message;
 use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;
+use crate::threads;
 
 /// One link: a call in, a result (as a tool answers) or an error text out.
 ///
@@ -116,7 +117,7 @@ pub(crate) fn start(
     scope: Scope,
 ) {
     let chain = Arc::new(Chain { links, tool, context: context.clone(), scope });
-    tokio::spawn(async move { context.done(run(chain, 0, arguments).await) }.in_current_span());
+    tokio::spawn(threads::inherit(async move { context.done(run(chain, 0, arguments).await) }).in_current_span());
 }
 
 fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {

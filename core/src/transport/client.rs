@@ -12,9 +12,11 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue}
 use reqwest::{Method, Url};
 use tokio::sync::OnceCell;
 
+use super::names::{Resolver, not_asked};
 use super::network::{Network, Route};
-use super::{blocking, tls};
+use super::tls;
 use crate::error::{Error, ErrorKind};
+use crate::threads::blocking;
 
 /// Sends requests.
 #[derive(Debug, Default)]
@@ -101,6 +103,7 @@ impl Way {
             .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(Resolver)
             // None but ours: reqwest would read the environment in its own way.
             .no_proxy();
         if connect_timeout_ms > 0 {
@@ -156,6 +159,9 @@ impl Way {
             let plain = matches!(error, rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType));
             let advice = if plain { "; does the server speak plain http?" } else { "" };
             return Error::new(ErrorKind::Tls, format!("no secure connection to {place}: {why}{advice}"));
+        }
+        if let Some(error) = not_asked(sources(error)) {
+            return Error::new(error.kind(), format!("cannot connect to {place}: {}", error.message()));
         }
         if error.is_timeout() {
             let text = format!("{place}: no connection within connect_timeout_ms ({connect_timeout_ms})");

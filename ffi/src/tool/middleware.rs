@@ -3,6 +3,7 @@
 
 use std::ffi::{c_char, c_void};
 
+use agent_loop::host::{Blocking, Scope, hand_over};
 use serde_json::Value;
 
 use super::agent_tool_fn_t;
@@ -10,7 +11,7 @@ use super::call::agent_tool_call_t;
 use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
-use crate::handle::{Callback, agent_destroy_fn_t, borrow, host_function, spawn_blocking};
+use crate::handle::{Callback, agent_destroy_fn_t, borrow, host_function, in_scope};
 use crate::text::{self, Text};
 
 /// Receives the result of the rest of the chain. The text is borrowed until it returns.
@@ -77,7 +78,15 @@ pub unsafe extern "C" fn agent_tool_call_next(
                     answer = rest => answer,
                     () = call.context().over_token().cancelled() => Err("aborted".to_owned()),
                 };
-                spawn_blocking(move || deliver(&callback, answer));
+                let scope = Scope::current();
+                let work = move |(callback, answer): (Callback<NextFunction>, _)| {
+                    in_scope(scope, || deliver(&callback, answer));
+                };
+                // Without a thread it is called here: the middleware must learn of it, or its call would never be answered.
+                hand_over(Blocking::Other, (callback, answer), work, |(callback, _), error| {
+                    let text = format!("the function could not be called on a thread of its own: {}", error.message());
+                    deliver(&callback, Err(text));
+                });
             }));
             Ok(AGENT_OK)
         })

@@ -1,0 +1,26 @@
+//! Addresses of hosts, from the system's resolver, which blocks its thread.
+
+use std::net::ToSocketAddrs;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::error::Error;
+use crate::threads::blocking;
+
+/// Asks the system on a thread of the runtime's. The HTTP client's own way panics when there is no thread.
+pub(super) struct Resolver;
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let answer = blocking(move || Ok((name.as_str(), 0).to_socket_addrs()));
+        Box::pin(async move {
+            let addresses = answer.await??;
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+/// The error of a name that could not be asked for, in the sources of an HTTP client's.
+pub(super) fn not_asked<'a>(mut sources: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>) -> Option<&'a Error> {
+    sources.find_map(|source| source.downcast_ref())
+}

@@ -1,0 +1,363 @@
+/*
+ * What the library does to the process that it is in: signals and threads.
+ *
+ * RESET_PORTS has the ports of reset_server.py, and RESET_CA its authority. Called with an argument, the program plays the part
+ * of a process to which the system gives no threads.
+ */
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+/* ---- writes to connections that are reset ------------------------------------------------------------------------------- */
+
+#define REQUEST_BYTES 5000000
+
+static bool is_under_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+
+    return preloaded && strstr(preloaded, "vgpreload");
+}
+
+/* Prompts with a long text. The run fails; what counts is that this process goes on. */
+static void prompt_and_be_reset(const char *url, const char *options, bool waits)
+{
+    agent_t *agent = NULL;
+    agent_run_t *run = NULL;
+    char *text = malloc(REQUEST_BYTES);
+
+    memset(text, 'x', REQUEST_BYTES);
+    EXPECT_OK(agent_new(runtime, url, AGENT_NTS, &agent, &error));
+    EXPECT_OK(agent_set_json(agent, options, AGENT_NTS, &error));
+    EXPECT_OK(agent_prompt(agent, text, REQUEST_BYTES, &run, &error));
+    if (waits)
+        EXPECT_OK(agent_run_wait(run, -1, &error));
+    else
+        read_out(run);
+    EXPECT(agent_run_outcome(run) == AGENT_OUTCOME_ERROR);
+    EXPECT(agent_error_status(agent_run_error(run)) == AGENT_CONNECTION);
+    agent_run_free(run);
+    agent_free(agent);
+    free(text);
+}
+
+static void survive_resets(const char *scheme, int port)
+{
+    char model[256], options[512];
+    int i, count = is_under_valgrind() ? 4 : 60;
+    struct sigaction of_pipe;
+
+    CHECK(sigaction(SIGPIPE, NULL, &of_pipe) == 0);
+    CHECK(of_pipe.sa_handler == SIG_DFL);
+    sprintf(model, "{\"provider\": \"openai\", \"id\": \"tiny\", \"base_url\": \"%s://localhost:%d\"}", scheme, port);
+    sprintf(options, "{\"max_retries\": 0, \"api_key\": \"k\", \"network\": {\"proxy\": false, \"resolve\": "
+                     "{\"localhost\": \"127.0.0.1\"}%s%s%s}}",
+            port && strcmp(scheme, "https") == 0 ? ", \"ca_file\": \"" : "",
+            strcmp(scheme, "https") == 0 ? getenv("RESET_CA") : "", strcmp(scheme, "https") == 0 ? "\"" : "");
+    for (i = 0; i < count && check_ok; i++)
+        /* the work is done by this thread, or by the library's */
+        prompt_and_be_reset(model, options, i % 2);
+}
+
+static int reset_port(int place)
+{
+    const char *ports = getenv("RESET_PORTS");
+    int plain = 0, tls = 0;
+
+    if (!ports || sscanf(ports, "%d %d", &plain, &tls) != 2)
+        return 0;
+    return place ? tls : plain;
+}
+
+static void found_e23_a_reset_in_a_request_never_kills_the_process(void)
+{
+    survive_resets("http", reset_port(0));
+}
+
+static void found_e23_a_reset_in_a_request_over_tls_never_kills_the_process(void)
+{
+    survive_resets("https", reset_port(1));
+}
+
+/* ---- signals on the library's threads ----------------------------------------------------------------------------------- */
+
+static pthread_t main_thread;
+static volatile sig_atomic_t handled, handled_elsewhere;
+
+static void count_signal(int signal)
+{
+    (void)signal;
+    if (pthread_equal(pthread_self(), main_thread))
+        handled++;
+    else
+        handled_elsewhere++;
+}
+
+/* Answers when the second gate is raised by someone else; raises the first when it begins. */
+static void held(void *userdata, agent_tool_call_t *call)
+{
+    gate_t *gates = userdata;
+
+    gate_raise(&gates[0]);
+    gate_wait(&gates[1], 1);
+    agent_tool_call_respond(call, "ok", AGENT_NTS, NULL);
+    agent_tool_call_free(call);
+}
+
+#ifdef __linux__
+/* The threads of this process, but for this one, that do not block a signal. */
+static int threads_that_take(int signal)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    int count = 0;
+
+    while (tasks && (entry = readdir(tasks))) {
+        char path[300], line[256];
+        unsigned long long blocked = 0;
+        FILE *status;
+
+        if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == (int)getpid())
+            continue;
+        sprintf(path, "/proc/self/task/%s/status", entry->d_name);
+        status = fopen(path, "r");
+        /* one that has ended meanwhile takes none */
+        if (!status)
+            continue;
+        while (fgets(line, sizeof line, status))
+            if (sscanf(line, "SigBlk: %llx", &blocked) == 1 && !(blocked >> (signal - 1) & 1))
+                count++;
+        fclose(status);
+    }
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+#endif
+
+static void found_e22_signals_are_handled_on_the_programs_threads(void)
+{
+    agent_runtime_t *kept = runtime;
+    struct sigaction action, before;
+    sigset_t usr1, mask;
+    int i, round;
+
+    main_thread = pthread_self();
+    memset(&action, 0, sizeof action);
+    action.sa_handler = count_signal;
+    CHECK(sigaction(SIGUSR1, &action, &before) == 0);
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    for (round = 0; round < 2; round++) {
+        CHECK_OK(agent_runtime_new(round ? "{\"threads\": 2}" : NULL, AGENT_NTS, &runtime, &error));
+        for (i = 0; i < 10; i++) {
+            gate_t gates[2] = {GATE, GATE};
+            agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), held, gates);
+            agent_run_t *run = NULL;
+
+            CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+            gate_wait(&gates[0], 1);
+#ifdef __linux__
+            EXPECT(threads_that_take(SIGUSR1) == 0);
+            EXPECT(threads_that_take(SIGTERM) == 0);
+            EXPECT(threads_that_take(SIGPIPE) == 0);
+            EXPECT(threads_that_take(SIGSEGV) > 0);
+#endif
+            /* only the library's threads could handle it now */
+            CHECK(pthread_sigmask(SIG_BLOCK, &usr1, &mask) == 0);
+            handled = handled_elsewhere = 0;
+            CHECK(kill(getpid(), SIGUSR1) == 0);
+            gate_raise(&gates[1]);
+            read_out(run);
+            EXPECT(handled == 0 && handled_elsewhere == 0);
+            CHECK(pthread_sigmask(SIG_SETMASK, &mask, NULL) == 0);
+            EXPECT(handled == 1 && handled_elsewhere == 0);
+            agent_run_free(run);
+            agent_free(agent);
+        }
+        CHECK_OK(agent_runtime_shutdown(runtime, 10000, &error));
+        agent_runtime_free(runtime);
+    }
+    runtime = kept;
+    CHECK(sigaction(SIGUSR1, &before, NULL) == 0);
+}
+
+/* ---- options of threads ------------------------------------------------------------------------------------------------- */
+
+/* Notes its thread's name and stack, then goes on as `held`. */
+static char thread_name[32];
+static size_t stack_bytes;
+
+static void look_and_hold(void *userdata, agent_tool_call_t *call)
+{
+#ifdef __linux__
+    pthread_attr_t attributes;
+    void *start;
+
+    pthread_getname_np(pthread_self(), thread_name, sizeof thread_name);
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &start, &stack_bytes);
+        pthread_attr_destroy(&attributes);
+    }
+#endif
+    held(userdata, call);
+}
+
+#define CALL_OF(id) CALL(id, "tool", "{}")
+
+static void found_c8_tools_wait_for_one_of_the_threads_that_there_may_be(void)
+{
+    static gate_t gates[2] = {GATE, GATE};
+    agent_runtime_t *kept = runtime;
+    agent_t *agent;
+    agent_run_t *run = NULL;
+
+    CHECK_OK(agent_runtime_new("{\"max_tool_threads\": 2, \"stack_bytes\": 3145728, \"thread_name\": \"mine\"}", AGENT_NTS,
+                               &runtime, &error));
+    agent = with_tool(SCRIPTED("[" CALL_OF("a") ", " CALL_OF("b") ", " CALL_OF("c") ", {\"end\": \"tool_use\"}], " SAYS("Done.")),
+                      look_and_hold, gates);
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&gates[0], 2);
+    usleep(50000);
+    EXPECT(gate_count(&gates[0]) == 2);
+    gate_raise(&gates[1]);
+    read_out(run);
+    EXPECT(gate_count(&gates[0]) == 3);
+    EXPECT_TEXT(agent_run_text(run, NULL), "Done.");
+#ifdef __linux__
+    EXPECT_TEXT(thread_name, "mine");
+    EXPECT(stack_bytes >= 3145728 && stack_bytes < 2 * 3145728);
+#endif
+    agent_run_free(run);
+    agent_free(agent);
+    CHECK_OK(agent_runtime_shutdown(runtime, 10000, &error));
+    agent_runtime_free(runtime);
+    runtime = kept;
+}
+
+/* ---- a process without threads ------------------------------------------------------------------------------------------ */
+
+static const char *program;
+
+static void respond_ok(void *userdata, agent_tool_call_t *call)
+{
+    (void)userdata;
+    agent_tool_call_respond(call, "ok", AGENT_NTS, NULL);
+    agent_tool_call_free(call);
+}
+
+static void *nothing(void *unused)
+{
+    return unused;
+}
+
+static bool limit_threads(rlim_t most)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NPROC, &limit) != 0)
+        return false;
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    return setrlimit(RLIMIT_NPROC, &limit) == 0;
+}
+
+static void no_runtime_without_threads(const char *options)
+{
+    agent_runtime_t *one = NULL;
+
+    EXPECT(agent_runtime_new(options, AGENT_NTS, &one, &error) == AGENT_IO);
+    EXPECT(one == NULL);
+    EXPECT_CONTAINS(agent_error_message(error, NULL), "the runtime's threads cannot be started: ");
+    agent_error_free(error);
+    error = NULL;
+}
+
+/* The part of the child process: its exit status is 0 if all held, 77 if the system does not limit it. */
+static int play_without_threads(void)
+{
+    agent_runtime_t *one = NULL;
+    agent_t *agent;
+    pthread_t thread;
+    bool is_error = false;
+    char *result;
+    rlim_t most;
+
+    /* the superuser has no limit; whoever has this number has no other process */
+    if (geteuid() == 0 && setuid(54321) != 0)
+        return 77;
+    check_ok = true;
+    if (agent_runtime_new(NULL, 0, &runtime, NULL) != AGENT_OK || !limit_threads(1))
+        return 77;
+    if (pthread_create(&thread, NULL, nothing, NULL) == 0) {
+        pthread_join(thread, NULL);
+        return 77;
+    }
+    no_runtime_without_threads(NULL);
+    no_runtime_without_threads("{\"threads\": 8}");
+    agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.") ", " SAYS("Again.")), respond_ok, NULL);
+    result = tool_result(agent, &is_error);
+    EXPECT_CONTAINS(result, "tool could not be called: the system gives no thread: ");
+    EXPECT(is_error);
+    free(result);
+    agent_run_free(play(agent));
+    agent_free(agent);
+    /* a few: an error or a runtime that works, and never a wait */
+    for (most = 2; most < 16; most++) {
+        limit_threads(most);
+        if (agent_runtime_new("{\"threads\": 8}", AGENT_NTS, &one, &error) == AGENT_OK) {
+            agent_runtime_shutdown(one, 10000, NULL);
+            agent_runtime_free(one);
+        } else {
+            EXPECT(agent_error_status(error) == AGENT_IO);
+            agent_error_free(error);
+            error = NULL;
+        }
+    }
+    limit_threads(RLIM_INFINITY);
+    agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), respond_ok, NULL);
+    result = tool_result(agent, &is_error);
+    EXPECT_TEXT(result, "ok");
+    free(result);
+    agent_free(agent);
+    agent_runtime_shutdown(runtime, 10000, NULL);
+    agent_runtime_free(runtime);
+    return check_ok ? 0 : 1;
+}
+
+static void found_e3_without_threads_a_call_fails_and_a_runtime_is_refused(void)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execl(program, program, "without threads", (char *)NULL);
+        _exit(2);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        printf("    not played: the system does not limit this process\n");
+    else
+        CHECK(WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    program = argv[0];
+    if (argc > 1)
+        return play_without_threads();
+    begin();
+    if (reset_port(0))
+        RUN(found_e23_a_reset_in_a_request_never_kills_the_process);
+    if (reset_port(1))
+        RUN(found_e23_a_reset_in_a_request_over_tls_never_kills_the_process);
+    RUN(found_e22_signals_are_handled_on_the_programs_threads);
+    RUN(found_c8_tools_wait_for_one_of_the_threads_that_there_may_be);
+    RUN(found_e3_without_threads_a_call_fails_and_a_runtime_is_refused);
+    return end();
+}
