@@ -78,7 +78,7 @@ impl Usage {
 #[serde(default)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Cost {
-    /// For `input`.
+    /// For `input`; for all tokens read where a server that reports its price does not divide it further.
     #[serde(serialize_with = "plain_number")]
     pub input: f64,
     /// For `output`.
@@ -90,7 +90,7 @@ pub struct Cost {
     /// For `cache_write`.
     #[serde(serialize_with = "plain_number")]
     pub cache_write: f64,
-    /// The sum of the parts.
+    /// The sum of the parts; where a server reports only the whole price, that, and the parts are 0.
     #[serde(serialize_with = "plain_number")]
     pub total: f64,
 }
@@ -294,6 +294,25 @@ impl Outcome {
 /// [`Value::pointer`], which copies each name, for escapes that there are none of here.
 pub(crate) fn count_at(usage: &Value, path: &str) -> Option<u64> {
     path.split('/').try_fold(usage, |value, name| value.get(name))?.as_u64()
+}
+
+/// What a gateway says that it charges, in US dollars: OpenRouter's `cost`, Perplexity's `cost.total_cost`. Of calls with the
+/// user's own key OpenRouter's is its fee, and the provider's bill comes on top. Its parts are used where they make up the whole.
+/// <https://openrouter.ai/docs/use-cases/usage-accounting>.
+pub(crate) fn reported_cost(usage: &Value) -> Option<Cost> {
+    let (cost, details) = (usage.get("cost")?, usage.get("cost_details"));
+    let detail = |name: &str| details?.get(name)?.as_f64();
+    let mut total = cost.as_f64().or_else(|| cost.get("total_cost")?.as_f64())?;
+    if usage.get("is_byok").and_then(Value::as_bool) == Some(true) {
+        total += detail("upstream_inference_cost")?;
+    }
+    if total < 0.0 {
+        return None;
+    }
+    let parts = detail("upstream_inference_prompt_cost").zip(detail("upstream_inference_completions_cost"));
+    let parts = parts.filter(|(input, output)| (input + output - total).abs() <= total * 1e-6);
+    let (input, output) = parts.unwrap_or_default();
+    Some(Cost { input, output, total, ..Cost::default() })
 }
 
 #[cfg(test)]

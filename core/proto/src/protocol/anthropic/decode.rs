@@ -1,8 +1,8 @@
 //! Frames to deltas.
 //!
 //! Unknown frames and `ping` are skipped, as the API's versioning rules ask. `message_delta` repeats the usage: the last
-//! stands, but a zero of what was read does not overwrite a number (gateways leave `input_tokens` out). Its count of the output is
-//! cumulative, and replaces what `message_start` said, as a zero too:
+//! stands, but a zero of what was read does not overwrite a number (gateways leave `input_tokens` out). Its count of the output
+//! is cumulative, and replaces what `message_start` said, as a zero too:
 //! <https://docs.claude.com/en/docs/build-with-claude/streaming#event-types>.
 
 use std::collections::HashMap;
@@ -17,12 +17,14 @@ use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
 use crate::table::codes;
-use crate::usage::{Prices, StopReason, Usage, count_at};
+use crate::usage::{Cost, Prices, StopReason, Usage, count_at, reported_cost};
 
 pub(super) struct Reader {
     provider: String,
     prices: Option<Prices>,
     usage: Usage,
+    /// What the server says that it charges.
+    reported_cost: Option<Cost>,
     /// How many of the tokens written to the cache stay there for an hour.
     kept_long: u64,
     stop: Option<String>,
@@ -50,6 +52,7 @@ impl Reader {
             provider: provider.to_owned(),
             prices,
             usage: Usage::default(),
+            reported_cost: None,
             kept_long: 0,
             stop: None,
             any_call: false,
@@ -171,7 +174,9 @@ impl Reader {
         self.usage.reasoning = self.usage.reasoning.min(self.usage.output);
         self.kept_long = self.kept_long.min(self.usage.cache_write);
         let prices = self.prices.as_ref().filter(|_| self.kept_long > 0);
-        self.usage.cost = prices.map(|prices| prices.cost_with_long_cache(&self.usage, self.kept_long));
+        self.reported_cost = reported_cost(given).or(self.reported_cost.take());
+        let with_long_cache = || Some(prices?.cost_with_long_cache(&self.usage, self.kept_long));
+        self.usage.cost = self.reported_cost.clone().or_else(with_long_cache);
         out.push(Delta::Usage(Box::new(self.usage.clone())));
     }
 

@@ -19,7 +19,7 @@ use crate::protocol::format::{Decoder, is_something, opaque_block, truncated, un
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::usage::{StopReason, Usage, count_at};
+use crate::usage::{StopReason, Usage, count_at, reported_cost};
 
 pub(super) struct Reader {
     provider: String,
@@ -313,6 +313,7 @@ impl Reader {
                 return Ok(Err(error));
             }
         }
+        used = used.or_else(|| usage(groqs_usage(chunk.x_groq?)?));
         out.extend(used.map(|used| Delta::Usage(Box::new(used))));
         Ok(Ok(()))
     }
@@ -401,7 +402,17 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     }
     let reasoning = count("completion_tokens_details/reasoning_tokens").unwrap_or_default().min(output);
     let input = prompt.saturating_sub(cache_read).saturating_sub(cache_write);
-    Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
+    Some(Usage { input, output, cache_read, cache_write, reasoning, cost: reported_cost(&value), ..Usage::default() })
+}
+
+/// `x_groq.usage`: <https://console.groq.com/docs/api-reference#chat-create>.
+fn groqs_usage(x_groq: &RawValue) -> Option<&RawValue> {
+    #[derive(serde::Deserialize)]
+    struct Groq<'a> {
+        #[serde(borrow, default)]
+        usage: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Groq<'_>>(x_groq.get()).ok()?.usage
 }
 
 impl Decoder for Reader {

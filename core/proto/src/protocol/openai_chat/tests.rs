@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::message::Message;
 use crate::protocol::tests::fixture::{Fixture, long_run};
 use crate::request::{ModelOptions, Request, ThinkingLevel, ToolDescription};
-use crate::usage::{StopReason, Usage};
+use crate::usage::{Cost, StopReason, Usage};
 
 fn fixture() -> Fixture {
     Fixture::new(json!({ "provider": "openai", "id": "m", "protocol": "openai_chat" }))
@@ -550,6 +550,58 @@ fn usage_in_the_words_of_each_server() {
         "never below zero"
     );
     assert_eq!(top(json!(null)), None);
+}
+
+#[test]
+fn found_w14_what_a_gateway_charges_is_the_cost() {
+    let cost = |more: Value| {
+        let mut usage = json!({ "prompt_tokens": 10, "completion_tokens": 5 });
+        usage.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (deltas, _) = decoded(&[json!({ "choices": [], "usage": usage })]);
+        let used = deltas.into_iter().find_map(|delta| if let Delta::Usage(usage) = delta { Some(usage) } else { None });
+        used.unwrap().cost.map(|cost| (cost.input, cost.output, cost.total))
+    };
+    let details = json!({
+        "upstream_inference_cost": 0.75, "upstream_inference_prompt_cost": 0.25, "upstream_inference_completions_cost": 0.5,
+    });
+    assert_eq!(cost(json!({ "cost": 0.5 })), Some((0.0, 0.0, 0.5)));
+    assert_eq!(cost(json!({ "cost": 0 })), Some((0.0, 0.0, 0.0)), "a free model");
+    assert_eq!(cost(json!({ "cost": 0.75, "cost_details": details })), Some((0.25, 0.5, 0.75)));
+    assert_eq!(cost(json!({ "cost": 0.8, "cost_details": details })), Some((0.0, 0.0, 0.8)), "the parts are not all");
+    assert_eq!(cost(json!({ "cost": 0.25, "is_byok": true, "cost_details": details })), Some((0.0, 0.0, 1.0)), "a fee on top");
+    assert_eq!(cost(json!({ "cost": 0, "is_byok": true })), None, "the provider's bill is not known");
+    assert_eq!(cost(json!({ "cost": { "request_cost": 0.25, "total_cost": 0.5 } })), Some((0.0, 0.0, 0.5)), "Perplexity");
+    // It speaks other formats, too.
+    let anthropic = Fixture::new(json!({ "provider": "openrouter", "id": "m", "protocol": "anthropic" }));
+    let used = [json!({ "type": "message_delta", "delta": {}, "usage": { "output_tokens": 5, "cost": 0.5 } })];
+    let expected = |usage| Delta::Usage(Box::new(Usage { cost: Some(Cost { total: 0.5, ..Cost::default() }), ..usage }));
+    assert_eq!(anthropic.decode(&used).0, [expected(Usage { output: 5, ..Usage::default() })]);
+    for odd in [json!(null), json!("free"), json!(-1), json!({}), json!([])] {
+        assert_eq!(cost(json!({ "cost": odd })), None);
+    }
+}
+
+#[test]
+fn found_w14_groqs_own_usage_is_used_where_there_is_no_other() {
+    let used = |top: Value| {
+        let groq = json!({ "id": "req", "usage": { "prompt_tokens": 201, "completion_tokens": 58, "total_tokens": 259 } });
+        let first = json!({ "id": "c", "choices": [{ "index": 0, "delta": { "content": "Hi" } }], "x_groq": { "id": "req" } });
+        let last = json!({
+            "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }], "x_groq": groq, "usage": top,
+        });
+        let (deltas, ended) = decoded(&[first, last, json!("[DONE]")]);
+        ended.unwrap();
+        let usage = deltas.into_iter().find_map(|delta| if let Delta::Usage(usage) = delta { Some(usage) } else { None });
+        usage.map(|usage| (usage.input, usage.output))
+    };
+    assert_eq!(used(json!(null)), Some((201, 58)));
+    assert_eq!(used(json!({ "prompt_tokens": 3, "completion_tokens": 4 })), Some((3, 4)));
+    // In a chunk that is read without a JSON tree otherwise.
+    let text = json!({
+        "choices": [{ "index": 0, "delta": { "content": "Hi" } }], "x_groq": { "usage": { "prompt_tokens": 1 } },
+    });
+    let (deltas, _) = decoded(&[json!({ "id": "c", "choices": [] }), text]);
+    assert!(deltas.contains(&Delta::Usage(Box::new(Usage { input: 1, ..Usage::default() }))));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
                 _ => scan.skip(),
             })
         }),
-        "usage" | "error" => scan.null(),
+        "usage" | "error" | "x_groq" => scan.null(),
         "id" if !id_known => scan.null(),
         "object" => (scan.string()? != "error").then_some(()),
         _ => scan.skip(),
@@ -109,6 +109,9 @@ pub(super) struct Chunk<'a> {
     pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]
     pub(super) usage: Option<&'a RawValue>,
+    /// Groq puts the usage here, in some streams here alone.
+    #[serde(borrow, default)]
+    pub(super) x_groq: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
     /// `"error"` where the error's fields stand at the top (vLLM, Mistral).

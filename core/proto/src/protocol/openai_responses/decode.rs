@@ -16,7 +16,7 @@ use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_reason, 
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::usage::{StopReason, Usage, count_at};
+use crate::usage::{StopReason, Usage, count_at, reported_cost};
 
 pub(super) struct Reader {
     provider: String,
@@ -352,7 +352,7 @@ fn usage(given: Option<&Value>) -> Option<Usage> {
     let input = count("input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
     let output = count("output_tokens");
     let reasoning = count("output_tokens_details/reasoning_tokens").min(output);
-    Some(Usage { input, output, cache_read, cache_write, reasoning, ..Usage::default() })
+    Some(Usage { input, output, cache_read, cache_write, reasoning, cost: reported_cost(given), ..Usage::default() })
 }
 
 impl Decoder for Reader {

@@ -156,6 +156,7 @@ fn chat() -> BoxedStrategy<String> {
         nested("choices", list(choice)),
         field("usage", &["null", "null", "{\"prompt_tokens\": 3, \"completion_tokens\": 2}"]),
         field("error", &["null"]),
+        field("x_groq", &["null", "{\"usage\": {\"prompt_tokens\": 3}}"]),
     ])
 }
 
