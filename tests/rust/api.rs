@@ -9,6 +9,7 @@ mod guide;
 mod held_up;
 mod logs;
 mod model;
+mod panics;
 mod properties;
 mod rules;
 mod run;

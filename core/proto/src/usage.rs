@@ -1,12 +1,14 @@
 //! How much was used, and why things ended.
 
+use serde::de::Error as _;
 use serde::ser::Error as _;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
-/// `input` never includes cached tokens, whatever the vendor's convention.
+/// `input` never includes cached tokens, whatever the vendor's convention. They saturate: what is larger than [`u64::MAX`] is
+/// that, and what is negative is 0.
 ///
 /// ```
 /// # mod agent_loop { pub use agent_loop_proto::usage::*; pub mod model { pub use agent_loop_proto::usage::*; } }
@@ -22,16 +24,22 @@ use serde_json::value::RawValue;
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Usage {
     /// Tokens read that were not in a cache.
+    #[serde(deserialize_with = "saturated")]
     pub input: u64,
     /// Tokens written by the model, thinking included.
+    #[serde(deserialize_with = "saturated")]
     pub output: u64,
     /// Tokens read from the provider's cache.
+    #[serde(deserialize_with = "saturated")]
     pub cache_read: u64,
     /// Tokens written to the provider's cache.
+    #[serde(deserialize_with = "saturated")]
     pub cache_write: u64,
     /// The part of `output` that was thinking.
+    #[serde(deserialize_with = "saturated")]
     pub reasoning: u64,
     /// `input + output + cache_read + cache_write`.
+    #[serde(deserialize_with = "saturated")]
     pub total: u64,
     /// The price, or `None` when no price or no count is known; of a sum, when that of a part is not known.
     pub cost: Option<Cost>,
@@ -46,7 +54,8 @@ impl Usage {
     /// Sets `total` from the parts.
     #[must_use]
     pub fn totalled(mut self) -> Usage {
-        self.total = self.input + self.output + self.cache_read + self.cache_write;
+        let parts = [self.output, self.cache_read, self.cache_write];
+        self.total = parts.into_iter().fold(self.input, u64::saturating_add);
         self
     }
 
@@ -62,12 +71,12 @@ impl Usage {
             return Usage::default();
         };
         parts.fold(first.clone(), |a, b| Usage {
-            input: a.input + b.input,
-            output: a.output + b.output,
-            cache_read: a.cache_read + b.cache_read,
-            cache_write: a.cache_write + b.cache_write,
-            reasoning: a.reasoning + b.reasoning,
-            total: a.total + b.total,
+            input: a.input.saturating_add(b.input),
+            output: a.output.saturating_add(b.output),
+            cache_read: a.cache_read.saturating_add(b.cache_read),
+            cache_write: a.cache_write.saturating_add(b.cache_write),
+            reasoning: a.reasoning.saturating_add(b.reasoning),
+            total: a.total.saturating_add(b.total),
             cost: a.cost.zip(b.cost.as_ref()).map(|(a, b)| a.plus(b)),
         })
     }
@@ -96,10 +105,15 @@ pub struct Cost {
 }
 
 /// The number as JavaScript writes it (`0`, not `0.0`; `0.000005`, not `5e-6`), so that an event's JSON is the same bytes when
-/// it passes through any language's own JSON.
+/// it passes through any language's own JSON. One that JSON cannot have saturates.
 fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    // `Display` never writes an exponent; JavaScript does below 1e-6.
-    let text = if *number != 0.0 && number.abs() < 1e-6 { format!("{number:e}") } else { number.to_string() };
+    let number = if number.is_nan() { 0.0 } else { number.clamp(f64::MIN, f64::MAX) };
+    // `Display` never writes an exponent; JavaScript does below 1e-6, and with a sign from 1e21 on.
+    let text = match number.abs() {
+        size if size != 0.0 && size < 1e-6 => format!("{number:e}"),
+        size if size >= 1e21 => format!("{number:e}").replace('e', "e+"),
+        _ => number.to_string(),
+    };
     RawValue::from_string(text).map_err(S::Error::custom)?.serialize(serializer)
 }
 
@@ -217,7 +231,7 @@ impl Prices {
     }
 }
 
-#[allow(clippy::cast_precision_loss)] // token counts are far below 2^52
+#[allow(clippy::cast_precision_loss)] // real token counts are far below 2^52
 fn price(tokens: u64, per_million: f64) -> f64 {
     tokens as f64 * per_million / 1e6
 }
@@ -293,7 +307,37 @@ impl Outcome {
 /// A count in the usage that a server reports, by the names on the way to it: `output_tokens_details/thinking_tokens`. Not
 /// [`Value::pointer`], which copies each name, for escapes that there are none of here.
 pub(crate) fn count_at(usage: &Value, path: &str) -> Option<u64> {
-    path.split('/').try_fold(usage, |value, name| value.get(name))?.as_u64()
+    count(path.split('/').try_fold(usage, |value, name| value.get(name))?)
+}
+
+/// A count as servers write it: some send it as a float or a text. None of what is no count; a negative one says nothing.
+fn count(value: &Value) -> Option<u64> {
+    let whole = |number: f64| (number >= 0.0).then(|| saturating(number));
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| whole(text.trim().parse().ok()?)),
+        _ => None,
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // it saturates
+fn saturating(number: f64) -> u64 {
+    number as u64
+}
+
+/// A count that may be missing, for `deserialize_with`: what is none is read as if it were missing.
+pub(crate) fn optional_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(count(&Value::deserialize(deserializer)?))
+}
+
+/// A count of [`Usage`]: a number, whatever its size and sign, or one as text.
+fn saturated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    match count(&value) {
+        Some(count) => Ok(count),
+        None if value.is_number() || value.is_null() => Ok(0),
+        None => Err(D::Error::custom(format!("expected a number of tokens, got {value}"))),
+    }
 }
 
 /// What a gateway says that it charges, in US dollars: OpenRouter's `cost`, Perplexity's `cost.total_cost`. Of calls with the
@@ -351,6 +395,35 @@ mod tests {
             (prices.cost_with_long_cache(&usage, written).cache_write * 1e6).round()
         };
         assert_eq!((long(100), long(101)), (400.0, 1010.0), "an hour in the cache costs twice the tier's input");
+    }
+
+    #[test]
+    fn found_a9_counts_saturate() {
+        let read = |value: Value| serde_json::from_value::<Usage>(serde_json::json!({ "input": value }));
+        for (given, counted) in [
+            (serde_json::json!(u64::MAX), u64::MAX),
+            (serde_json::json!(1e300), u64::MAX),
+            (serde_json::json!(-5), 0),
+            (serde_json::json!(-0.5), 0),
+            (serde_json::json!(12.9), 12),
+            (serde_json::json!("12"), 12),
+            (serde_json::json!("18446744073709551616"), u64::MAX),
+            (Value::Null, 0),
+        ] {
+            assert_eq!(read(given.clone()).unwrap().input, counted, "{given}");
+        }
+        assert_eq!(read("many".into()).unwrap_err().to_string(), "expected a number of tokens, got \"many\"");
+
+        let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: 1, ..Usage::default() }.totalled();
+        assert_eq!(most.total, u64::MAX);
+        let sum = Usage::sum([&most, &most]);
+        assert_eq!((sum.input, sum.output, sum.cache_read, sum.total), (u64::MAX, u64::MAX, 2, u64::MAX));
+        assert_eq!(Prices { tiers: vec![PriceTier::new(1, 2.0, 0.0)], ..Prices::default() }.cost(&sum).output, 0.0);
+
+        let dear = Prices::new(f64::MAX, 1e30).cost(&most);
+        let text = serde_json::to_string(&dear).unwrap();
+        assert!(text.starts_with(r#"{"input":1.7976931348623157e+308,"output":1.8446744073709551e+43,"#), "{text}");
+        assert!(serde_json::from_str::<Cost>(&text).is_ok());
     }
 
     #[test]

@@ -47,9 +47,10 @@ impl Agent {
             run.abort();
         }
         drop(state);
-        // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's.
-        let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
         let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models);
+        // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's. If it
+        // panics, the driver ends the run.
+        let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
         runtime.spawn_run(driver.drive(cancels).instrument(span));
         Ok(Run::new(run, self.clone()))
     }

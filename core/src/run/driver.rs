@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -94,7 +95,8 @@ impl Driver {
         })
     }
 
-    /// The run from `agent_start` to its result. A panic in here is a bug of ours; the run still ends.
+    /// The run from `agent_start` to its result. A panic in here is a bug of ours, or of what watches `tracing`; the run still
+    /// ends.
     /// It is aborted when one of the futures ends.
     pub(crate) async fn drive(mut self: Box<Self>, cancels: Vec<BoxFuture<'static, ()>>) {
         let (clock, run) = (self.clock.clone(), Arc::clone(&self.run));
@@ -123,7 +125,7 @@ impl Driver {
         let (event, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
         let clock = self.clock.clone();
         if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
-            tracing::error!("a panic while the end of a run was emitted");
+            let _ = catch_unwind(|| tracing::error!("a panic while the end of a run was emitted"));
         }
         result
     }
@@ -131,7 +133,8 @@ impl Driver {
     /// Idle before the reader sees the end, so that its next prompt finds the agent free.
     fn finish(&mut self, result: RunResult) {
         self.has_ended = true;
-        Driver::trace_end(&result);
+        // What watches is the application's: if it panics, its run still ends.
+        let _ = catch_unwind(AssertUnwindSafe(|| Driver::trace_end(&result)));
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
@@ -409,12 +412,17 @@ async fn abort_on(
 }
 
 impl Drop for Driver {
-    /// The runtime went away under an unfinished run: it ends all the same, so that no caller waits for it for ever.
+    /// The runtime went away under an unfinished run, or a panic has come past all that catches them: it ends all the same, so
+    /// that no caller waits for it for ever.
     fn drop(&mut self) {
         if self.has_ended {
             return;
         }
-        let (end, result) = self.run.machine().force_end(EndCause::ShutDown);
+        let cause = match std::thread::panicking() {
+            true => EndCause::Panic("outside of the run's steps".to_owned()),
+            false => EndCause::ShutDown,
+        };
+        let (end, result) = self.run.machine().force_end(cause);
         self.agent.record(&end);
         // The thread may not be one that listeners can be called on; the reader gets the event.
         if self.run.queue.is_some() {

@@ -1,5 +1,6 @@
 //! What holds for all wire formats: recorded streams, the rules of the real services, and prefixes that stay cached.
 
+mod counts;
 pub(crate) mod fixture;
 mod incremental;
 mod model_switch;

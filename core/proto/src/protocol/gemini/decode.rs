@@ -288,7 +288,7 @@ impl Reader {
         let reasoning = count(counts.thoughts_token_count);
         out.push(Delta::Usage(Box::new(Usage {
             input: read.saturating_sub(cache_read),
-            output: count(counts.candidates_token_count) + reasoning,
+            output: count(counts.candidates_token_count).saturating_add(reasoning),
             cache_read,
             reasoning,
             ..Usage::default()

@@ -7,6 +7,7 @@ use serde_json::Number;
 use serde_json::value::RawValue;
 
 use crate::protocol::scan::Scan;
+use crate::usage::optional_count;
 
 /// A chunk with one piece and the tokens so far, as nearly all of a stream are.
 pub(super) struct Piece<'a> {
@@ -210,13 +211,13 @@ pub(super) struct PromptFeedback {
 #[derive(Deserialize, Default, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Counts {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_count")]
     pub(super) prompt_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_count")]
     pub(super) cached_content_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_count")]
     pub(super) candidates_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_count")]
     pub(super) thoughts_token_count: Option<u64>,
 }
 
