@@ -1857,9 +1857,10 @@ AGENT_API const agent_messages_t *agent_run_messages(const agent_run_t *run);
 AGENT_API const agent_error_t *agent_run_error(const agent_run_t *run);
 
 /**
- * Returns the whole result as JSON: {outcome, text, message, messages, usage, turns, error?,
- * undelivered?}. A stateless run has undelivered: {steering, follow_up}, the queued messages that it did
- * not append. Borrowed until the run is freed.
+ * Returns the whole result as JSON: {outcome, text, message, stop_reason, messages, usage, turns, error?,
+ * undelivered?}. stop_reason is that of message, the last assistant message: a run is completed, too, if
+ * its answer was cut ("length") or refused, perhaps without a text. A stateless run has undelivered:
+ * {steering, follow_up}, the queued messages that it did not append. Borrowed until the run is freed.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */

@@ -79,6 +79,23 @@ static void a_run_has_a_result(void)
     agent_free(agent);
 }
 
+static void found_e19_the_result_says_why_its_answer_ended(void)
+{
+    agent_t *agent = scripted(SCRIPTED("[{\"delta\": {\"thinking\": \"Hm, let me\"}}, {\"end\": \"length\"}]"));
+    agent_run_t *run = play(agent);
+    agent_json_t *result = NULL;
+    const char *reason = NULL;
+
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
+    CHECK_TEXT(agent_run_text(run, NULL), "");
+    CHECK_OK(agent_json_parse(agent_run_json(run, NULL), AGENT_NTS, &result, &error));
+    CHECK_OK(agent_json_get_string(result, "/stop_reason", AGENT_NTS, &reason, NULL, &error));
+    CHECK_TEXT(reason, "length");
+    agent_json_free(result);
+    agent_run_free(run);
+    agent_free(agent);
+}
+
 static void an_active_run_has_no_result(void)
 {
     gate_t gate = GATE;
@@ -404,6 +421,7 @@ int main(void)
     begin();
     RUN(events_are_pulled_one_by_one);
     RUN(a_run_has_a_result);
+    RUN(found_e19_the_result_says_why_its_answer_ended);
     RUN(an_active_run_has_no_result);
     RUN(pulling_from_two_threads_is_refused);
     RUN(the_descriptor_is_readable_while_the_run_is);

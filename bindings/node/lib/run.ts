@@ -10,7 +10,7 @@ import type { ErrorInfo } from './errors.js'
 import { readBatch } from './event.js'
 import type { AgentEvent, Outcome } from './event.js'
 import { promptJson } from './message.js'
-import type { AssistantMessage, Canonical, Message, PromptInput, Usage } from './message.js'
+import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
 import type { NativeRun } from './native.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
@@ -22,6 +22,8 @@ export interface RunResult extends Canonical {
   text: string
   /** The last assistant message; null if no turn began. */
   message: AssistantMessage | null
+  /** Why that message ended. A run is completed, too, when its answer was cut (`length`) or refused, perhaps without a text. */
+  stopReason: StopReason | null
   /** The messages that this run added, in transcript order. */
   messages: Message[]
   /** The sum over the model calls of the run, with what failed attempts have reported. */

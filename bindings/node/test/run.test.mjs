@@ -7,6 +7,12 @@ import { Agent, InvalidStateError, ProviderError, resume, run } from 'agent-loop
 
 import { calls, chatFrames, does, mock, play, program, says, scripted } from './helpers.mjs'
 
+test('found_e19_the_result_says_why_its_answer_ended', async () => {
+  const result = await scripted([[{ delta: { thinking: 'Hm, let me' } }, { end: 'length' }]]).prompt('Hi')
+  assert.deepEqual([result.outcome, result.text, result.stopReason], ['completed', '', 'length'])
+  assert.equal(result.toJSON().stop_reason, 'length')
+})
+
 test('a run emits its events in order and then has its result', async () => {
   const agent = scripted([[{ delta: 'Hel' }, { delta: 'lo' }, { end: { usage: { input: 5, output: 7 } } }]])
   const run = agent.stream('Hi')

@@ -120,6 +120,11 @@ impl RunResult {
     }
 
     #[getter]
+    fn stop_reason(&self) -> Option<&'static str> {
+        self.0.stop_reason.map(agent_loop::StopReason::as_str)
+    }
+
+    #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         messages(py, &self.0.messages)
     }

@@ -29,9 +29,16 @@ async def test_events_then_the_result():
     assert await run.result() == result
     assert repr(result).startswith("RunResult(outcome='completed', text='Hello', usage={")
     assert result.to_dict() | {"usage": None, "message": None, "messages": None} == {
-        **{"outcome": "completed", "text": "Hello", "turns": 1},
+        **{"outcome": "completed", "text": "Hello", "stop_reason": "stop", "turns": 1},
         **{"usage": None, "message": None, "messages": None},
     }
+
+
+async def test_found_e19_the_result_says_why_its_answer_ended():
+    cut = [{"delta": {"thinking": "Hm, let me"}}, {"end": "length"}]
+    result = await agent(cut).prompt("hi")
+    assert (result.outcome, result.text, result.stop_reason) == ("completed", "", "length")
+    assert result.to_dict()["stop_reason"] == "length"
 
 
 async def test_a_run_without_a_reader_has_a_result():

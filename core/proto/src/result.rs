@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
-use crate::usage::{Outcome, Usage};
+use crate::usage::{Outcome, StopReason, Usage};
 
-/// The result of a run. Canonical JSON: `{outcome, text, message, messages, usage, turns, error?,
-/// undelivered?}`.
+/// The result of a run. Canonical JSON: `{outcome, text, message, stop_reason, messages, usage, turns, error?, undelivered?}`.
 ///
 /// ```
-/// # mod agent_loop { pub use agent_loop_proto::{result::RunResult, usage::Outcome}; }
-/// use agent_loop::{Outcome, RunResult};
+/// # mod agent_loop { pub use agent_loop_proto::{result::RunResult, usage::{Outcome, StopReason}}; }
+/// use agent_loop::{Outcome, RunResult, StopReason};
 ///
 /// fn show(result: &RunResult) -> String {
 ///     match result.outcome {
+///         Outcome::Completed if result.stop_reason == Some(StopReason::Length) => format!("{} … (cut)", result.text),
 ///         Outcome::Completed => format!("{} ({} tokens)", result.text, result.usage.total),
 ///         other => format!("the run ended early: {}", other.as_str()),
 ///     }
@@ -32,6 +32,9 @@ pub struct RunResult {
     pub text: String,
     /// The last assistant message, or `None` when no turn began.
     pub message: Option<Arc<Message>>,
+    /// Why that message ended: a run is completed, too, when its answer was cut (`length`) or refused, perhaps without a text.
+    #[serde(default)]
+    pub stop_reason: Option<StopReason>,
     /// The messages this run added, in transcript order.
     pub messages: Vec<Arc<Message>>,
     /// The sum over the run's model calls, with what failed attempts have reported; its cost is known only when that of each
@@ -63,7 +66,8 @@ impl RunResult {
         let assistants = || messages.iter().filter_map(|m| m.as_assistant());
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
-        RunResult { outcome, text, message, messages, usage, turns, error, undelivered: None }
+        let stop_reason = assistants().next_back().and_then(|message| message.stop_reason);
+        RunResult { outcome, text, message, stop_reason, messages, usage, turns, error, undelivered: None }
     }
 
     /// The run's last event.
