@@ -319,10 +319,14 @@ export class Agent {
 
   /** The conversation: the messages of all `message_end` events, frozen. The same array until it changes. */
   get messages(): readonly Message[] {
-    const known = this.#messages.length
-    if (this.#native.messageCount !== known) {
-      const added = withToJson<Message[]>(JSON.parse(this.#native.messages(known)))
-      this.#messages = Object.freeze([...this.#messages, ...added])
+    const count = this.#native.messageCount
+    if (count !== this.#messages.length) {
+      let messages = [...this.#messages]
+      // More than once only where one text cannot hold them.
+      while (messages.length < count) {
+        messages = messages.concat(withToJson<Message[]>(JSON.parse(this.#native.messages(messages.length))))
+      }
+      this.#messages = Object.freeze(messages)
     }
     return this.#messages
   }

@@ -16,7 +16,14 @@ export interface Host {
   /** Forgets a callback: native code does not reference it any more. */
   gone(callback: number): void
   /** Calls a listener with an event. Resolves to the text of its error, if it fails. */
-  event(listener: number, text: string): Promise<string | undefined>
+  event(listener: number, text: string, pieces: readonly string[] | undefined): Promise<string | undefined>
+}
+
+/** @internal What a ticket is settled with. */
+export interface Settled {
+  readonly text?: string
+  /** The rest of a long result. */
+  readonly pieces?: readonly string[]
 }
 
 /** @internal */
@@ -27,7 +34,7 @@ process.on('exit', () => bridge.close())
 
 type Job = ReturnType<typeof bridge.take>[number]
 
-const waiting = new Map<number, (text: string | undefined) => void>()
+const waiting = new Map<number, (settled: Settled) => void>()
 const kept = new Map<number, Host | undefined>()
 const hosts = new Map<number, WeakRef<Host>>()
 const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(number))
@@ -49,15 +56,15 @@ export function register(number: number, host: Host): void {
  * @internal Waits until the ticket is settled. Meanwhile the process stays alive, and so does the host whose callbacks may be
  * called: the agent may be referenced by its run only.
  */
-export function settled(ticket: number, host?: Host): Promise<string | undefined> {
+export function settled(ticket: number, host?: Host): Promise<Settled> {
   return new Promise((resolve) => {
     if (holders++ === 0) bridge.hold()
     kept.set(ticket, host)
-    waiting.set(ticket, (text) => {
+    waiting.set(ticket, (settled) => {
       waiting.delete(ticket)
       kept.delete(ticket)
       if (--holders === 0) bridge.release()
-      resolve(text)
+      resolve(settled)
     })
   })
 }
@@ -65,7 +72,7 @@ export function settled(ticket: number, host?: Host): Promise<string | undefined
 /** @internal Calls back when the ticket is settled, if ever. Keeps nothing alive. */
 export function whenSettled(callback: (text: string | undefined) => void): number {
   const ticket = nextNumber()
-  waiting.set(ticket, (text) => {
+  waiting.set(ticket, ({ text }) => {
     waiting.delete(ticket)
     callback(text)
   })
@@ -107,7 +114,7 @@ function pump(): void {
 function perform(job: Job): void {
   switch (job.kind) {
     case 'Settled':
-      waiting.get(job.ticket)?.(job.text)
+      waiting.get(job.ticket)?.(job)
       break
     case 'Call': {
       const host = hosts.get(job.agent)?.deref()
@@ -120,8 +127,11 @@ function perform(job: Job): void {
       break
     case 'Event': {
       const host = hosts.get(job.agent)?.deref()
-      if (host) void host.event(job.listener, job.text).then((error) => bridge.listenerReturned(job.answer, error))
-      else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
+      if (host) {
+        void host
+          .event(job.listener, job.text, job.pieces)
+          .then((error) => bridge.listenerReturned(job.answer, error))
+      } else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
       break
     }
   }

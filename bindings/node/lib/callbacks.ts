@@ -64,11 +64,11 @@ export class Callbacks implements Host {
     if (callback) this.#run(() => callback(call)).catch((error: unknown) => report(error, (text) => call.fail(text)))
   }
 
-  async event(number: number, text: string): Promise<string | undefined> {
+  async event(number: number, text: string, pieces: readonly string[] | undefined): Promise<string | undefined> {
     const listener = this.#listeners.get(number)
     if (listener === undefined) return undefined
     try {
-      await this.#run(() => listener(readEvent(text)))
+      await this.#run(() => listener(readEvent(text, pieces)))
       return undefined
     } catch (error) {
       return textOf(error)

@@ -15,6 +15,7 @@ import type {
   ToolResultMessage,
   Usage,
 } from './message.js'
+import { joined } from './pieces.js'
 
 /** The fields of every event. */
 export interface EventBase extends Canonical {
@@ -69,6 +70,8 @@ export type DiagnosticCode =
   | 'listener_left'
   /** A listener that was left has returned. */
   | 'listener_back'
+  /** Stands for an event that no JavaScript string can hold (Node). */
+  | 'event_left_out'
   /** The connection broke after the complete answer. */
   | 'broken_end'
   /** Bytes that are not UTF-8 became U+FFFD. */
@@ -337,12 +340,13 @@ class DeltaEvent extends Event {
 }
 
 /** @internal The event in a JSON text. */
-export function readEvent(text: string): AgentEvent {
-  return withToJson(JSON.parse(text), Event.prototype)
+export function readEvent(text: string, pieces?: readonly string[]): AgentEvent {
+  return withToJson(joined(text, pieces), Event.prototype)
 }
 
-/** @internal The events of a batch, as `event.rs` writes it. */
-export function readBatch(text: string, runId: string): AgentEvent[] {
+/** @internal The events of a batch, as `event.rs` writes it. `rest` gives the pieces of a long event. */
+export function readBatch(text: string, runId: string, rest: () => readonly string[]): AgentEvent[] {
+  if (text.startsWith('{')) return [readEvent(text, rest())]
   const events: unknown[] = []
   for (const item of JSON.parse(text) as unknown[]) {
     if (Array.isArray(item)) {

@@ -3,6 +3,7 @@
  */
 
 import { enter, nextNumber, settled } from './bridge.js'
+import type { Settled } from './bridge.js'
 import type { Callbacks } from './callbacks.js'
 import { withToJson } from './canonical.js'
 import { errorOf, invalidState } from './errors.js'
@@ -12,6 +13,7 @@ import type { AgentEvent, Outcome } from './event.js'
 import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
 import type { NativeRun } from './native.js'
+import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
 
@@ -36,11 +38,14 @@ export interface RunResult extends Canonical {
   undelivered?: { steering: Message[]; followUp: Message[] }
 }
 
+const TOO_LONG = "the run's last message has more characters than a JavaScript string can; its events have all the others"
+
 /**
  * @internal Reads a result. Throws its error when the outcome is `error`, and the reason of the signal that aborted the run.
  */
-export function resultOf(text: string | undefined, cancellation: Cancellation | undefined): RunResult {
-  const result = withToJson<RunResult>(JSON.parse(text ?? 'null'))
+export function resultOf({ text = '', pieces }: Settled, cancellation: Cancellation | undefined): RunResult {
+  if (text === '') throw errorOf({ kind: 'limit', message: TOO_LONG, retryable: false })
+  const result = withToJson<RunResult>(joined(text, pieces))
   if (result.outcome === 'error' && result.error) throw errorOf(result.error, result)
   if (result.outcome === 'aborted') cancellation?.check()
   return result
@@ -118,7 +123,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
           return { value: undefined, done: true }
         }
         if (text !== '') {
-          this.#events = readBatch(text, this.id)
+          this.#events = readBatch(text, this.id, () => this.#native.takePieces())
           this.#at = 1
           return { value: this.#events[0]!, done: false }
         }

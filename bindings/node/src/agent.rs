@@ -15,7 +15,7 @@ use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
 use crate::tool::{self, Tool};
-use crate::{camel_case, hook, message, runtime};
+use crate::{camel_case, hook, message, pieces, runtime};
 
 /// An agent.
 #[napi]
@@ -271,10 +271,10 @@ impl Agent {
         u32::try_from(self.agent.messages().len()).unwrap_or(u32::MAX)
     }
 
-    /// The messages from this index on, as a JSON array.
+    /// The messages from this index on, as a JSON array: all, or so many that their text is not too long.
     #[napi(catch_unwind)]
     pub fn messages(&self, from: u32) -> String {
-        message::messages(self.agent.messages().get(from as usize..).unwrap_or_default())
+        pieces::messages(self.agent.messages().get(from as usize..).unwrap_or_default())
     }
 
     /// Whether a run is active.

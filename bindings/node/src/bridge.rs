@@ -14,7 +14,8 @@ use napi_derive::napi;
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::{camel_case, runtime};
+use crate::pieces::{self, Pieces};
+use crate::runtime;
 
 /// A job for JavaScript.
 #[napi(object_from_js = false, discriminant = "kind")]
@@ -26,6 +27,8 @@ pub enum Job {
         ticket: u32,
         /// Its result, if it has one.
         text: Option<String>,
+        /// The rest of a result that is long; see `pieces`.
+        pieces: Option<Vec<String>>,
     },
     /// A tool, a hook, a middleware or a custom provider is called.
     Call {
@@ -53,6 +56,8 @@ pub enum Job {
         answer: u32,
         /// The event, as JSON.
         text: String,
+        /// The rest of an event that is long; see `pieces`.
+        pieces: Option<Vec<String>>,
     },
 }
 
@@ -127,7 +132,11 @@ impl Drop for Target {
 
 impl Link {
     pub(crate) fn settle(&self, ticket: u32, text: Option<String>) {
-        self.queue.push(Job::Settled { ticket, text });
+        self.queue.push(Job::Settled { ticket, text, pieces: None });
+    }
+
+    pub(crate) fn settle_with(&self, ticket: u32, result: Pieces) {
+        self.queue.push(Job::Settled { ticket, text: Some(result.head), pieces: result.rest });
     }
 
     /// Cancelled when the environment goes.
@@ -138,11 +147,12 @@ impl Link {
     /// A listener of an agent as the engine calls it.
     pub(crate) fn listener(self: Arc<Link>, agent: u32, listener: u32) -> HostFunction {
         Arc::new(move |call| {
-            let text = call.take_event().map(|event| camel_case::to_json(&event)).unwrap_or_default();
+            let event = call.take_event().map(|event| pieces::event(&event));
+            let Pieces { head: text, rest: pieces } = event.unwrap_or_else(|| Pieces::of(String::new()));
             let answer = self.next.fetch_add(1, Ordering::Relaxed);
             self.queue.call(call, |call| {
                 self.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(answer, call);
-                Job::Event { agent, listener, answer, text }
+                Job::Event { agent, listener, answer, text, pieces }
             });
         })
     }

@@ -14,7 +14,10 @@ use serde_json::Value;
 
 use crate::bridge::Link;
 use crate::error::{Result, invalid_argument, thrown};
-use crate::{camel_case, message, runtime};
+use crate::{camel_case, message, pieces, runtime};
+
+/// The error of a middleware's `next`.
+const TOO_LONG: &str = "the result has more characters than a JavaScript string can";
 
 /// The result of a middleware's `next`: `{result}` or `{error}`.
 #[derive(Serialize)]
@@ -68,6 +71,11 @@ impl Call {
             (None, Some(call)) => camel_case::to_json(call.request()),
             (None, None) => call.take_input().map(|input| camel_case::to_json(&input)).unwrap_or_default(),
         };
+        let input = pieces::fitting(input).unwrap_or_else(|| {
+            // Answered now: what JavaScript does with the empty input has no effect.
+            let _ = call.fail("its input has more characters than a JavaScript string can; shorten the conversation");
+            String::new()
+        });
         Call { link: Arc::clone(link), call, input, over: CancelToken::new() }
     }
 
@@ -158,7 +166,8 @@ impl Call {
                 () = over.cancelled() => Err("aborted".to_owned()),
                 () = link.closing().cancelled() => return,
             };
-            link.settle(ticket, Some(camel_case::to_json(&Next::from(result))));
+            let text = pieces::fitting(camel_case::to_json(&Next::from(result)));
+            link.settle(ticket, Some(text.unwrap_or_else(|| camel_case::to_json(&Next::from(Err(TOO_LONG.to_owned()))))));
         };
         runtime::runtime().map_err(|e| thrown(&e))?.spawn(rest);
         Ok(())

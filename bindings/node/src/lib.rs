@@ -13,6 +13,7 @@ mod event;
 pub mod hook;
 mod message;
 pub mod model;
+pub mod pieces;
 mod run;
 mod runtime;
 pub mod testing;

@@ -1,9 +1,7 @@
 //! Reads and writes messages and results as JSON text.
 
-use std::sync::Arc;
-
 use agent_loop::host::read_json;
-use agent_loop::{Error, Message, Prompt, RunResult};
+use agent_loop::{Error, Message, Prompt};
 use serde_json::Value;
 
 use crate::camel_case;
@@ -36,17 +34,7 @@ pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
     list.into_iter().enumerate().map(message).collect()
 }
 
-/// Messages as a JSON array.
-pub(crate) fn messages(messages: &[Arc<Message>]) -> String {
-    camel_case::to_json(messages)
-}
-
 /// One message as JSON.
 pub(crate) fn message(message: &Message) -> String {
     camel_case::to_json(message)
-}
-
-/// A run's result as JSON.
-pub(crate) fn result(result: &RunResult) -> String {
-    camel_case::to_json(result)
 }

@@ -9,8 +9,8 @@ use napi_derive::napi;
 
 use crate::bridge::Link;
 use crate::error::{Result, thrown};
-use crate::message;
-use crate::{event, runtime};
+use crate::event::{self, Batch};
+use crate::{message, pieces, runtime};
 
 /// The most events of one batch.
 const BATCH: usize = 512;
@@ -22,6 +22,10 @@ pub struct Run {
     link: Arc<Link>,
     waker: Waker,
     streams: Vec<Stream>,
+    /// The events that were taken from the queue and not yet by JavaScript: the last batch had enough bytes without them.
+    taken: std::vec::IntoIter<Event>,
+    /// The rest of the last batch, if it is one long event.
+    rest: Option<Vec<String>>,
 }
 
 /// Wakes the reader of a run: there are events to drain.
@@ -39,7 +43,7 @@ impl Wake for Readable {
 impl Run {
     pub(crate) fn new(run: agent_loop::Run, link: Arc<Link>, ticket: u32) -> Run {
         let waker = Waker::from(Arc::new(Readable { link: Arc::clone(&link), ticket }));
-        Run { run: Arc::new(run), link, waker, streams: Vec::new() }
+        Run { run: Arc::new(run), link, waker, streams: Vec::new(), taken: Vec::new().into_iter(), rest: None }
     }
 }
 
@@ -52,14 +56,30 @@ impl Run {
     }
 
     /// Takes the queued events, as a batch. Returns empty text if there are none: the run's ticket is then settled once there
-    /// are. Returns nothing if the run is over and all events were taken.
+    /// are. Returns nothing if the run is over and all events were taken. A batch that is an object, not an array, is one long
+    /// event: `takePieces` has the rest of it.
     #[napi(catch_unwind)]
     pub fn drain_json(&mut self) -> Option<String> {
-        let events = self.run.drain(BATCH, Some(&self.waker))?;
-        for event in &events {
-            Stream::note(&mut self.streams, event);
+        if self.taken.len() == 0 {
+            let events = self.run.drain(BATCH, Some(&self.waker))?;
+            for event in &events {
+                Stream::note(&mut self.streams, event);
+            }
+            if events.is_empty() {
+                return Some(String::new());
+            }
+            self.taken = events.into_iter();
         }
-        Some(if events.is_empty() { String::new() } else { event::batch(&events) })
+        let Batch { text, events, rest } = event::batch(self.taken.as_slice());
+        self.taken.by_ref().take(events).for_each(drop);
+        self.rest = rest;
+        Some(text)
+    }
+
+    /// The elements of the list of the long event that `drainJson` returned.
+    #[napi(catch_unwind)]
+    pub fn take_pieces(&mut self) -> Vec<String> {
+        self.rest.take().unwrap_or_default()
     }
 
     /// The assistant message as it was after the event with this number, as JSON; nothing for events that are not part of a
@@ -73,7 +93,8 @@ impl Run {
 
     /// Settles the ticket with the result when the run is over. Unread events are discarded.
     #[napi(catch_unwind)]
-    pub fn outcome(&self, ticket: u32) -> Result<()> {
+    pub fn outcome(&mut self, ticket: u32) -> Result<()> {
+        self.taken = Vec::new().into_iter();
         settle_with_outcome(Arc::clone(&self.run), Arc::clone(&self.link), ticket)
     }
 
@@ -150,7 +171,7 @@ pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ti
         // The only error, a call inside a callback, was checked before.
         if let Ok(result) = result {
             drop(run);
-            link.settle(ticket, Some(message::result(&result)));
+            link.settle_with(ticket, pieces::result(&result));
         }
     };
     runtime::runtime().map_err(|e| thrown(&e))?.spawn(wait);

@@ -16,6 +16,7 @@ DIAGNOSTIC_CODES: Final = (
     "listener_error",  # A listener failed.
     "listener_left",  # A listener did not return in time; it gets none until it does.
     "listener_back",  # A listener that was left has returned.
+    "event_left_out",  # Stands for an event that no JavaScript string can hold (Node).
     "broken_end",  # The connection broke after the complete answer.
     "invalid_utf8",  # Bytes that are not UTF-8 became U+FFFD.
     "unstreamed",  # The provider did not stream: its answer came whole.

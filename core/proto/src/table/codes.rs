@@ -36,6 +36,8 @@ codes! {
         LISTENER_LEFT = "listener_left", data "`listener`, `event`, `limit`, `limit_ms`", "0.1.0";
         /// A listener that was left has returned.
         LISTENER_BACK = "listener_back", data "`listener`, `missed`", "0.1.0";
+        /// Stands for an event that no JavaScript string can hold (Node).
+        EVENT_LEFT_OUT = "event_left_out", data "`type`, `characters`", "0.1.0";
         /// The connection broke after the complete answer.
         BROKEN_END = "broken_end", data "", "0.1.0";
         /// Bytes that are not UTF-8 became U+FFFD.
