@@ -130,7 +130,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers-python=sh bindings/python/test-servers.sh" \
-	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers"
+	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
+	  "applications-node=sh tests/node/test.sh"
 
 errors: ; @python3 tests/errors.py
 

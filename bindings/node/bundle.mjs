@@ -2,6 +2,9 @@
 //
 // At start-up, each file costs Node a fifth of a millisecond, and comments are scanned as well. So dist/modules.js has all
 // modules without comments, and exports a function that loads one by its name. Beside it are the files that package.json names.
+//
+// Bundlers follow only a `require` that is Node's own, of a literal name. So the modules in the file are loaded by a function of
+// another name, and what is not in the file with `require`.
 
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,27 +21,51 @@ for (const name of names) rmSync(join(dist, name))
 
 function printed(name) {
   const source = ts.createSourceFile(name, readFileSync(join(dist, name), 'utf8'), ts.ScriptTarget.ES2022)
-  return printer.printFile(source).replace('"use strict";\n', '')
+  return printer
+    .printFile(source)
+    .replace('"use strict";\n', '')
+    .replaceAll('require("./', 'load("./')
+    // Node 20.15 and older lack it. Not every bundle that is an ES module has a `require`.
+    .replaceAll(/require\(("node:\w+")\)/g, '(process.getBuiltinModule?.($1) ?? require($1))')
 }
 
 // Not in the file of all: few programs load it, and Node finds the names of its exports only in its own text.
-const testing = texts.get('testing.js').replaceAll('require("./', 'load("./')
+const testing = texts.get('testing.js')
 texts.delete('testing.js')
+
+// For bundlers, which do not follow createRequire: the same exports, of a module that is imported. A bundle that is an ES module
+// has no `require`; a global one serves until the native module is loaded. (A bundle that is CommonJS has no address.)
+const [, exported] = /^export const \{(.*?)\} = require\(/ms.exec(readFileSync(join(dist, 'esm.mjs'), 'utf8'))
+const publicNames = exported.replaceAll(/^\/\/.*\n/gm, '').match(/\w+/g)
+writeFileSync(
+  join(dist, 'bundled.mjs'),
+  `// Written by bundle.mjs.
+import { createRequire } from 'node:module'
+import load from './modules.js'
+const isWithout = globalThis.require === undefined && typeof import.meta.url === 'string'
+if (isWithout) globalThis.require = createRequire(import.meta.url)
+export const { ${publicNames.join(', ')} } = load('./index.js')
+if (isWithout) delete globalThis.require
+`,
+)
+writeFileSync(
+  join(dist, 'bundled-testing.mjs'),
+  `// Written by bundle.mjs.\nimport './bundled.mjs'\nexport * from './testing.js'\n`,
+)
 
 write('testing.js', `const load = require('./modules.js')\n${testing}`)
 write('index.js', `module.exports = require('./modules.js')('./index.js')\n`)
 write(
   'modules.js',
   `const modules = {
-${Array.from(texts, ([name, text]) => `'./${name}'(exports, require) {\n${text}},\n`).join('')}}
+${Array.from(texts, ([name, text]) => `'./${name}'(exports) {\n${text}},\n`).join('')}}
 const loaded = new Map()
-/** The exports of a module. What is not in this file is left to Node. */
+/** The exports of a module. */
 function load(name) {
-  if (!Object.hasOwn(modules, name)) return require(name)
   let exports = loaded.get(name)
   if (exports === undefined) {
     loaded.set(name, (exports = {}))
-    modules[name](exports, load)
+    modules[name](exports)
   }
   return exports
 }

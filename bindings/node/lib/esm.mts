@@ -7,6 +7,8 @@
 
 import { createRequire } from 'node:module'
 
+const require = createRequire(import.meta.url)
+
 export const {
   Agent,
   AgentError,
@@ -47,4 +49,4 @@ export const {
   IoError,
   PanicError,
   // </generated>
-} = createRequire(import.meta.url)('./modules.js')('./index.js') as typeof import('./index.js')
+} = require('./modules.js')('./index.js') as typeof import('./index.js')

@@ -163,6 +163,26 @@ test('the README\'s program', () => {
   assert.equal(node('readme.mjs'), '15 multiplied by 23 equals 345.\n345 divided by 5 equals 69. 🙂 "quoted" é 158\n')
 })
 
+test('found_n2_literal_names: bundlers see the native module of every platform, and the modules of all conditions', () => {
+  const installed = join(folder, 'node_modules/agent-loop')
+  const text = readFileSync(join(installed, 'dist/modules.js'), 'utf8')
+  const names = ['darwin-arm64', 'darwin-x64', ...['arm64', 'x64'].flatMap((cpu) => [`linux-${cpu}-gnu`, `linux-${cpu}-musl`])]
+  for (const name of [...names, 'win32-arm64-msvc', 'win32-x64-msvc']) {
+    assert.ok(text.includes(`require("../agent-loop.${name}.node")`), name)
+    assert.ok(text.includes(`require("agent-loop-${name}")`), name)
+  }
+  assert.deepEqual(text.match(/[^.]require\((?!")/g), null, 'no other name is required')
+  // The condition `module` is that of bundlers; Node ignores it.
+  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  for (const path of ['.', './testing']) {
+    const bundled = join(installed, exports[path].import.module)
+    const plain = join(installed, exports[path].import.default)
+    const compare = `Promise.all(['${bundled}', '${plain}'].map((file) => import(file))).then(([a, b]) =>
+      console.log(Object.keys(a).join() === Object.keys(b).join() && Object.keys(a).every((name) => a[name] === b[name])))`
+    assert.equal(node('--eval', compare), 'true\n', path)
+  }
+})
+
 test('the native module may come in a separate package', () => {
   const installed = join(folder, 'node_modules/agent-loop')
   const file = readdirSync(installed).find((name) => name.endsWith('.node'))
