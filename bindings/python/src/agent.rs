@@ -94,8 +94,8 @@ impl Agent {
     /// Sets options by name: all, or on an error none.
     fn set_options(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut named = Map::new();
-        for (name, value) in options {
-            let json::Text(name) = name.extract()?;
+        for option in options.items() {
+            let (json::Text(name), value) = option.extract::<(json::Text, Bound<'_, PyAny>)>()?;
             match json::from_py(&value, &format!("option {name:?}")) {
                 Ok(value) => drop(named.insert(name, value)),
                 // An unknown name is the likelier mistake and is reported first. A scratch agent checks it.

@@ -237,14 +237,14 @@ impl HostCall {
 
     /// Answers the call, unless it was answered; a wrong value fails it. Of a listener and a provider the value does not count.
     #[pyo3(signature = (value=None))]
-    fn respond(&self, py: Python<'_>, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn respond(&self, py: Python<'_>, value: Option<&Bound<'_, PyAny>>) {
         let none = py.None().into_bound(py);
         let answer = match self.read(value.unwrap_or(&none)) {
             Ok(HostAnswer::Json(Value::Null)) if self.core.kind() == HostKind::PrepareArguments => {
                 Err("expected a dict of arguments, got null".to_owned())
             }
             Ok(answer) => Ok(answer),
-            Err(error) => Err(error::text(py, &error)?),
+            Err(error) => Err(error::text(py, &error)),
         };
         self.end_watch();
         // Only the first answer counts.
@@ -252,7 +252,6 @@ impl HostCall {
             Ok(answer) => self.core.respond(answer),
             Err(text) => self.core.fail(text),
         };
-        Ok(())
     }
 
     /// Fails the call, unless it was answered.

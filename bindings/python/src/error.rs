@@ -59,9 +59,10 @@ pub(crate) fn raised(py: Python<'_>, error: agent_loop::Error) -> PyErr {
     }
 }
 
-/// An exception in one line: `Type: message`.
-pub(crate) fn text(py: Python<'_>, error: &PyErr) -> PyResult<String> {
-    Ok(format!("{}: {}", error.get_type(py).name()?, error.value(py).str()?))
+/// An exception in one line: `Type: message`, whatever its own code does.
+pub(crate) fn text(py: Python<'_>, error: &PyErr) -> String {
+    let line = || py.import("agent_loop.errors")?.call_method1("one_line", (error.value(py),))?.extract::<String>();
+    line().unwrap_or_else(|_| "an exception that cannot be read".to_owned())
 }
 
 /// The error of an exception's `to_dict`; of kind `provider` when its kind is not one of ours.

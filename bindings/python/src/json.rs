@@ -13,6 +13,13 @@ use crate::message::Message;
 /// How deep lists and dicts may nest; as deep as serde_json reads.
 const DEPTH: usize = 127;
 
+/// About how much memory a value may take, in bytes. A list that holds another one twice, and so on sixty times, is no larger in
+/// Python than its sixty lists, and would never be read to its end.
+const SIZE: usize = 1 << 29;
+
+/// What a value takes beside its text.
+const ITEM_SIZE: usize = 100;
+
 /// A text argument; see [`utf8`].
 pub(crate) struct Text(pub(crate) String);
 
@@ -30,7 +37,9 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
     if let Ok(text) = text.to_str() {
         return Ok(text.to_owned());
     }
-    let units = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    // Not the method of a subclass.
+    let encode = text.py().get_type::<PyString>().getattr("encode")?;
+    let units = encode.call1((text, "utf-16-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
     let units: Vec<u16> = units.as_bytes().as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     Ok(String::from_utf16_lossy(&units))
 }
@@ -40,21 +49,25 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
 ///
 /// # Errors
 /// `TypeError` for a value that has no JSON form, `ValueError` for NaN, infinities and integers beyond 64 bits; both name the
-/// place.
+/// place. Whatever the code of the value raises while it is read.
 pub(crate) fn from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
-    let mut reader = Reader { what, path: Vec::new() };
+    let mut reader = Reader { what, path: Vec::new(), size: 0 };
     reader.read(value)
 }
 
 struct Reader<'a> {
     what: &'a str,
     path: Vec<String>,
+    size: usize,
 }
 
 impl Reader<'_> {
     fn read(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.take(ITEM_SIZE)?;
         if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Value::String(utf8(text)?));
+            let text = utf8(text)?;
+            self.take(text.len())?;
+            return Ok(Value::String(text));
         }
         if value.is_instance_of::<PyNone>() {
             return Ok(Value::Null);
@@ -76,14 +89,10 @@ impl Reader<'_> {
             return Err(PyValueError::new_err(self.wrong(&why)));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            let mut map = Map::with_capacity(dict.len());
-            for (key, item) in dict {
-                self.entry(&mut map, &key, &item)?;
-            }
-            return Ok(Value::Object(map));
+            return self.entries(&dict.items());
         }
         if let Ok(list) = value.cast::<PyList>() {
-            return self.items(list.iter());
+            return self.items(list.to_tuple().iter());
         }
         if let Ok(tuple) = value.cast::<PyTuple>() {
             return self.items(tuple.iter());
@@ -94,17 +103,31 @@ impl Reader<'_> {
         if let Ok(block) = value.cast::<ContentBlock>() {
             return to_value(&block.get().core);
         }
-        if let Ok(mapping) = value.cast::<PyMapping>() {
-            let mut map = Map::new();
-            for entry in mapping.items()? {
-                let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
-                self.entry(&mut map, &key, &item)?;
-            }
-            return Ok(Value::Object(map));
+        // `cast` would print what a property `__class__` raises.
+        if value.is_instance(&value.py().get_type::<PyMapping>())?
+            && let Ok(mapping) = value.cast::<PyMapping>()
+        {
+            return self.entries(&mapping.items()?);
         }
         let kind = value.get_type().name()?;
         let why = format!("a value of type {kind} is not JSON (str, int, float, bool, None, list, dict)");
         Err(PyTypeError::new_err(self.wrong(&why)))
+    }
+
+    fn take(&mut self, bytes: usize) -> PyResult<()> {
+        self.size += bytes;
+        if self.size <= SIZE { Ok(()) } else { Err(PyValueError::new_err(format!("{}: it is too large", self.what))) }
+    }
+
+    /// The entries of a dict, in a list that no other code knows: a dict may change while Python code runs, here for a `Mapping`
+    /// inside of it.
+    fn entries(&mut self, entries: &Bound<'_, PyList>) -> PyResult<Value> {
+        let mut map = Map::with_capacity(entries.len());
+        for entry in entries {
+            let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
+            self.entry(&mut map, &key, &item)?;
+        }
+        Ok(Value::Object(map))
     }
 
     fn whole_number(&self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -119,10 +142,13 @@ impl Reader<'_> {
 
     fn entry(&mut self, map: &mut Map<String, Value>, key: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(key) = key.cast::<PyString>() else {
-            let why = format!("the key {} is not a str", key.repr()?);
+            let kind = key.get_type().name()?;
+            let key = key.repr().map_or_else(|_| format!("of type {kind}"), |repr| repr.to_string_lossy().into_owned());
+            let why = format!("the key {key} is not a str");
             return Err(PyTypeError::new_err(self.wrong(&why)));
         };
         let key = utf8(key)?;
+        self.take(key.len())?;
         self.path.push(key.clone());
         let item = self.read(item)?;
         self.path.pop();

@@ -70,12 +70,13 @@ pub(crate) fn messages<'py>(py: Python<'py>, core: &[Arc<CoreMessage>]) -> PyRes
 
 /// Messages from Python: our own as they are, shared, and others as JSON. `what` names the list in errors.
 pub(crate) fn from_py(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Arc<CoreMessage>>> {
-    if !list.is_instance_of::<PyList>() && !list.is_instance_of::<PyTuple>() {
+    // Of a list a copy, which other code cannot change meanwhile.
+    let Ok(items) = list.cast::<PyList>().map(PyListMethods::to_tuple).or_else(|_| list.cast::<PyTuple>().cloned()) else {
         let kind = list.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{what}: expected a list of messages, got {kind}")));
-    }
-    let read = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| one_from_py(&item?, &format!("{what}[{i}]"));
-    list.try_iter()?.enumerate().map(read).collect()
+    };
+    let read = |(i, item): (usize, Bound<'_, PyAny>)| one_from_py(&item, &format!("{what}[{i}]"));
+    items.iter().enumerate().map(read).collect()
 }
 
 /// A message from Python.

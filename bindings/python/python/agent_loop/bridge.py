@@ -267,8 +267,6 @@ class Bridge:
                 elif job.is_over:
                     # Its agent may have been collected.
                     continue
-                elif job.kind in ("tool", "model"):
-                    self._start(job, job.function(job))
                 else:
                     self._call(job)
         except BaseException:
@@ -296,31 +294,31 @@ class Bridge:
             self._wake(number)
 
     def _call(self, call: HostCall) -> None:
-        """Calls a hook, a middleware or a listener."""
+        """Calls a function of the application. Whatever it raises or returns, the call is answered."""
         try:
+            if call.kind in ("tool", "model"):
+                # They answer by themselves.
+                return self._start(call, call.function(call))
             arguments = call.take_input() if call.kind == "listener" else (call,)
             answer = call.vars.copy().run(call.function, *arguments)
-        except BaseException as error:
-            call.fail(one_line(error))
-            if not isinstance(error, Exception):
-                raise
-        else:
             if inspect.isawaitable(answer):
                 self._start(call, respond(call, answer))
             else:
                 call.respond(answer)
+        except BaseException as error:
+            call.fail(one_line(error))
+            if not issubclass(type(error), Exception):
+                raise
 
 
 async def respond(call: HostCall, answer: Awaitable[Any]) -> None:
     """Awaits an async function and answers with its value."""
     try:
-        value = await answer
+        call.respond(await answer)
     except BaseException as error:
         call.fail(one_line(error))
-        if not isinstance(error, Exception):
+        if not issubclass(type(error), Exception):
             raise
-    else:
-        call.respond(value)
 
 
 def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:

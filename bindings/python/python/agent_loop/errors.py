@@ -244,7 +244,17 @@ class PanicError(AgentError, RuntimeError):
 
 
 def one_line(error: BaseException) -> str:
-    """An exception as the engine reports it: `Type: message`; for a `CallbackError`, the message alone."""
-    if isinstance(error, CallbackError) and error.message:
-        return error.message
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """An exception as the engine reports it: `Type: message`; for a `CallbackError`, the message alone.
+
+    Never raises, whatever the code of the exception does.
+    """
+    kind = type.__dict__["__name__"].__get__(type(error))  # not an attribute of a metaclass
+    try:
+        is_alone = isinstance(error, CallbackError) and bool(error.message)
+        # Of a text's subclass the text, without the subclass's code.
+        text = str.__str__(error.message if isinstance(error, CallbackError) and is_alone else str(error))
+    except BaseException:
+        return f"{kind}, whose text cannot be read"
+    if is_alone:
+        return text
+    return f"{kind}: {text}" if text else kind

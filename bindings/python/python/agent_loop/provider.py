@@ -48,8 +48,8 @@ def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall]
         try:
             await push_all(call, begin(call))
         except BaseException as error:
-            call.fail_with(error_fields(error))
-            if not isinstance(error, Exception):
+            fail(call, error)
+            if not issubclass(type(error), Exception):
                 raise
         else:
             call.respond()
@@ -58,7 +58,7 @@ def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall]
         try:
             call.vars.copy().run(push_all_sync, call, begin)
         except BaseException as error:
-            call.fail_with(error_fields(error))
+            fail(call, error)
         else:
             call.respond()
 
@@ -129,6 +129,12 @@ def push(call: HostCall, chunk: Any) -> None:
         raise ProviderError(error.message) from None
 
 
-def error_fields(error: BaseException) -> dict[str, Any]:
-    """The error of a model call: an `AgentError` unchanged, any other exception as an error of kind `provider`."""
-    return error.to_dict() if isinstance(error, AgentError) else {"kind": "provider", "message": one_line(error)}
+def fail(call: HostCall, error: BaseException) -> None:
+    """Fails a model call: with an `AgentError` unchanged, any other exception as an error of kind `provider`."""
+    try:
+        if isinstance(error, AgentError):
+            return call.fail_with(error.to_dict())
+    except BaseException:
+        # Its fields are of other types than they should be.
+        pass
+    call.fail_with({"kind": "provider", "message": one_line(error)})

@@ -108,13 +108,11 @@ class Tool:
     async def _answer(self, call: _native.HostCall) -> None:
         """Answers a call with an async function, on the event loop of the run."""
         try:
-            value = await self.execute(call.arguments(), ToolContext(call.context))
+            call.respond(await self.execute(call.arguments(), ToolContext(call.context)))
         except BaseException as error:
             call.fail(one_line(error))
-            if not isinstance(error, Exception):
+            if not issubclass(type(error), Exception):
                 raise
-        else:
-            call.respond(value)
 
     def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
@@ -123,10 +121,9 @@ class Tool:
             if is_coroutine(value):
                 value.close()
                 raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
+            call.respond(value)
         except BaseException as error:
             call.fail(one_line(error))
-        else:
-            call.respond(value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the decorated function directly, without an agent."""
