@@ -65,7 +65,6 @@ async def ask(agent: Agent, prompt: str, as_events: bool) -> None:
                 print(event.to_json())
             else:
                 show(event)
-        await run.result()
 
 
 async def main(model: str, base_url: str | None, second_model: str | None, as_events: bool) -> None:

@@ -13,7 +13,6 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
             match event:
                 case TextDelta(delta=text):
                     print(text, end="", flush=True)
-        await run.result()  # raises the error of a failed run
     print()
 
 

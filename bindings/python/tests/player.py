@@ -117,11 +117,18 @@ class Player:
 
     async def finish(self, run):
         """Reads a run to its end."""
-        events = [event.to_dict() | {"run_id": "run"} async for event in run]
+        events, raised = [], None
+        try:
+            async for event in run:
+                events.append(event.to_dict() | {"run_id": "run"})
+        except AgentError as error:
+            raised = error
         try:
             result = await run.result()
         except AgentError as error:
             result = error.result
+            assert error is raised, "the end of the events raises the error of the result"
+        assert (raised is None) == (result.outcome != "error")
         # `agent_end` has the messages.
         fields = {name: value for name, value in result.to_dict().items() if name != "messages"}
         self.runs.append({"events": events, "result": fields})

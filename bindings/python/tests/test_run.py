@@ -1,11 +1,13 @@
 """Runs: one reader, a result, an end."""
 
 import asyncio
+import functools
 import gc
 import sys
 import threading
 import weakref
 
+import agent_loop
 import pytest
 from agent_loop import AbortedError, BusyError, InvalidStateError, ProviderError, RunResult, StreamTruncatedError, TextDelta, tool
 from scripts import END, Agent, agent, calls, events_of, fails, kinds, says, scripted
@@ -172,12 +174,67 @@ async def test_a_failed_run_raises_with_its_result():
     assert caught.value.result.message.error.message == "out of order"
     assert caught.value.result.message.stop_reason == "error"
     assert caught.value.provider == "scripted"
-    async with subject.stream("again") as run:
-        events = [event async for event in run]  # the iterator does not raise
+    run = subject.stream("again")
+    events = await events_of(run)
     assert events[-1].outcome == "error" and events[-1].error.message == "still"
     with pytest.raises(ProviderError, match="^still$"):
         await run.result()
     assert subject.error.message == "still"
+
+
+async def read_all(run, events):
+    async for event in run:
+        events.append(event)
+
+
+async def test_found_p7_reading_a_failed_run_to_its_end_raises_its_error():
+    subject, events = agent(*[fails("provider", "out of order")] * 5), []
+    async with subject.stream("hi") as run:
+        with pytest.raises(ProviderError, match="^out of order$") as read:
+            await read_all(run, events)
+        assert kinds(events)[-1] == "agent_end" and not subject.is_streaming
+        with pytest.raises(ProviderError) as waited:
+            await run.result()
+        assert waited.value is read.value and read.value.result.outcome == "error"
+        # Once: whoever reads on is at the end.
+        assert [event async for event in run] == []
+
+    quiet = subject.stream("hi", raise_errors=False)
+    assert [event.type async for event in quiet][-1] == "agent_end"
+    with pytest.raises(ProviderError):
+        await quiet.result()
+    assert [event.type async for event in subject.stream_resume(raise_errors=False)][-1] == "agent_end"
+    with pytest.raises(ProviderError):
+        await read_all(subject.stream_resume(), [])
+    heard = []
+    subject.subscribe(heard.append)
+    with pytest.raises(ProviderError):
+        await subject.prompt("hi")
+    assert kinds(heard)[-1] == "agent_end" and subject.listener_errors == 0
+
+
+async def test_found_p7_of_stateless_runs_too():
+    context, model = {"messages": [{"role": "user", "content": "hi"}]}, scripted(fails("provider", "out of order"))
+    for start in (functools.partial(agent_loop.run, prompts="hi"), agent_loop.resume):
+        with pytest.raises(ProviderError, match="^out of order$"):
+            await read_all(start(context, model=model), [])
+        run = start(context, model=model, raise_errors=False)
+        assert [event.type async for event in run][-1] == "agent_end"
+
+
+async def test_found_p7_what_did_not_fail_or_was_not_read_does_not_raise():
+    subject = agent(says("ok"), calls("stuck"), tools=[stuck], abort_grace_ms=0)
+    await read_all(subject.stream("hi"), [])
+    run = subject.stream("hi")
+    async for event in run:
+        if event.type == "tool_execution_start":
+            run.abort()
+    assert (await run.result()).outcome == "aborted"
+    run = agent(fails("provider", "out of order")).stream("hi")
+    with pytest.raises(ProviderError):
+        await run.result()
+    # The result has discarded the events.
+    assert [event async for event in run] == []
 
 
 async def test_a_truncated_stream_is_an_error_with_the_received_part():

@@ -181,16 +181,17 @@ class Agent:
         """
         return await self._begin(lambda caller: self._native.resume(True, caller)).result()
 
-    def stream(self, prompt: _Prompt) -> Run:
+    def stream(self, prompt: _Prompt, *, raise_errors: bool = True) -> Run:
         """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
 
-        Must be called where an event loop runs. Takes and raises what `prompt` does, except the run's own error.
+        Must be called where an event loop runs. Takes and raises what `prompt` does, except the run's own error: reading to the
+        end raises that after the last event, unless `raise_errors` is False.
         """
-        return self._begin(lambda caller: self._native.start(prompt, False, caller))
+        return self._begin(lambda caller: self._native.start(prompt, False, caller), raise_errors)
 
-    def stream_resume(self) -> Run:
+    def stream_resume(self, *, raise_errors: bool = True) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
-        return self._begin(lambda caller: self._native.resume(False, caller))
+        return self._begin(lambda caller: self._native.resume(False, caller), raise_errors)
 
     def prompt_sync(self, prompt: _Prompt) -> RunResult:
         """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
@@ -208,7 +209,7 @@ class Agent:
 
         return run_sync("resume", self.resume)
 
-    def _begin(self, start: Callable[[_native.Caller], _native.Run]) -> Run:
+    def _begin(self, start: Callable[[_native.Caller], _native.Run], raise_errors: bool = True) -> Run:
         from .bridge import current, numbers
 
         bridge = current()
@@ -217,7 +218,7 @@ class Agent:
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = copy_context()
         context.run(INSIDE.set, (*inside, number))
-        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number, bridge)
+        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number, bridge, raise_errors)
         bridge.runs.add(run)
         return run
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .errors import InvalidStateError
+from .errors import AgentError, InvalidStateError
 from .scope import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from types import TracebackType
+    from typing import NoReturn
 
     from typing_extensions import Self
 
@@ -30,15 +31,18 @@ class Run:
     result = await run.result()
     ```
 
+    Reading a run to its end raises its error after the `AgentEnd` when the outcome is `error`, the one that `result` raises, unless
+    it was started with `raise_errors=False`.
+
     The run proceeds whether or not its events are read. Leaving the `async with` aborts it if it is still active, and waits until
     the agent is idle. Dropping the last reference to a `Run` aborts it too; its hooks and listeners are still called, to the end.
 
     `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for coroutines, on any event loop.
     """
 
-    __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_native", "_number", "_reading")
+    __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_error", "_is_read", "_native", "_number", "_raises", "_reading")
 
-    def __init__(self, agent: Agent, native: _native.Run, number: int, bridge: Bridge) -> None:
+    def __init__(self, agent: Agent, native: _native.Run, number: int, bridge: Bridge, raise_errors: bool) -> None:
         # The agent holds the tools and listeners that the run needs.
         self._agent = agent
         self._native = native
@@ -46,6 +50,10 @@ class Run:
         self._number = number
         self._batch: list[Event] = []
         self._reading = False
+        self._raises = raise_errors
+        # Whether the last event was read.
+        self._is_read = False
+        self._error: AgentError | None = None
 
     @property
     def id(self) -> str:
@@ -80,11 +88,18 @@ class Run:
         from .bridge import wait
 
         result = await self._close_on_cancel(wait(self._native.outcome(INSIDE.get())))
-        error = result.error
-        if error is not None and result.outcome == "error":
-            error.result = result
-            raise error
+        self._raise_error(result)
         return result
+
+    def _raise_error(self, result: RunResult) -> None:
+        """Raises the error of a failed run, always the same object."""
+        if result.outcome != "error":
+            return
+        if self._error is None and (error := result.error) is not None:
+            error.result = result
+            self._error = error
+        if self._error is not None:
+            raise self._error.with_traceback(None)
 
     async def close(self) -> None:
         """Aborts the run if it is active, and waits until the agent is idle.
@@ -126,7 +141,10 @@ class Run:
         return self
 
     async def __anext__(self) -> Event:
-        """The next event. Raises `InvalidStateError` while another task reads the run's events."""
+        """The next event. After the last one, raises the error of a failed run, once; see `Run`.
+
+        Raises `InvalidStateError` while another task reads the run's events.
+        """
         if not self._batch:
             await self._read()
         return self._batch.pop()
@@ -141,7 +159,7 @@ class Run:
         self._reading = True
         try:
             if batch := drain(bridge.queue, number):
-                self._batch = batch
+                self._take(batch)
                 import asyncio
 
                 # A fast model must not starve the loop's other tasks.
@@ -150,12 +168,24 @@ class Run:
             while batch is not None:
                 await bridge.wakeup(number)
                 if batch := drain(bridge.queue, number):
-                    self._batch = batch
+                    self._take(batch)
                     return
-            raise StopAsyncIteration
+            self._end()
         finally:
             self._reading = False
             bridge.forget(number)
+
+    def _take(self, batch: list[Event]) -> None:
+        self._batch = batch
+        self._is_read = batch[0].type == "agent_end"
+
+    def _end(self) -> NoReturn:
+        """Ends the iteration."""
+        result = self._native.finished
+        if self._raises and self._is_read and result is not None:
+            self._raises = False
+            self._raise_error(result)
+        raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
         return self

@@ -35,7 +35,12 @@ class Context:
 
 
 def run(
-    context: Context | Mapping[str, Any], prompts: _Prompt, *, model: _Model, **options: Unpack[RunOptions]
+    context: Context | Mapping[str, Any],
+    prompts: _Prompt,
+    *,
+    model: _Model,
+    raise_errors: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Starts a stateless run of `prompts` over a context, which it does not change, and returns the run.
 
@@ -49,24 +54,30 @@ def run(
     `context` is a `Context`, or a dict of its fields. `prompts` is what `Agent.prompt` takes. The options are those of `Agent`,
     except those that are in the context. Steering and follow-up messages come from `Run.steer`, `Run.follow_up` and the hooks
     `get_steering_messages` and `get_follow_up_messages`; queued messages that were not appended are in the result's
-    `undelivered`.
+    `undelivered`. Reading a failed run to its end raises its error after the last event, unless `raise_errors` is False.
 
     It must be called where an event loop runs, which then calls the tools, hooks and listeners. Raises `InvalidArgumentError` or
     TypeError for a wrong argument, `InvalidStateError` where no event loop runs.
     """
-    return start(context, prompts, model, options)
+    return start(context, prompts, model, options, raise_errors)
 
 
-def resume(context: Context | Mapping[str, Any], *, model: _Model, **options: Unpack[RunOptions]) -> Run:
+def resume(
+    context: Context | Mapping[str, Any], *, model: _Model, raise_errors: bool = True, **options: Unpack[RunOptions]
+) -> Run:
     """Resumes from a context, adding no message; else as `run`.
 
     Also raises `InvalidStateError` when the context has no message, or ends with the model's answer.
     """
-    return start(context, None, model, options)
+    return start(context, None, model, options, raise_errors)
 
 
 def start(
-    context: Context | Mapping[str, Any], prompts: _Prompt | None, model: _Model, options: Mapping[str, Any]
+    context: Context | Mapping[str, Any],
+    prompts: _Prompt | None,
+    model: _Model,
+    options: Mapping[str, Any],
+    raise_errors: bool,
 ) -> Run:
     if not isinstance(context, Context):
         for name in context:
@@ -79,4 +90,4 @@ def start(
     # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
     native, system_prompt, messages = agent._native, context.system_prompt, list(context.messages)
-    return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, caller))
+    return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, caller), raise_errors)
