@@ -31,12 +31,14 @@ pub(crate) struct Target {
     /// Whether it is called on the thread that the engine calls it on, a thread of its own which it may block, and not on the
     /// event loop.
     pub(crate) blocking: bool,
+    /// Whether its task is cancelled as soon as the call is, and not first when the run no longer waits for its answer.
+    pub(crate) cancels_task: bool,
 }
 
 impl Target {
     /// An object that is called on the event loop.
     pub(crate) fn new(object: Shared) -> Target {
-        Target { object, method: None, blocking: false }
+        Target { object, method: None, blocking: false, cancels_task: false }
     }
 
     /// The engine's side. The agent must not keep itself alive through its callbacks.
@@ -57,9 +59,10 @@ impl Target {
             return fail_without_agent(&core);
         };
         let core = core.failing_with(DROPPED);
-        let Target { object, method, blocking } = self;
+        let Target { object, method, blocking, cancels_task } = self;
         let input = core.take_input();
-        let make = |core| HostCall { core, object, method, vars: caller.vars, input: Mutex::new(input), watch: Mutex::default() };
+        let (vars, input) = (caller.vars, Mutex::new(input));
+        let make = |core| HostCall { core, object, method, cancels_task, vars, input, watch: Mutex::default() };
         if !blocking {
             return caller.jobs.call(core, |core| Job::Call(make(core)));
         }
@@ -92,9 +95,10 @@ pub(crate) struct HostCall {
     core: CoreCall,
     object: Shared,
     method: Option<&'static str>,
+    cancels_task: bool,
     vars: Shared,
     input: Mutex<Option<agent_loop::host::HookInput>>,
-    /// Until the answer: wakes the event loop when it is no longer needed.
+    /// Until the answer: wakes the event loop when its task is to be cancelled.
     watch: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
 
@@ -268,9 +272,12 @@ impl HostCall {
         Ok(())
     }
 
-    /// Wakes the number in the queue when the run no longer needs the answer; returns true when it already does not.
+    /// Wakes the number in the queue when the call's task is to be cancelled; returns true when it already is. Once the call is
+    /// cancelled, that is when the run no longer needs the answer; before that, for a task that is to hear of it, when it is
+    /// cancelled.
     fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
-        let Some(over) = self.core.over_token() else {
+        let first = self.core.cancel_token().filter(|cancel| self.cancels_task && !cancel.is_cancelled());
+        let Some(over) = first.or_else(|| self.core.over_token()) else {
             return false;
         };
         let mut over = Box::pin(over.cancelled());

@@ -42,6 +42,12 @@ impl NativeFuture {
 
 #[pymethods]
 impl NativeFuture {
+    /// Drops the future: nobody awaits it any more.
+    fn close(&self) {
+        let future = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(future);
+    }
+
     /// The value in a tuple, once it is ready. Until then None; the queue then wakes `number` when it is to be polled again.
     fn poll<'py>(&self, py: Python<'py>, queue: &Bound<'py, JobQueue>, number: u64) -> PyResult<Option<(Bound<'py, PyAny>,)>> {
         let waker = queue.get().waker(number);

@@ -36,7 +36,7 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
     let function: Shared = Arc::new(function);
     let before = host.lock().provider.replace(Arc::clone(&function));
     drop(before);
-    let function = Target { object: function, method: None, blocking }.function(host);
+    let function = Target { object: function, method: None, blocking, cancels_task: false }.function(host);
     agent.set_host_model(Some(if !blocking {
         function
     } else {

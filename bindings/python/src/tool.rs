@@ -24,7 +24,7 @@ impl ToolSpec {
     #[new]
     fn new(py: Python<'_>, fields: &Bound<'_, PyDict>) -> PyResult<ToolSpec> {
         let fields = json::from_py(fields, "tool")?;
-        let spec = CoreSpec::from_json_spelled(fields, Spelling::Snake, &["execute", "prepare_arguments"]);
+        let spec = CoreSpec::from_json_spelled(fields, Spelling::Snake, &["execute", "prepare_arguments", "cancel_mode"]);
         spec.map(|spec| ToolSpec(Arc::new(spec))).map_err(|error| raised(py, error))
     }
 
@@ -67,10 +67,13 @@ pub(crate) fn of_agent(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host
     let spec = Arc::clone(&tool.getattr("spec")?.cast::<ToolSpec>()?.get().0);
     // A plain function is called on a thread of its own.
     let blocking = !tool.getattr("is_async")?.is_truthy()?;
+    let cancels_task = tool.getattr("cancel_mode")?.eq("task")?;
     // Held is the tool, which the garbage collector can see, not its functions.
-    let target = |method, blocking| Target { object: Arc::clone(shared), method: Some(method), blocking }.function(host);
-    let prepare = (!tool.getattr("prepare_arguments")?.is_none()).then(|| target("_prepare", false));
-    let execute = target(if blocking { "_answer_in_thread" } else { "_answer" }, blocking);
+    let target = |method, blocking, cancels_task| {
+        Target { object: Arc::clone(shared), method: Some(method), blocking, cancels_task }.function(host)
+    };
+    let prepare = (!tool.getattr("prepare_arguments")?.is_none()).then(|| target("_prepare", false, false));
+    let execute = target(if blocking { "_answer_in_thread" } else { "_answer" }, blocking, cancels_task);
     Ok(HostTool { spec, execute, prepare, prepared: "a dict of arguments", may_block: blocking })
 }
 

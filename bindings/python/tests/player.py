@@ -159,7 +159,8 @@ class Player:
                 return await self.behave(behaviours.next(), arguments, context)
 
             fields["prepare_arguments"] = prepare
-        return Tool(execute=execute, **fields)
+        # Behaviours end by themselves, as in languages that cannot cancel a function.
+        return Tool(execute=execute, cancel_mode="token", **fields)
 
     def hook(self, name, behaviours):
         async def asked(given, context):

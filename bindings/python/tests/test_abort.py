@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from agent_loop import ToolContext, tool
+from agent_loop import InvalidArgumentError, ToolContext, tool
 from scripts import agent, calls, events_of, kinds, results, says, waits
 
 
@@ -61,14 +61,14 @@ async def test_while_it_calls_a_tool_the_call_is_taken_out():
 
 
 async def test_a_tool_that_answers_in_time_keeps_its_answer():
-    @tool
+    @tool(cancel_mode="token")
     async def work(context: ToolContext):
         """Works until it is cancelled."""
         context.update("at work")
         await context.wait_cancelled()
         return ["cancelled", context.is_cancelled]
 
-    @tool
+    @tool(cancel_mode="token")
     async def nap(context: ToolContext):
         """Sleeps until it is cancelled."""
         context.update("at work")
@@ -102,7 +102,7 @@ async def test_a_plain_tool_sees_the_abort_too():
 
 
 async def test_a_tool_that_raises_after_the_abort_is_aborted():
-    @tool
+    @tool(cancel_mode="token")
     async def work(context: ToolContext):
         """Raises when it is cancelled."""
         context.update("at work")
@@ -132,7 +132,7 @@ async def test_a_task_that_does_not_end_is_given_up_and_cancelled():
 
 
 async def test_a_task_that_does_not_look_has_the_grace_time():
-    @tool
+    @tool(cancel_mode="token")
     async def work(context: ToolContext):
         """Continues for a while after the abort."""
         context.update("at work")
@@ -141,6 +141,118 @@ async def test_a_task_that_does_not_look_has_the_grace_time():
 
     subject = abort_at(agent(calls("work"), tools=[work]), is_running)
     assert results(await subject.prompt("hi")) == ["finished"]
+
+
+async def test_found_p5_an_async_tool_s_task_is_cancelled_at_once():
+    seen = []
+
+    @tool
+    async def work(context: ToolContext):
+        """Reports its cancellation."""
+        context.update("at work")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append(context.is_cancelled)
+            raise
+
+    # A grace that would not end in this test.
+    subject = agent(calls("work"), says("ok"), tools=[work], abort_grace_ms=10_000_000)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("waits_for", ["the context", "the loop"])
+async def test_found_p5_a_value_that_is_still_returned_counts(waits_for):
+    @tool
+    async def work(context: ToolContext):
+        """Returns what it has."""
+        context.update("at work")
+        try:
+            await (context.wait_cancelled() if waits_for == "the context" else asyncio.Event().wait())
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.01)
+            return "half"
+
+    subject = agent(calls("work"), says("ok"), tools=[work], abort_grace_ms=10_000_000)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["half"]
+
+
+async def test_found_p5_a_tool_that_ignores_it_is_cancelled_again_after_the_grace():
+    seen = []
+
+    @tool
+    async def work(context: ToolContext):
+        """Ignores its first cancellation."""
+        context.update("at work")
+        while len(seen) < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+
+    subject = agent(calls("work"), says("ok"), tools=[work], abort_grace_ms=10)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
+    while len(seen) < 2:
+        await asyncio.sleep(0.001)
+
+
+async def test_found_p5_with_the_token_it_is_asked_first():
+    seen = []
+
+    @tool(cancel_mode="token")
+    async def work(context: ToolContext):
+        """Is cancelled after the grace."""
+        context.update("at work")
+        await context.wait_cancelled()
+        seen.append("asked")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append("cancelled")
+
+    subject = agent(calls("work"), says("ok"), tools=[work], abort_grace_ms=10)
+    abort_at(subject, is_running)
+    assert results(await subject.prompt("hi")) == ["aborted"]
+    while len(seen) < 2:
+        await asyncio.sleep(0.001)
+    assert seen == ["asked", "cancelled"] and work.cancel_mode == "token"
+
+
+@pytest.mark.parametrize("raises", [True, False])
+async def test_found_p5_a_cancelled_sleep_does_not_hold_virtual_time_up(raises):
+    kept = []
+
+    def sleeper(name, ms):
+        @tool(name=name, timeout_ms=20)
+        async def sleep(context: ToolContext):
+            """Sleeps beyond its limit."""
+            try:
+                return await context.sleep(ms)
+            except asyncio.CancelledError as error:
+                kept.append(error)
+                if raises:
+                    raise
+                return "late"
+
+        return sleep
+
+    both = [{"delta": {"tool_call": {"id": name, "name": name, "arguments": {}}}} for name in "ab"]
+    subject = agent([*both, {"end": {}}], [waits(1000), *says("ok")], tools=[sleeper("a", 30), sleeper("b", 60)])
+    result = await subject.prompt("hi")
+    assert (result.text, len(kept)) == ("ok", 2)
+    assert all("did not a" in text for text in results(result))
+
+
+def test_found_p5_an_unknown_mode_is_refused():
+    with pytest.raises(InvalidArgumentError, match="^tool 'work': cancel_mode: expected 'task' or 'token', got 'soon'$"):
+
+        @tool(cancel_mode="soon")
+        async def work():
+            """Works."""
 
 
 async def test_a_plain_tool_that_does_not_end_is_left_behind():

@@ -264,7 +264,7 @@ async def test_cancelling_the_task_aborts_the_run_and_settles_first(ask):
         await hold.wait()
         await run.close()
 
-    @tool
+    @tool(cancel_mode="token")
     async def wait():
         """Ignores its cancellation."""
         hold.set()

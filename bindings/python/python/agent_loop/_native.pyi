@@ -963,6 +963,7 @@ class Run:
 
 @final
 class NativeFuture(Generic[_T]):
+    def close(self) -> None: ...
     def poll(self, queue: JobQueue, number: int) -> tuple[_T] | None: ...
 
 @final

@@ -256,8 +256,8 @@ class Agent:
     def abort(self) -> None:
         """Aborts the active run, if there is one. From any thread and any callback; does not block.
 
-        The contexts of running tools are cancelled immediately. The run waits at most `abort_grace_ms` for the tools' answers;
-        then the tasks of async tools are cancelled.
+        The contexts of running tools are cancelled immediately, and so are the tasks of async tools (see `Tool`,
+        `cancel_mode`). The run waits at most `abort_grace_ms` for the tools' answers.
         """
         self._native.abort()
 

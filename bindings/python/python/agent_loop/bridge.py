@@ -69,6 +69,15 @@ def current() -> Bridge:
 
 async def wait(future: NativeFuture[T]) -> T:
     """Awaits a future of the engine and returns its value."""
+    try:
+        return await poll(future)
+    finally:
+        # A traceback may keep it for long, and virtual time would wait for whoever sleeps in it.
+        future.close()
+
+
+async def poll(future: NativeFuture[T]) -> T:
+    """Awaits a future of the engine. When the awaiting task is cancelled, the future can be awaited again."""
     bridge = current()
     number = next(numbers)
     try:
@@ -87,7 +96,7 @@ async def wait_to_the_end(future: NativeFuture[T]) -> T:
         with Shield():
             while True:
                 try:
-                    value = await wait(future)
+                    value = await poll(future)
                     break
                 except asyncio.CancelledError as error:
                     cancelled = cancelled or error
@@ -175,8 +184,12 @@ class Wakeup:
 
     def result(self) -> None:
         """Asked by the task when it is resumed."""
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # it refers to this frame
 
 
 class Bridge:
@@ -278,14 +291,17 @@ class Bridge:
         if (wakeup := self._wakeups.pop(number, None)) is not None:
             wakeup.wake()
         elif number in self._tasks:
-            # The run no longer needs the answer.
-            self._tasks[number][0].cancel()
+            task, call = self._tasks[number]
+            task.cancel()
+            if not call.is_over:
+                # The task has the grace time to answer all the same. After that it is cancelled once more.
+                call.watch(self.queue, number)
         elif number in self._ending:
             self._let_go(number)
 
     def _start(self, call: HostCall, work: Any) -> None:
         """Starts a task for a coroutine, in the context of the run's caller. It is cancelled when the run no longer needs the
-        answer."""
+        answer; a tool's also when its call is cancelled, unless it waits for the token."""
         task = call.vars.run(asyncio.get_running_loop().create_task, work)
         number = next(numbers)
         self._tasks[number] = task, call

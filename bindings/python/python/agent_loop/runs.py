@@ -31,8 +31,8 @@ class Run:
     result = await run.result()
     ```
 
-    Reading a run to its end raises its error after the `AgentEnd` when the outcome is `error`, the one that `result` raises, unless
-    it was started with `raise_errors=False`.
+    When the outcome is `error`, reading a run to its end raises its error after the `AgentEnd`, the one that `result` raises,
+    unless it was started with `raise_errors=False`.
 
     The run proceeds whether or not its events are read. Leaving the `async with` aborts it if it is still active, and waits until
     the agent is idle. Dropping the last reference to a `Run` aborts it too; its hooks and listeners are still called, to the end.

@@ -33,7 +33,8 @@ class ToolContext:
     def is_cancelled(self) -> bool:
         """Whether the run was aborted or the call's time limit passed.
 
-        After an abort the tool has the agent's `abort_grace_ms` to answer; an answer within that time still counts.
+        After an abort the tool has the agent's `abort_grace_ms` to answer; an answer within that time still counts. An async tool
+        sees `asyncio.CancelledError` first, unless its `cancel_mode` is `token`.
         """
         return self._native.is_cancelled
 

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
-from .errors import one_line
+from .errors import InvalidArgumentError, one_line
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .options import _Hook
 
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
+    _CancelMode: TypeAlias = Literal["task", "token"]
     _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
 
 
@@ -36,6 +37,9 @@ class Tool:
     - `timeout_ms`: the time limit of a call in milliseconds, where it is less than the agent's `tool_timeout_ms`; 0 for no limit
     - `prepare_arguments`: `f(arguments)` or `f(arguments, context)`, plain or async, called on the event loop before validation;
       returns the arguments to validate
+    - `cancel_mode`: what an abort does to an async function. `task`, the default, cancels its task at once: it raises
+      `asyncio.CancelledError` where it awaits. `token` only sets the context's `is_cancelled`, and cancels the task when the
+      agent's `abort_grace_ms` have passed. In both, a value that it returns before that counts. A plain function has the context.
 
     Raises `InvalidArgumentError` for a wrong or unknown argument, TypeError for an `execute` or `prepare_arguments` that is not a
     function. A tool does not change and may be shared by agents and threads.
@@ -52,10 +56,14 @@ class Tool:
         execution_mode: _ExecutionMode | None = None,
         timeout_ms: int | None = None,
         prepare_arguments: _Prepare | None = None,
+        cancel_mode: _CancelMode = "task",
         **unknown: Never,
     ) -> None:
         if not callable(execute):
             raise TypeError(f"tool {name!r}: execute: expected a function, got {type(execute).__name__}")
+        if cancel_mode not in ("task", "token"):
+            text = f"tool {name!r}: cancel_mode: expected 'task' or 'token', got {cancel_mode!r}"
+            raise InvalidArgumentError(text)
         fields = {
             "name": name,
             "description": description,
@@ -67,6 +75,7 @@ class Tool:
         # The engine checks the names and suggests the nearest one.
         self.spec = _native.ToolSpec(fields | unknown)
         self.execute = execute
+        self.cancel_mode = cancel_mode
         self.is_async = is_async(execute)
         self._function: Callable[..., Any] = execute
         self.prepare_arguments = prepare_arguments
@@ -149,6 +158,7 @@ def tool(
     execution_mode: _ExecutionMode | None = None,
     timeout_ms: int | None = None,
     prepare_arguments: _Prepare | None = None,
+    cancel_mode: _CancelMode = "task",
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -163,6 +173,7 @@ def tool(
     execution_mode: _ExecutionMode | None = None,
     timeout_ms: int | None = None,
     prepare_arguments: _Prepare | None = None,
+    cancel_mode: _CancelMode = "task",
     **unknown: Never,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Makes a `Tool` of an async or plain function.
@@ -191,6 +202,7 @@ def tool(
             execution_mode=execution_mode,
             timeout_ms=timeout_ms,
             prepare_arguments=prepare_arguments,
+            cancel_mode=cancel_mode,
             **unknown,
         )
     if not callable(function):
@@ -209,6 +221,7 @@ def tool(
         execution_mode=execution_mode,
         timeout_ms=timeout_ms,
         prepare_arguments=prepare_arguments,
+        cancel_mode=cancel_mode,
         **unknown,
     )
     functools.update_wrapper(made, function)
