@@ -6,8 +6,9 @@
 #[cfg(test)]
 mod tests;
 mod wording;
+mod wordings;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::retry_after;
@@ -21,16 +22,18 @@ pub fn from_http(provider: &str, server: &str, status: u16, body: &str) -> Error
     let value: Option<Value> = surrogate::read(body, |body| serde_json::from_str(body)).ok();
     let value = value.as_ref().map(first);
     let said = value.and_then(message).unwrap_or_else(|| page(body));
-    let kind = match status {
-        413 => ErrorKind::ContextOverflow,
+    let kind = match (status, kind(value, &said, Some(status))) {
+        // Groq's limit of a minute is the one thing that also comes with this status.
+        (413, Some(kind @ (ErrorKind::RateLimited | ErrorKind::Quota))) => kind,
+        (413, _) => ErrorKind::ContextOverflow,
         // A server that cuts a body it finds too large off does not come to say why.
-        400 if body.trim().is_empty() => ErrorKind::ContextOverflow,
-        _ => kind(value, &said, Some(status)).unwrap_or(ErrorKind::from_http_status(status)),
+        (400, _) if body.trim().is_empty() => ErrorKind::ContextOverflow,
+        (_, kind) => kind.unwrap_or(ErrorKind::from_http_status(status)),
     };
     let error = Error::new(kind, format!("{server} answered {status}: {said}"))
         .with_provider(provider)
         .with_http_status(status)
-        .with_retryable(may_be_retried(kind, status));
+        .with_retryable(may_be_retried(kind, status) && !wording::never_fits(&said.to_ascii_lowercase()));
     let error = demanding(error, value, &said);
     match value.and_then(|value| value.get("request_id")).and_then(Value::as_str) {
         Some(id) => error.with_request_id(id),
@@ -41,7 +44,11 @@ pub fn from_http(provider: &str, server: &str, status: u16, body: &str) -> Error
 /// The error of an error frame inside a 200 stream.
 pub fn from_stream(provider: &str, value: &Value) -> Error {
     let value = first(value);
-    let said = message(value).unwrap_or_else(|| shortened(&value.to_string(), MOST_QUOTED));
+    let said = message(value).unwrap_or_else(|| match value.get("error").unwrap_or(value) {
+        Value::Null => "it has no message".to_owned(),
+        error if error == &json!({}) || error == "" => "it has no message".to_owned(),
+        _ => shortened(&value.to_string(), MOST_QUOTED),
+    });
     // A number in the error is the HTTP status that came too late (Google, OpenRouter).
     let code = value
         .pointer("/error/code")
@@ -55,6 +62,7 @@ pub fn from_stream(provider: &str, value: &Value) -> Error {
         Some(status) => error.with_retryable(may_be_retried(kind, status)),
         None => error,
     };
+    let error = if wording::never_fits(&said.to_ascii_lowercase()) { error.with_retryable(false) } else { error };
     demanding(error, Some(value), &said)
 }
 
@@ -174,9 +182,10 @@ fn text(value: &Value) -> Option<String> {
 
 /// `type`, `code`, `status` and Google's `reason` of the error, in one text.
 fn type_words(value: &Value) -> String {
-    let error = value.get("error").filter(|error| error.is_object()).unwrap_or(value);
+    let listed = value.pointer("/errors/0").filter(|error| error.is_object());
+    let error = value.get("error").filter(|error| error.is_object()).or(listed).unwrap_or(value);
     let mut words = String::new();
-    let given = ["type", "code", "status"].map(|name| error.get(name).or_else(|| value.get(name)));
+    let given = ["type", "code", "status", "error_type"].map(|name| error.get(name).or_else(|| value.get(name)));
     for word in given.into_iter().flatten().chain(details(value).filter_map(|detail| detail.get("reason"))) {
         match word {
             Value::String(word) => words.push_str(&word.to_ascii_lowercase()),

@@ -1,3 +1,5 @@
+mod wordings;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -291,6 +293,7 @@ fn errors_inside_a_stream() {
         (json!({ "error": { "status": "UNAVAILABLE", "code": 503, "message": "The model is overloaded." } }), Overloaded, true),
         (json!({ "object": "error", "message": "no words", "code": 40303 }), Server, true),
         (json!({ "error": "what" }), Server, true),
+        (Value::Null, Server, true),
     ] {
         let found = from_stream("p", &error);
         assert_eq!(verdict(&found), (kind, retryable, None), "{error}");
@@ -320,6 +323,17 @@ fn the_message_is_found_wherever_it_is() {
     assert_eq!(page.message(), "p answered 502: a page titled \"502 Bad Gateway\"");
     assert_eq!(from_http("p", "p", 500, "plain words").message(), "p answered 500: plain words");
     assert_eq!(from_http("p", "p", 400, r#"{"error":"half \ud83d"}"#).message(), "p answered 400: half \u{fffd}");
+}
+
+#[test]
+fn found_a18_an_error_without_a_message_says_so() {
+    for error in [Value::Null, json!({ "error": null }), json!({ "error": {} }), json!({ "error": "" }), json!({})] {
+        assert_eq!(from_stream("p", &error).message(), "p sent an error in its stream: it has no message", "{error}");
+    }
+    assert_eq!(
+        from_stream("p", &json!({ "error": { "x": 1 } })).message(),
+        "p sent an error in its stream: {\"error\":{\"x\":1}}"
+    );
 }
 
 #[test]

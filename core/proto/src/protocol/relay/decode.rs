@@ -1,11 +1,12 @@
 //! Events to deltas.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::wire::{Event, Proof};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{Decoder, read, truncated};
+use crate::provider_error;
 use crate::sse::Frame;
 use crate::usage::{StopReason, Usage};
 
@@ -50,9 +51,8 @@ impl Reader {
     fn error(&self, given: Option<&Value>, text: Option<String>) -> Error {
         let read = given.and_then(|error| serde_json::from_value::<Error>(error.clone()).ok());
         read.unwrap_or_else(|| {
-            let said =
-                text.or_else(|| given.and_then(Value::as_str).map(str::to_owned)).unwrap_or_else(|| "no message".to_owned());
-            Error::new(ErrorKind::Server, format!("{} sent an error: {said}", self.provider)).with_provider(&self.provider)
+            let said = text.map(Value::String).or_else(|| given.cloned()).unwrap_or_default();
+            provider_error::from_stream(&self.provider, &json!({ "error": said }))
         })
     }
 }

@@ -96,7 +96,7 @@ fn how_a_stream_may_fail() {
     let given = error(&[given]);
     assert_eq!((given.kind(), given.is_retryable()), (ErrorKind::Overloaded, true));
     let plain = error(&[json!({ "type": "error", "reason": "error", "errorMessage": "no luck" })]);
-    assert_eq!(plain.to_string(), "server: relay sent an error: no luck");
+    assert_eq!(plain.to_string(), "server: relay sent an error in its stream: no luck");
     assert_eq!(error(&[json!({ "type": "start" })]).kind(), ErrorKind::StreamTruncated);
     let odd = error(&[json!({ "type": "done", "stop_reason": "because" })]);
     assert_eq!(

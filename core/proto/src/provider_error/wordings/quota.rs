@@ -1,0 +1,123 @@
+//! Money or allowance is used up: the same request works again only when somebody pays, or when the period is over.
+
+use super::{wordings, words};
+
+words! {
+    "insufficient_quota" {
+        "OpenAI", "https://platform.openai.com/docs/guides/error-codes", "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.";
+    }
+    "exceeded_current_quota" {
+        "Moonshot", "https://platform.moonshot.ai/docs/api/chat", "exceeded_current_quota_error",
+            "Your account is suspended, please check your plan and billing details";
+    }
+    "billing" {
+        "Anthropic", "https://platform.claude.com/docs/en/api/errors", "billing_error", "There is an issue with your billing.";
+    }
+    "payment_required" {
+        "unnamed", "not recorded", "payment_required", "The request failed.";
+    }
+    "insufficient_balance" {
+        "MiniMax", "https://github.com/modelscope/modelscope/issues/1691", "insufficient_balance_error",
+            "insufficient balance (1008)";
+    }
+    "usagelimiterror" {
+        "OpenCode Zen", "https://github.com/anomalyco/opencode", "FreeUsageLimitError", "The request failed.";
+    }
+    "usage_limit_reached" {
+        "OpenAI (Codex)", "https://github.com/openai/codex", "usage_limit_reached", "The usage limit has been reached";
+    }
+    "usage_not_included" {
+        "OpenAI (Codex)", "https://github.com/anomalyco/opencode", "usage_not_included", "The request failed.";
+    }
+    "creditlimitexceeded" {
+        "OpenCode Zen", "https://github.com/anomalyco/opencode", "CreditLimitExceeded", "The request failed.";
+    }
+    "arrearage" {
+        "DashScope", "https://www.alibabacloud.com/help/en/model-studio/error-code", "Arrearage",
+            "Access denied, please make sure your account is in good standing.";
+    }
+    "freetieronly" {
+        "DashScope", "https://www.alibabacloud.com/help/en/model-studio/error-code", "AllocationQuota.FreeTierOnly",
+            "The free tier of the model has been exhausted. If you wish to continue access the model on a paid basis, please \
+             disable the \"use free tier only\" mode in the management console.";
+    }
+}
+
+wordings! {
+    "credit balance is too low" {
+        "Anthropic", "https://platform.claude.com/docs/en/api/errors",
+            "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase \
+             credits.";
+    }
+    "insufficient balance" {
+        "DeepSeek", "https://api-docs.deepseek.com/quick_start/error_codes", "Insufficient Balance";
+        "MiniMax", "https://github.com/MiniMax-AI/MiniMax-M2/issues/62", "insufficient balance (1008)";
+        "Z.ai", "https://docs.z.ai/api-reference/api-code",
+            "Insufficient balance or no resource package. Please recharge.";
+    }
+    "not_enough_balance" {
+        "Novita (by Hugging Face)", "https://github.com/huggingface/hub-docs/issues/2392", "NOT_ENOUGH_BALANCE";
+    }
+    "insufficient credit" {
+        "OpenRouter", "https://openrouter.ai/docs/api/reference/errors-and-debugging",
+            "Insufficient credits. Add more using https://openrouter.ai/settings/credits";
+    }
+    "insufficient funds" {
+        "unnamed", "not recorded", "Insufficient funds";
+    }
+    "insufficient_quota" {
+        "LiteLLM", "https://docs.litellm.ai/docs/exception_mapping", "litellm.BadRequestError: {'code': 'insufficient_quota'}";
+    }
+    "requires more credits" {
+        "OpenRouter", "https://github.com/can1357/oh-my-pi/issues/9569",
+            "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford \
+             2048.";
+    }
+    "prompt tokens limit exceeded: # > #" {
+        "OpenRouter", "https://github.com/continuedev/continue/issues/11540",
+            "Prompt tokens limit exceeded: 36163 > 29652. To increase, visit https://openrouter.ai/settings/credits and upgrade \
+             to a paid account";
+    }
+    "not enough credits" {
+        "unnamed", "not recorded", "There are not enough credits.";
+    }
+    "out of credits" {
+        "xAI", "https://github.com/luxus/pi-xai/issues/10", "You have run out of credits or need a Grok subscription.";
+    }
+    "used all available credits" {
+        "xAI", "https://github.com/continuedev/continue/issues/10373",
+            "Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly \
+             spending limit. To continue making API requests, please purchase more credits or raise your spending limit.";
+    }
+    "exceeded your monthly included credits" {
+        "Hugging Face", "https://github.com/huggingface/agents-course/issues/386",
+            "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly \
+             included credits.";
+    }
+    "spending limit" {
+        "Together", "https://docs.together.ai/docs/error-codes",
+            "The account associated with the API key has reached its maximum allowed monthly spending limit.";
+    }
+    "billing hard limit" {
+        "OpenAI", "https://platform.openai.com/docs/guides/error-codes", "Billing hard limit has been reached";
+    }
+    "account is in arrears" {
+        "Z.ai", "https://docs.z.ai/api-reference/api-code", "Your account is in arrears, please recharge and try again";
+    }
+    "\u{8d26}\u{6237}\u{5df2}\u{6b20}\u{8d39}" {
+        "Z.ai (bigmodel.cn)", "https://docs.bigmodel.cn/cn/api/api-code",
+            "\u{60a8}\u{7684}\u{8d26}\u{6237}\u{5df2}\u{6b20}\u{8d39}\u{ff0c}\u{8bf7}\u{5145}\u{503c}\u{540e}\u{91cd}\u{8bd5}";
+    }
+    "reached your usage limit for this" {
+        "Kimi Code", "https://www.kimi.com/code/docs/en/kimi-code/error-reference.html",
+            "You've reached your usage limit for this billing cycle";
+    }
+    "exceeded budget" {
+        "LiteLLM", "https://docs.litellm.ai/docs/proxy/users",
+            "ExceededBudget: User=u has exceeded budget! Current cost: 0.2, Max budget: 0.1";
+    }
+    "budget has been exceeded" {
+        "LiteLLM", "https://docs.litellm.ai/docs/proxy/users", "Budget has been exceeded! Current cost: 10.2, Max budget: 10.0";
+    }
+}
