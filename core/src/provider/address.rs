@@ -11,7 +11,8 @@ use crate::error::Error;
 /// The address of a model's endpoint at its provider.
 ///
 /// # Errors
-/// `invalid_argument`: an unusable address, or a project or location that is missing.
+/// `invalid_argument`: an unusable address, a project or location that is missing, or an id, project or location that would lead
+/// to another address.
 pub(super) fn of_model(
     spec: &ModelSpec,
     base_url: &str,
@@ -20,9 +21,52 @@ pub(super) fn of_model(
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Url, Error> {
     match hosting {
-        Hosting::Plain => endpoint(base_url, &protocol.path(&spec.id)),
+        Hosting::Plain => {
+            if protocol.path("a") != protocol.path("b") {
+                ID.check(spec, "id", &spec.id)?;
+            }
+            endpoint(base_url, &protocol.path(&spec.id))
+        }
         Hosting::Azure => azure(spec, base_url, protocol, variable),
         Hosting::Vertex => vertex(spec, base_url, protocol, variable),
+    }
+}
+
+/// What a text may be that becomes a part of an address. All else could lead the request, and the key in it, somewhere else.
+struct Allowed {
+    /// Besides letters and digits.
+    signs: &'static str,
+    what: &'static str,
+}
+
+/// A part of a host.
+const LOCATION: Allowed = Allowed { signs: "-", what: "letters, digits and \"-\"" };
+
+const PROJECT: Allowed = Allowed { signs: "-_.:", what: "letters, digits, \"-\", \"_\", \".\" and \":\"" };
+
+/// A gateway's ids may have several parts.
+const ID: Allowed =
+    Allowed { signs: "-_.:@~+/", what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\", \"+\" and \"/\"" };
+
+/// One part of a path.
+const PART: Allowed = Allowed { signs: "-_.:@~+", what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\" and \"+\"" };
+
+impl Allowed {
+    /// # Errors
+    /// `invalid_argument`, naming what was given as `name`.
+    fn check(&self, spec: &ModelSpec, name: &str, text: &str) -> Result<(), Error> {
+        // A host takes no others.
+        let letter = |c: char| if self.signs == LOCATION.signs { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() };
+        let fits = text.chars().all(|c| letter(c) || self.signs.contains(c));
+        let is_part = |part: &str| !matches!(part, "" | "." | "..");
+        if fits && text.split('/').all(is_part) {
+            return Ok(());
+        }
+        let (model, what) = (spec.name(), self.what);
+        let parts = if self.signs.contains('.') { ", and no part of it may be empty, \".\" or \"..\"" } else { "" };
+        Err(Error::invalid_argument(format!(
+            "model {model:?}: {name} {text:?} becomes a part of the address, where only {what} are allowed{parts}"
+        )))
     }
 }
 
@@ -40,7 +84,10 @@ fn azure(
         spec.api_version.clone().or_else(|| variable("AZURE_OPENAI_API_VERSION")).or_else(|| variable("OPENAI_API_VERSION"));
     let mut url = endpoint(root, "")?;
     match (protocol.name(), &version) {
-        ("openai_chat", Some(_)) => append(&mut url, &["openai", "deployments", &spec.id, "chat", "completions"]),
+        ("openai_chat", Some(_)) => {
+            PART.check(spec, "id", &spec.id)?;
+            append(&mut url, &["openai", "deployments", &spec.id, "chat", "completions"]);
+        }
         ("openai_chat", None) => append(&mut url, &["openai", "v1", "chat", "completions"]),
         _ => append(&mut url, &["openai", "v1", "responses"]),
     }
@@ -66,6 +113,13 @@ fn vertex(
     let project = project.ok_or_else(|| missing("project", "GOOGLE_CLOUD_PROJECT"))?;
     let location = spec.location.clone().or_else(|| variable("GOOGLE_CLOUD_LOCATION"));
     let location = location.ok_or_else(|| missing("location", "GOOGLE_CLOUD_LOCATION"))?;
+    let from = |given: &Option<String>, name: &str, variable: &str| match given {
+        Some(_) => name.to_owned(),
+        None => format!("{name} (of {variable})"),
+    };
+    PROJECT.check(spec, &from(&spec.project, "project", "the environment"), &project)?;
+    LOCATION.check(spec, &from(&spec.location, "location", "GOOGLE_CLOUD_LOCATION"), &location)?;
+    PART.check(spec, "id", &spec.id)?;
     let base = match location.as_str() {
         "global" => base_url.replace("{location}-", ""),
         _ => base_url.replace("{location}", &location),

@@ -1,5 +1,7 @@
 //! Where models are asked, in which format, and what is known of their servers.
 
+mod addresses;
+
 use agent_loop_proto::provider::known::PROVIDERS;
 use reqwest::Url;
 use serde_json::{Value, json};

@@ -6,9 +6,9 @@
 //! }
 //! ```
 //!
-//! A pattern is a part of a message in lower case; `#` stands for a number, `*` for up to [`BETWEEN`] bytes of any text. A word is
-//! a part of an error's type, code, status or reason; its rows have the whole word and the message that came with it. Rows are
-//! examples: tests read each of them in every wire format, streamed and not. Only the patterns are in the library.
+//! A pattern is a part of a message in lower case; `#` stands for a number, `*` for up to [`BETWEEN`] bytes of any text. A word
+//! is a part of an error's type, code, status or reason; its rows have the whole word and the message that came with it. Rows
+//! are examples: tests read each of them in every wire format, streamed and not. Only the patterns are in the library.
 
 pub(super) mod limited;
 pub(super) mod missing;
