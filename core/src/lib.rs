@@ -71,7 +71,8 @@ pub use network::Network;
 pub use queues::{QueueMode, SteeringPolicy};
 pub use result::{RunResult, Undelivered};
 pub use run::{AbortHandle, Run};
-pub use runtime::{Runtime, RuntimeBuilder};
+pub use runtime::Runtime;
+pub use runtime::builder::RuntimeBuilder;
 pub use tool::{FnTool, Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 pub use usage::{Outcome, StopReason, Usage};
 

@@ -15,7 +15,6 @@ use agent_loop_proto::table::hooks::Effect;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
-use super::listeners::ListenerTimer;
 use super::model_call::Streaming;
 use super::payload_headers::PayloadHeaders;
 use super::queue::BATCH;
@@ -33,6 +32,12 @@ use crate::scope::Scope;
 use crate::tool::call::{Reports, ToolContext};
 use crate::tool::{execute, middleware};
 use crate::usage::Outcome;
+
+/// Wakes the run when the limit of a listener may have passed.
+pub(super) struct ListenerTimer {
+    pub(super) at_ms: u64,
+    pub(super) sleep: BoxFuture<'static, ()>,
+}
 
 /// One run.
 pub(crate) struct Driver {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ListenerLimit, ListenerReport};
 
-use super::driver::Driver;
+use super::driver::{Driver, ListenerTimer};
 use crate::error::{ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::BoxFuture;
@@ -28,12 +28,6 @@ impl Future for Called {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
         polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
     }
-}
-
-/// Wakes the run when the limit of a listener may have passed.
-pub(super) struct ListenerTimer {
-    at_ms: u64,
-    sleep: BoxFuture<'static, ()>,
 }
 
 impl Driver {

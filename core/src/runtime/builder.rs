@@ -35,6 +35,42 @@ pub struct RuntimeBuilder {
     options: ThreadOptions,
 }
 
+impl Runtime {
+    /// A runtime with a thread of its own for all runs and connections; tools that block get further ones.
+    ///
+    /// One is right for up to some thousand runs at once: a run and its connection stay together on it, where passing each
+    /// chunk between threads would cost several times as much. [`Runtime::with_threads`] is for more.
+    ///
+    /// # Errors
+    /// `io` when the system gives no threads.
+    pub fn new() -> Result<Runtime, Error> {
+        Runtime::builder().build()
+    }
+
+    /// A runtime with this many worker threads.
+    ///
+    /// # Errors
+    /// `invalid_argument` for 0, and for more than 1,024; `io` when the system gives fewer threads.
+    pub fn with_threads(threads: usize) -> Result<Runtime, Error> {
+        Runtime::builder().threads(threads).build()
+    }
+
+    /// A runtime with further options.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::new()
+    }
+
+    /// A runtime with options by name, as hosts of other languages have them: those of [`RuntimeBuilder`]. If it has one worker,
+    /// threads that block in [`Run::wait_readable`](crate::Run::wait_readable) may do its work.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
+    #[cfg(feature = "__bindings")]
+    pub fn with_options(options: &Map<String, Value>, spelling: Spelling) -> Result<Runtime, Error> {
+        Runtime::builder().read(options, spelling)?.build_borrowable()
+    }
+}
+
 impl RuntimeBuilder {
     pub(super) fn new() -> RuntimeBuilder {
         RuntimeBuilder { threads: 1, options: ThreadOptions::default() }

@@ -1,6 +1,6 @@
 //! Threads and connections. A [`Runtime`] owns them, can be shut down, and notices a fork; nothing in this library is global.
 
-mod builder;
+pub(crate) mod builder;
 #[cfg(feature = "__bindings")]
 mod scheduler;
 
@@ -14,19 +14,14 @@ use std::time::Instant;
 
 use crate::cancel::CancelToken;
 #[cfg(feature = "__bindings")]
-use serde_json::{Map, Value};
-#[cfg(feature = "__bindings")]
 use tokio::runtime::EnterGuard;
 use tokio::runtime::Handle;
 
-#[cfg(feature = "__bindings")]
-use crate::did_you_mean::Spelling;
 use crate::error::{Error, ErrorKind};
 use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
 use crate::threads::in_pool;
 use crate::threads::{self, Pool, ThreadOptions};
-pub use builder::RuntimeBuilder;
 #[cfg(feature = "__bindings")]
 use scheduler::Scheduler;
 
@@ -82,30 +77,6 @@ enum Threads {
 const FEW: usize = 8;
 
 impl Runtime {
-    /// A runtime with a thread of its own for all runs and connections; tools that block get further ones.
-    ///
-    /// One is right for up to some thousand runs at once: a run and its connection stay together on it, where passing each
-    /// chunk between threads would cost several times as much. [`Runtime::with_threads`] is for more.
-    ///
-    /// # Errors
-    /// `io` when the system gives no threads.
-    pub fn new() -> Result<Runtime, Error> {
-        Runtime::builder().build()
-    }
-
-    /// A runtime with this many worker threads.
-    ///
-    /// # Errors
-    /// `invalid_argument` for 0, and for more than 1,024; `io` when the system gives fewer threads.
-    pub fn with_threads(threads: usize) -> Result<Runtime, Error> {
-        Runtime::builder().threads(threads).build()
-    }
-
-    /// A runtime with further options.
-    pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder::new()
-    }
-
     fn with_workers(threads: usize, pool: Arc<Pool>) -> Result<Runtime, Error> {
         let runtime = threads::start_workers(threads, &pool)?;
         Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime))), pool))
@@ -118,16 +89,6 @@ impl Runtime {
         let handle = runtime.handle().clone();
         let scheduler = Scheduler::start(runtime, &pool).map_err(threads::refused)?;
         Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }, pool))
-    }
-
-    /// A runtime with options by name, as hosts of other languages have them: those of [`RuntimeBuilder`]. If it has one worker,
-    /// threads that block in [`Run::wait_readable`](crate::Run::wait_readable) may do its work.
-    ///
-    /// # Errors
-    /// `invalid_argument`: an unknown name (with the nearest right one) or a wrong value; `io` as [`Runtime::new`].
-    #[cfg(feature = "__bindings")]
-    pub fn with_options(options: &Map<String, Value>, spelling: Spelling) -> Result<Runtime, Error> {
-        Runtime::builder().read(options, spelling)?.build_borrowable()
     }
 
     /// The tokio runtime that this code already runs in.

@@ -2,33 +2,27 @@
 
 mod pool;
 mod signals;
+mod thread_options;
 mod workers;
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
+use pool::CURRENT;
 pub(crate) use pool::Pool;
 #[cfg(feature = "__bindings")]
+pub(crate) use pool::enter_pool;
+#[cfg(feature = "__bindings")]
 pub(crate) use signals::{blocked, without_sigpipe};
-pub(crate) use workers::{ThreadOptions, start_workers};
+pub(crate) use thread_options::ThreadOptions;
+pub(crate) use workers::start_workers;
 #[cfg(feature = "__bindings")]
 pub(crate) use workers::{refused, start_without_workers};
 
 use crate::error::{Error, ErrorKind, panic_message};
-
-thread_local! {
-    /// The pool of the runtime whose work this thread does.
-    static CURRENT: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
-}
-
-/// Says that this thread belongs to a pool's runtime from now on.
-pub(crate) fn enter_pool(pool: &Arc<Pool>) {
-    CURRENT.set(Some(Arc::clone(pool)));
-}
 
 /// Runs a function on a thread that does the work of a pool's runtime meanwhile.
 pub(crate) fn in_pool<T>(pool: &Arc<Pool>, function: impl FnOnce() -> T) -> T {

@@ -3,6 +3,7 @@
 //! Not tokio's, which panics or waits for ever when the system gives no thread, and is started with the host's signals. A thread
 //! is started when none is idle, and ends after some seconds without work.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,12 +14,22 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use super::signals::{self, Mask};
-use super::{ThreadOptions, enter_pool};
+use super::thread_options::ThreadOptions;
 
 /// How long a thread stays without work.
 const LINGER: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
+
+thread_local! {
+    /// The pool of the runtime whose work this thread does.
+    pub(super) static CURRENT: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
+}
+
+/// Says that this thread belongs to a pool's runtime from now on.
+pub(crate) fn enter_pool(pool: &Arc<Pool>) {
+    CURRENT.set(Some(Arc::clone(pool)));
+}
 
 /// The threads of one runtime on which code may block.
 #[derive(Debug)]

@@ -7,32 +7,12 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::pool::Pool;
-use super::{enter_pool, signals};
+use super::pool::{Pool, enter_pool};
+use super::signals;
 use crate::error::{Error, ErrorKind, panic_message};
-
-/// The stack of a thread, as the standard library gives it.
-const DEFAULT_STACK_BYTES: usize = 2 << 20;
 
 /// How long workers that the system did give may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What the threads of a runtime are like.
-#[derive(Debug, Clone)]
-pub(crate) struct ThreadOptions {
-    /// The most tools that have a thread at a time.
-    pub(crate) max_tool_threads: usize,
-    /// The stack of each thread.
-    pub(crate) stack_bytes: usize,
-    /// What the system shows as their name.
-    pub(crate) thread_name: String,
-}
-
-impl Default for ThreadOptions {
-    fn default() -> ThreadOptions {
-        ThreadOptions { max_tool_threads: 4096, stack_bytes: DEFAULT_STACK_BYTES, thread_name: "agent-loop".to_owned() }
-    }
-}
 
 /// A count, and who waits for it.
 #[derive(Default)]

@@ -657,7 +657,7 @@ class RunResult:
         """The last assistant message; None when no turn began."""
     @property
     def stop_reason(self) -> _StopReason | None:
-        """Why that message ended. A run is completed, too, when its answer was cut (`length`) or refused, perhaps without a text."""
+        """Why that message ended. A run is completed, too, if its answer was cut (`length`) or refused."""
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages this run appended, in transcript order."""

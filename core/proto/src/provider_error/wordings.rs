@@ -36,11 +36,11 @@ pub(super) struct Seen {
 /// `PATTERNS`, which messages contain.
 macro_rules! wordings {
     ($($pattern:literal { $($vendor:literal, $source:literal, $message:literal;)+ })+) => {
-        pub(in super::super) const PATTERNS: &[&str] = &[$($pattern,)+];
+        pub(crate) const PATTERNS: &[&str] = &[$($pattern,)+];
 
         #[cfg(test)]
-        pub(in super::super) const SEEN: &[super::Seen] = &[$($(
-            super::Seen { pattern: $pattern, vendor: $vendor, source: $source, code: "", message: $message },
+        pub(crate) const SEEN: &[$crate::provider_error::wordings::Seen] = &[$($(
+            $crate::provider_error::wordings::Seen { pattern: $pattern, vendor: $vendor, source: $source, code: "", message: $message },
         )+)+];
     };
 }
@@ -48,11 +48,11 @@ macro_rules! wordings {
 /// `WORDS`, which types and codes contain.
 macro_rules! words {
     ($($word:literal { $($vendor:literal, $source:literal, $code:literal, $message:literal;)+ })+) => {
-        pub(in super::super) const WORDS: &[&str] = &[$($word,)+];
+        pub(crate) const WORDS: &[&str] = &[$($word,)+];
 
         #[cfg(test)]
-        pub(in super::super) const SEEN_WORDS: &[super::Seen] = &[$($(
-            super::Seen { pattern: $word, vendor: $vendor, source: $source, code: $code, message: $message },
+        pub(crate) const SEEN_WORDS: &[$crate::provider_error::wordings::Seen] = &[$($(
+            $crate::provider_error::wordings::Seen { pattern: $word, vendor: $vendor, source: $source, code: $code, message: $message },
         )+)+];
     };
 }

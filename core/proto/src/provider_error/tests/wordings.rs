@@ -74,7 +74,7 @@ fn streamed(protocol: &str, data: &Value) -> Error {
     let served = Served::of(&spec, None, &|_| None).unwrap();
     let event = data["type"].as_str().unwrap_or_default().to_owned();
     let data = data.to_string();
-    let frame = Frame { event: Cow::Owned(event), data: Cow::Owned(data), invalid_utf8: false };
+    let frame = Frame { event: Cow::Owned(event), data: Cow::Owned(data), ..Frame::default() };
     let mut decoder = served.protocol.decoder(served.target(&spec));
     decoder.frame(&frame, &mut Vec::new()).expect_err("an error")
 }

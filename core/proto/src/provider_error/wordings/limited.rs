@@ -3,7 +3,7 @@
 use super::{wordings, words};
 
 /// The request alone is larger than what a minute allows: it never fits, however long one waits.
-pub(in super::super) const NEVER_FITS: &[&str] = &["request too large for"];
+pub(crate) const NEVER_FITS: &[&str] = &["request too large for"];
 
 words! {
     "rate_limit" {

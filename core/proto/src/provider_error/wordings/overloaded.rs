@@ -3,7 +3,7 @@
 use super::{wordings, words};
 
 /// More telling than the status of a used-up allowance that comes with it.
-pub(in super::super) const EXHAUSTED: &[&str] = &["model_capacity_exhausted"];
+pub(crate) const EXHAUSTED: &[&str] = &["model_capacity_exhausted"];
 
 words! {
     "overloaded" {

@@ -209,7 +209,10 @@ fn found_w10_the_parts_of_a_thought_are_paragraphs() {
     assert_eq!(text_of(&streamed, is_thinking), "one thing\n\nanother");
     assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thing\n\nanother");
     // The reasoning itself, read in general, with an empty part, and with more of it in the last event.
-    let text = |index: u32, delta: &str| json!({ "type": "response.reasoning_text.delta", "output_index": 0, "content_index": index, "delta": delta, "\u{e9}": {} });
+    let text = |index: u32, delta: &str| {
+        json!({ "type": "response.reasoning_text.delta", "output_index": 0, "content_index": index, "delta": delta,
+            "\u{e9}": {} })
+    };
     let texts = json!([{ "text": "one thing" }, { "text": "" }, { "text": "another" }, { "text": "a third" }]);
     let item = json!({ "type": "reasoning", "summary": [], "content": texts });
     let streamed =
