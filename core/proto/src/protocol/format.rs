@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
@@ -135,6 +135,18 @@ pub(super) fn refused(provider: &str, why: &str) -> Delta {
 /// Whether the value of an `error` field says anything: some servers send the field with every chunk.
 pub(super) fn is_something(error: &RawValue) -> bool {
     !matches!(error.get(), "null" | "false" | "\"\"" | "{}" | "[]" | "0")
+}
+
+/// Reports the sources that an answer names.
+pub(super) fn citations(citations: Vec<Value>) -> Delta {
+    Delta::Diagnostic {
+        code: codes::CITATIONS.into(),
+        message: match citations.len() {
+            1 => "a text names a source".to_owned(),
+            count => format!("a text names {count} sources"),
+        },
+        data: Box::new(json!({ "citations": citations })),
+    }
 }
 
 /// Reports a block, or an item, of a type that is only kept.

@@ -121,6 +121,11 @@ impl<'a> Scan<'a> {
         if self.is_null() { self.null().map(|()| None) } else { self.string().map(Some) }
     }
 
+    /// Null, or an empty list.
+    pub(super) fn nothing(&mut self) -> Option<()> {
+        if self.is_null() { self.null() } else { self.list(|_| None) }
+    }
+
     /// Whether what stands here can only be null.
     pub(super) fn is_null(&mut self) -> bool {
         self.peek() == Some(b'n')

@@ -7,16 +7,15 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::wire::{self, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, opaque_block, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, opaque_block, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::table::codes;
 use crate::usage::{Cost, Prices, StopReason, Usage, count_at, reported_cost};
 
 pub(super) struct Reader {
@@ -111,11 +110,7 @@ impl Reader {
                 out.push(opaque_block("a block", &kind));
             }
             Some(Held::Signature(signature)) => out.push(Delta::Signature { key, signature }),
-            Some(Held::Citations(citations)) => out.push(Delta::Diagnostic {
-                code: codes::CITATIONS.into(),
-                message: format!("a text names {} sources", citations.len()),
-                data: Box::new(json!({ "citations": citations })),
-            }),
+            Some(Held::Citations(found)) => out.push(citations(found)),
             None => {}
         }
         out.push(Delta::End { key });

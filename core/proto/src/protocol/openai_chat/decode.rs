@@ -12,10 +12,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::details::Details;
-use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta};
+use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta, arguments_text, general, list};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, is_something, opaque_block, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, is_something, opaque_block, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -30,6 +30,10 @@ pub(super) struct Reader {
     calls: Vec<Call>,
     id_known: bool,
     finish: Option<String>,
+    /// The sources that the text names, as they came.
+    annotations: Vec<Value>,
+    /// What the answer rests on, where it stands beside it: the last of each chunk that has any.
+    sources: Option<String>,
     refused: bool,
 }
 
@@ -75,6 +79,8 @@ impl Reader {
             calls: Vec::new(),
             id_known: false,
             finish: None,
+            annotations: Vec::new(),
+            sources: None,
             refused: false,
         }
     }
@@ -153,8 +159,14 @@ impl Reader {
             self.refused = true;
             self.say(Speech::Text, text, out);
         }
-        let images = delta.images.and_then(|raw| serde_json::from_str::<Vec<Value>>(raw.get()).ok());
-        images.into_iter().flatten().for_each(|image| self.image(image, out));
+        delta.images.into_iter().flat_map(list).for_each(|image| self.image(image, out));
+        let annotations = delta.annotations.into_iter().flat_map(list);
+        for annotation in annotations {
+            // Some servers repeat them.
+            if !self.annotations.contains(&annotation) {
+                self.annotations.push(annotation);
+            }
+        }
         let pieces = delta.tool_calls.unwrap_or_default();
         let mut nameless = pieces.iter().filter(|piece| piece.is_nameless()).count();
         for piece in pieces {
@@ -305,6 +317,11 @@ impl Reader {
             self.id_known = true;
             out.push(Delta::ResponseId(id));
         }
+        // What was found says more than where.
+        let mut sources = [chunk.search_results, chunk.citations].into_iter().flatten().map(RawValue::get);
+        if let Some(sources) = sources.find(|raw| raw.starts_with('[') && *raw != "[]") {
+            self.sources = Some(sources.to_owned());
+        }
         let mut used = chunk.usage.and_then(usage);
         // Only the first choice: we ask for one.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() == 0) {
@@ -341,6 +358,14 @@ impl Reader {
             out.extend(signature.map(|signature| Delta::Signature { key, signature }));
             out.push(Delta::End { key });
         }
+        if self.annotations.is_empty()
+            && let Some(Value::Array(sources)) = self.sources.take().map(|raw| general(&raw))
+        {
+            self.annotations = sources;
+        }
+        if !self.annotations.is_empty() {
+            out.push(citations(std::mem::take(&mut self.annotations)));
+        }
         match self.stop_reason(raw.as_deref())? {
             Some(reason) => out.push(Delta::Stop { reason, raw }),
             None => out.extend(unknown_stop(&self.provider, raw, self.calls.iter().any(|call| call.key.is_some()))),
@@ -368,19 +393,6 @@ impl Reader {
             "stop" | "end" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => StopReason::Stop,
             _ => return Ok(None),
         }))
-    }
-}
-
-fn general(data: &str) -> Value {
-    surrogate::read(data, |data| serde_json::from_str(data)).unwrap_or_default()
-}
-
-/// Arguments come as text; a server that sends calls whole may send the object itself.
-fn arguments_text(raw: &RawValue) -> Option<String> {
-    match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
-        Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
-        Ok(Value::Null) | Err(_) => None,
-        Ok(other) => Some(other.to_string()),
     }
 }
 

@@ -756,6 +756,46 @@ fn unknown_end(raw: Value, reason: StopReason, message: &str) -> [Delta; 2] {
     ]
 }
 
+#[test]
+fn found_w11_sources_are_reported() {
+    let reported = |chunks: &[Value]| {
+        let (deltas, end) = decoded(chunks);
+        assert_eq!(end, Ok(()));
+        let found = deltas.into_iter().filter_map(|delta| match delta {
+            Delta::Diagnostic { code, message, data } if code == "citations" => Some((message, data["citations"].clone())),
+            _ => None,
+        });
+        found.collect::<Vec<_>>()
+    };
+    let source = |url: &str| json!({ "type": "url_citation", "url_citation": { "url": url, "title": "t" } });
+    let (a, b) = (source("http://a"), source("http://b"));
+    let cite = |annotations: Value| delta(json!({ "content": "x", "annotations": annotations }));
+    let chunks = [cite(json!([])), cite(json!([a])), cite(json!(null)), cite(json!([a, b])), finish("stop")];
+    assert_eq!(reported(&chunks), [("a text names 2 sources".to_owned(), json!([a, b]))]);
+    // Perplexity's: with each chunk, the last of which has all.
+    let with = |chunk: Value, fields: Value| {
+        let mut chunk = chunk;
+        chunk.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        chunk
+    };
+    let urls = |urls: Value| json!({ "citations": urls });
+    let chunks = [
+        with(delta(json!({ "content": "x" })), urls(json!(["http://a"]))),
+        with(delta(json!({ "content": "y" })), urls(json!(["http://a", "http://b"]))),
+        finish("stop"),
+    ];
+    assert_eq!(reported(&chunks), [("a text names 2 sources".to_owned(), json!(["http://a", "http://b"]))]);
+    let both = json!({ "citations": ["http://a"], "search_results": [{ "url": "http://a", "title": "t" }] });
+    let chunks = [with(delta(json!({ "content": "x" })), both.clone()), finish("stop")];
+    assert_eq!(reported(&chunks), [("a text names a source".to_owned(), both["search_results"].clone())]);
+    let chunks = [with(cite(json!([a])), both), finish("stop")];
+    assert_eq!(reported(&chunks), [("a text names a source".to_owned(), json!([a]))], "what the text names says more");
+    for odd in [json!("x"), json!({}), json!(5), json!([])] {
+        let chunks = [with(cite(odd.clone()), json!({ "citations": odd, "search_results": odd })), finish("stop")];
+        assert_eq!(reported(&chunks), []);
+    }
+}
+
 /// As OpenRouter sends what an image model draws, and as a part of the content.
 #[test]
 fn found_w5_an_answer_of_only_images_is_content() {

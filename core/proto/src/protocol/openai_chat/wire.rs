@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::protocol::scan::Scan;
+use crate::surrogate;
 
 /// A chunk with one piece of text, thinking or a call's arguments and nothing else that counts, as nearly all of a stream are.
 pub(super) enum Piece<'a> {
@@ -34,6 +35,7 @@ pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
         }),
         "usage" | "error" | "x_groq" => scan.null(),
         "id" if !id_known => scan.null(),
+        "citations" | "search_results" => scan.nothing(),
         "object" => (scan.string()? != "error").then_some(()),
         _ => scan.skip(),
     })?;
@@ -63,7 +65,8 @@ impl<'a> Pieces<'a> {
             }
             "tool_calls" if scan.is_null() => return scan.null(),
             "tool_calls" => return scan.list(|scan| self.call(scan)),
-            "refusal" | "reasoning_details" | "images" => return scan.null(),
+            "refusal" | "reasoning_details" => return scan.null(),
+            "images" | "annotations" => return scan.nothing(),
             "reasoning_content" => "reasoning_content",
             "reasoning" => "reasoning",
             "reasoning_text" => "reasoning_text",
@@ -114,6 +117,11 @@ pub(super) struct Chunk<'a> {
     pub(super) x_groq: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
+    /// Perplexity's sources, all of them with each chunk: addresses, and what it found there.
+    #[serde(borrow, default)]
+    pub(super) citations: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) search_results: Option<&'a RawValue>,
     /// `"error"` where the error's fields stand at the top (vLLM, Mistral).
     #[serde(borrow, default)]
     pub(super) object: Option<&'a RawValue>,
@@ -160,6 +168,9 @@ pub(super) struct ChatDelta<'a> {
     /// What image models draw (OpenRouter, other gateways): <https://openrouter.ai/docs/features/multimodal/image-generation>.
     #[serde(borrow, default)]
     pub(super) images: Option<&'a RawValue>,
+    /// The sources that the text names.
+    #[serde(borrow, default)]
+    pub(super) annotations: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<ToolDelta<'a>>>,
 }
@@ -273,5 +284,24 @@ impl<'de> Deserialize<'de> for Content {
             }
         }
         deserializer.deserialize_any(Any)
+    }
+}
+
+/// The elements of a list; none of anything else.
+pub(super) fn list(raw: &RawValue) -> Vec<Value> {
+    if let Value::Array(list) = general(raw.get()) { list } else { Vec::new() }
+}
+
+/// Any JSON; null where it is none.
+pub(super) fn general(data: &str) -> Value {
+    surrogate::read(data, |data| serde_json::from_str(data)).unwrap_or_default()
+}
+
+/// Arguments come as text; a server that sends calls whole may send the object itself.
+pub(super) fn arguments_text(raw: &RawValue) -> Option<String> {
+    match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
+        Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
+        Ok(Value::Null) | Err(_) => None,
+        Ok(other) => Some(other.to_string()),
     }
 }

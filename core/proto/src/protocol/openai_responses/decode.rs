@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, BETWEEN, Piece, arguments_of, parts, text_of, thinking_of, word};
+use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, opaque_block, truncated, unknown_reason, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, opaque_block, truncated, unknown_reason, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -38,6 +38,8 @@ struct Item {
     /// Its text so far, of a call its arguments': the item's last event may have more.
     written: String,
     source: Option<Source>,
+    /// The sources that were announced; the item's last event repeats them.
+    annotations: Vec<Value>,
     /// Of a thought, the part that is being written.
     part: Option<u64>,
     started: bool,
@@ -62,7 +64,16 @@ enum Source {
 
 impl Item {
     fn new(key: u32, kind: Kind) -> Item {
-        Item { key, kind, written: String::new(), source: None, part: None, started: false, ended: false }
+        Item {
+            key,
+            kind,
+            written: String::new(),
+            source: None,
+            annotations: Vec::new(),
+            part: None,
+            started: false,
+            ended: false,
+        }
     }
 
     fn start(&mut self, block: BlockStart, out: &mut Vec<Delta>) {
@@ -193,6 +204,9 @@ impl Reader {
             Kind::Text => {
                 item.start(BlockStart::Text, out);
                 item.complete(&text_of(given), out);
+                let whole = Some(annotations_of(given)).filter(|whole| !whole.is_empty());
+                let announced = std::mem::take(&mut item.annotations);
+                out.extend(Some(whole.unwrap_or(announced)).filter(|found| !found.is_empty()).map(citations));
                 let known =
                     ["id", "phase"].map(|name| (name, word(given, name))).into_iter().filter(|(_, word)| !word.is_empty());
                 let known: serde_json::Map<String, Value> = known.map(|(name, word)| (name.to_owned(), word.into())).collect();
@@ -237,6 +251,13 @@ impl Reader {
             "response.output_item.done" => {
                 let index = self.place(index, word(item, "id"));
                 self.done(index, item, out);
+            }
+            "response.output_text.annotation.added" => {
+                if let Some(annotation) = event.get("annotation").filter(|annotation| !annotation.is_null()) {
+                    let index = self.place(index, word(event, "item_id"));
+                    let open = self.items.get_mut(&index).filter(|item| item.kind == Kind::Text && !item.ended);
+                    open.into_iter().for_each(|item| item.annotations.push(annotation.clone()));
+                }
             }
             "response.function_call_arguments.done" => {
                 let index = self.place(index, word(event, "item_id"));
@@ -301,6 +322,10 @@ impl Reader {
                 }
             }
         }
+        // Of texts that had no last event.
+        let mut announced: Vec<_> = self.items.values_mut().filter(|item| !item.annotations.is_empty()).collect();
+        announced.sort_by_key(|item| item.key);
+        out.extend(announced.into_iter().map(|item| citations(std::mem::take(&mut item.annotations))));
         let incomplete = response.get("incomplete_details").map(|details| word(details, "reason")).unwrap_or_default();
         let raw = match (incomplete, given) {
             ("", "" | "in_progress" | "queued") => status,

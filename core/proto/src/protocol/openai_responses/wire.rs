@@ -41,7 +41,12 @@ pub(super) fn parts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Parts are `output_text` or `refusal`; their annotations are not kept.
+/// The sources that a message names.
+pub(super) fn annotations_of(item: &Value) -> Vec<Value> {
+    parts(item, "content").flat_map(|part| parts(part, "annotations")).cloned().collect()
+}
+
+/// Parts are `output_text` or `refusal`.
 pub(super) fn text_of(item: &Value) -> String {
     parts(item, "content")
         .map(|part| if part.get("text").is_some() { word(part, "text") } else { word(part, "refusal") })

@@ -140,6 +140,12 @@ fn chat() -> BoxedStrategy<String> {
         ]
         .boxed(),
         field("refusal", &["null", "null", "\"no\""]),
+        prop_oneof![
+            3 => Just(None),
+            1 => field("images", &["null", "[]", "[{\"type\": \"image_url\", \"image_url\": {}}]"]),
+            1 => field("annotations", &["null", "[]", "[{\"type\": \"url_citation\"}]", "{}"]),
+        ]
+        .boxed(),
         prop_oneof![Just(None), nested("tool_calls", list(call)), field("tool_calls", &["null"])].boxed(),
     ]);
     let choice = object(vec![
@@ -157,6 +163,8 @@ fn chat() -> BoxedStrategy<String> {
         field("usage", &["null", "null", "{\"prompt_tokens\": 3, \"completion_tokens\": 2}"]),
         field("error", &["null"]),
         field("x_groq", &["null", "{\"usage\": {\"prompt_tokens\": 3}}"]),
+        prop_oneof![3 => Just(None), 1 => field("citations", &["null", "[]", "[\"a\"]", "[\"b\"]", "5"])].boxed(),
+        prop_oneof![7 => Just(None), 1 => field("search_results", &["null", "[{}]"])].boxed(),
     ])
 }
 
@@ -178,6 +186,7 @@ fn responses() -> BoxedStrategy<String> {
         field("sequence_number", &["12"]),
         field("item_id", &["\"a\"", "\"b\""]),
         field("output_index", &["0", "1", "-1", "null"]),
+        field("summary_index", &["0", "1", "null"]),
         field("delta", TEXTS),
         field("message", &["\"no\""]),
     ])

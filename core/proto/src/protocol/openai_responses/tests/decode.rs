@@ -210,8 +210,8 @@ fn found_w10_the_parts_of_a_thought_are_paragraphs() {
     assert_eq!(text_of(&[done(0, item), completed(json!([]))], is_thinking), "one thing\n\nanother");
     // The reasoning itself, read in general, with an empty part, and with more of it in the last event.
     let text = |index: u32, delta: &str| {
-        json!({ "type": "response.reasoning_text.delta", "output_index": 0, "content_index": index, "delta": delta,
-            "\u{e9}": {} })
+        let kind = "response.reasoning_text.delta";
+        json!({ "type": kind, "output_index": 0, "summary_index": null, "content_index": index, "delta": delta })
     };
     let texts = json!([{ "text": "one thing" }, { "text": "" }, { "text": "another" }, { "text": "a third" }]);
     let item = json!({ "type": "reasoning", "summary": [], "content": texts });
@@ -298,6 +298,39 @@ fn stop_reasons() {
         assert_eq!(deltas.last(), Some(&Delta::Stop { reason, raw: Some(raw.into()) }), "{events:?}");
     }
     assert_eq!(text_of(&[done(0, refusal), whole()], is_text), "no", "its words are text");
+}
+
+#[test]
+fn found_w11_sources_are_reported() {
+    let reported = |events: &[Value]| {
+        let (deltas, end) = decoded(events);
+        assert_eq!(end, Ok(()));
+        let found = deltas.into_iter().filter_map(|delta| match delta {
+            Delta::Diagnostic { code, message, data } if code == "citations" => Some((message, data["citations"].clone())),
+            _ => None,
+        });
+        found.collect::<Vec<_>>()
+    };
+    let source = |url: &str| json!({ "type": "url_citation", "url": url, "title": "t", "start_index": 0, "end_index": 1 });
+    let announced =
+        |url: &str| json!({ "type": "response.output_text.annotation.added", "output_index": 0, "annotation": source(url) });
+    let with = |annotations: Value| {
+        let part = json!({ "type": "output_text", "text": "x", "annotations": annotations });
+        json!({ "type": "message", "id": "msg_1", "content": [part] })
+    };
+    let two = || json!([source("http://a"), source("http://b")]);
+    let expected = [("a text names 2 sources".to_owned(), two())];
+    let begun = || vec![piece("output_text", 0, "x"), announced("http://a"), announced("http://b")];
+    for rest in [
+        vec![done(0, with(two())), completed(json!([with(two())]))],
+        vec![done(0, with(json!([]))), completed(json!([]))],
+        vec![completed(json!([with(two())]))],
+        vec![completed(json!([]))],
+    ] {
+        assert_eq!(reported(&[begun(), rest].concat()), expected);
+    }
+    assert_eq!(reported(&[done(0, with(two())), completed(json!([]))]), expected, "not announced");
+    assert_eq!(reported(&[done(0, with(json!(null))), completed(json!([]))]), []);
 }
 
 #[test]
