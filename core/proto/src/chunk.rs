@@ -29,6 +29,8 @@ pub struct ChunkReader {
     open: Option<(Kind, u32)>,
     /// Each block's kind, and whether more may come of it.
     started: BTreeMap<u32, (Kind, bool)>,
+    /// Those of them that began with nothing: what starts them is still to come.
+    silent: Vec<u32>,
     any_call: bool,
 }
 
@@ -52,7 +54,14 @@ impl Kind {
 impl ChunkReader {
     /// A reader for one answer of this provider.
     pub fn new(provider: &str) -> ChunkReader {
-        ChunkReader { provider: provider.to_owned(), next_key: 0, open: None, started: BTreeMap::new(), any_call: false }
+        ChunkReader {
+            provider: provider.to_owned(),
+            next_key: 0,
+            open: None,
+            started: BTreeMap::new(),
+            silent: Vec::new(),
+            any_call: false,
+        }
     }
 
     /// Reads a chunk: more of the message (see [`ChunkReader::delta`]), `{"end": …}`, `{"error": …}`,
@@ -115,7 +124,8 @@ impl ChunkReader {
     /// Reads a chunk of the message. As text, `"Hello"`. Short: `{"text": "Hello"}`, `{"thinking": "Hm"}` or `{"tool_call":
     /// {"id", "name", "arguments"}}` (arguments as an object or as text). In chunks, as events have it: `{"type": "text_start" |
     /// "text_delta" | "text_end" | "thinking_…" | "tool_call_…", "content_index"?, …}` with `delta`, `id` and `name` where the
-    /// event has them; a `…_end` may have a `signature`. Blocks start by themselves when left out.
+    /// event has them; a `…_end` may have a `signature`. Blocks start by themselves when left out. What is empty says nothing,
+    /// and starts none.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -198,7 +208,8 @@ impl ChunkReader {
                 let key = given.or(self.open.filter(|(open, _)| *open == family).map(|(_, key)| key));
                 let key = key.filter(|key| self.started.get(key) == Some(&(family, true)));
                 let key = key.ok_or_else(|| format!("{kind}: no such block is open"))?;
-                if let Some(signature) = text("signature") {
+                if let Some(signature) = text("signature").filter(|signature| !signature.is_empty()) {
+                    self.speak(family, key, out);
                     out.push(Delta::Signature { key, signature: signature.to_owned() });
                 }
                 self.end_block(key, out);
@@ -230,12 +241,27 @@ impl ChunkReader {
                     self.close(out);
                 }
                 let key = self.start(given, block, out)?;
+                if text.is_empty() {
+                    out.pop();
+                    self.silent.push(key);
+                }
                 self.open = Some((kind, key));
                 key
             }
         };
-        out.push(Delta::Append { key, text: text.to_owned() });
+        if !text.is_empty() {
+            self.speak(kind, key, out);
+            out.push(Delta::Append { key, text: text.to_owned() });
+        }
         Ok(())
+    }
+
+    /// Starts the block, if it began with nothing.
+    fn speak(&mut self, kind: Kind, key: u32, out: &mut Vec<Delta>) {
+        if let Some(at) = self.silent.iter().position(|silent| *silent == key) {
+            self.silent.swap_remove(at);
+            out.extend(kind.block().map(|block| Delta::Start { key, block }));
+        }
     }
 
     fn start(&mut self, given: Option<u32>, block: BlockStart, out: &mut Vec<Delta>) -> Result<u32, String> {
@@ -259,7 +285,9 @@ impl ChunkReader {
         if let Some((_, open)) = self.started.get_mut(&key) {
             *open = false;
         }
-        out.push(Delta::End { key });
+        if !self.silent.contains(&key) {
+            out.push(Delta::End { key });
+        }
     }
 
     fn close(&mut self, out: &mut Vec<Delta>) {

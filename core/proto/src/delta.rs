@@ -110,6 +110,10 @@ pub struct MessageBuilder {
     blocks: BTreeMap<u32, Open>,
     last: Option<(u32, Open)>,
     order: Vec<u32>,
+    /// Texts that were announced and have nothing yet: they begin with what they hold, or not at all.
+    waiting: Vec<u32>,
+    /// Whether any block holds anything.
+    has_content: bool,
     ids: BTreeSet<String>,
     usage: Usage,
     prices: Option<Prices>,
@@ -150,6 +154,8 @@ impl MessageBuilder {
             blocks: BTreeMap::new(),
             last: None,
             order: Vec::new(),
+            waiting: Vec::new(),
+            has_content: false,
             ids: BTreeSet::new(),
             usage: Usage::default(),
             prices,
@@ -173,6 +179,11 @@ impl MessageBuilder {
     /// Whether any block was started: then the answer cannot be tried again.
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
+    }
+
+    /// Whether any block holds anything. A call, and what is only kept, do by themselves.
+    pub fn has_content(&self) -> bool {
+        self.has_content
     }
 
     /// Why the answer ended, as far as is known.
@@ -216,13 +227,35 @@ impl MessageBuilder {
         self.blocks.len()
     }
 
-    /// Applies one delta.
+    /// Starts the next of the texts that wait for what this delta brings; call it until it gives nothing, before the delta is
+    /// applied. Blocks stand in the order in which they were announced.
+    pub fn start_waiting(&mut self, delta: &Delta) -> Option<EventData> {
+        let first = *self.waiting.first()?;
+        let is_due = match delta {
+            Delta::Append { key, text } => !text.is_empty() && self.waiting.contains(key),
+            Delta::Signature { key, signature } => !signature.is_empty() && self.waiting.contains(key),
+            Delta::Start { block: BlockStart::Text, .. } => false,
+            Delta::Start { .. } => true,
+            _ => false,
+        };
+        if !is_due {
+            return None;
+        }
+        self.waiting.remove(0);
+        let content_index = self.add(first, Kind::Text, BlockKind::Text);
+        Some(EventData::MessageUpdate(MessageUpdate::TextStart { content_index }))
+    }
+
+    /// Applies one delta. What is empty changes nothing.
     ///
     /// # Errors
     /// `protocol` when a delta names a block that was not started or has ended; `limit` when the message grows too large.
     pub fn apply(&mut self, delta: Delta) -> Result<DeltaEvents, Error> {
+        while self.start_waiting(&delta).is_some() {}
         match delta {
+            Delta::Append { text, .. } if text.is_empty() => Ok((None, None)),
             Delta::Append { key, text } => {
+                self.has_content = true;
                 let Open { index, kind } = self.open(key)?;
                 self.grow(text.len())?;
                 self.log.append(index, &text);
@@ -236,7 +269,9 @@ impl MessageBuilder {
                 Ok((None, Some(EventData::MessageUpdate(update))))
             }
             Delta::Start { key, block } => self.start(key, block),
+            Delta::Signature { signature, .. } if signature.is_empty() => Ok((None, None)),
             Delta::Signature { key, signature } => {
+                self.has_content = true;
                 let Open { index, .. } = self.open(key)?;
                 self.grow(signature.len())?;
                 self.log.sign(index, &signature);
@@ -293,13 +328,16 @@ impl MessageBuilder {
     }
 
     fn start(&mut self, key: u32, block: BlockStart) -> Result<DeltaEvents, Error> {
-        if self.blocks.contains_key(&key) {
+        if self.blocks.contains_key(&key) || self.waiting.contains(&key) {
             return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
         }
         let mut odd = None;
         let content_index = u32::try_from(self.next_index()).unwrap_or(u32::MAX);
         let (kind, block, update) = match block {
-            BlockStart::Text => (Kind::Text, BlockKind::Text, Some(MessageUpdate::TextStart { content_index })),
+            BlockStart::Text => {
+                self.waiting.push(key);
+                return Ok((None, None));
+            }
             BlockStart::Thinking { redacted } => {
                 (Kind::Thinking, BlockKind::Thinking { redacted }, Some(MessageUpdate::ThinkingStart { content_index }))
             }
@@ -324,17 +362,25 @@ impl MessageBuilder {
                 (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None)
             }
         };
+        self.has_content |= !matches!(block, BlockKind::Thinking { redacted: false });
+        self.add(key, kind, block);
+        Ok((odd, update.map(EventData::MessageUpdate)))
+    }
+
+    /// Adds a block; gives its index.
+    fn add(&mut self, key: u32, kind: Kind, block: BlockKind) -> u32 {
         let index = self.log.start(block);
         self.marks += 1;
         let open = Open { index, kind };
         self.blocks.insert(key, open);
         self.order.push(key);
         self.last = Some((key, open));
-        Ok((odd, update.map(EventData::MessageUpdate)))
+        index
     }
 
     fn end(&mut self, key: u32) -> Option<EventData> {
         self.last = None;
+        self.waiting.retain(|waiting| *waiting != key);
         let place = self.order.iter().position(|k| *k == key)?;
         self.order.remove(place);
         let Open { index: content_index, kind } = self.blocks.get(&key).copied()?;
@@ -385,31 +431,4 @@ impl MessageBuilder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::Message;
-
-    #[test]
-    fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
-        let big = "x".repeat(MAX_MESSAGE_BYTES / 2);
-        let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
-        let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
-        for second in [
-            vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
-            vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".into() }],
-            vec![Delta::Start { key: 1, block: opaque }],
-        ] {
-            let head =
-                json!({ "role": "assistant", "content": [], "provider": "p", "protocol": "p", "model": "m", "timestamp": 0 });
-            let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
-            let mut builder = MessageBuilder::new(head, 0, None);
-            let deltas = [thinking(), Delta::Append { key: 0, text: big.clone() }].into_iter().chain(second);
-            let results: Vec<_> = deltas.map(|delta| builder.apply(delta).map(drop)).collect();
-            let (last, before) = results.split_last().unwrap();
-            assert!(before.iter().all(Result::is_ok));
-            let error = last.as_ref().unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Limit);
-            assert_eq!(error.message(), "the model's message grew over 64 MiB; it was cut off");
-        }
-    }
-}
+mod tests;

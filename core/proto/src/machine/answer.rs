@@ -79,6 +79,10 @@ impl ModelAnswer {
 
     /// Takes in one delta. Nothing is cloned here.
     pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter) -> Result<(), Error> {
+        while let Some(start) = self.builder.start_waiting(&delta) {
+            self.start(emitter);
+            emitter.push(Out::Streamed(start, self.builder.partial().steps()));
+        }
         let (diagnostic, update) = self.builder.apply(delta)?;
         for event in diagnostic.into_iter().chain(update) {
             match event {
@@ -99,7 +103,7 @@ impl ModelAnswer {
     pub(super) fn check(&self) -> Result<(), Error> {
         let provider = self.provider();
         let used = self.builder.usage();
-        let error = match self.builder.stop_reason().filter(|_| !self.has_content()) {
+        let error = match self.builder.stop_reason().filter(|_| !self.builder.has_content()) {
             Some(StopReason::Stop) if self.may_be_empty() => return Ok(()),
             Some(StopReason::Stop | StopReason::ToolUse) => {
                 let text = format!("{provider} answered without any content");

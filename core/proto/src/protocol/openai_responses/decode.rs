@@ -198,6 +198,8 @@ impl Reader {
         self.refused |= parts(given, "content").any(|part| word(part, "type") == "refusal");
         let kind = kind_of(given);
         self.called |= kind == Kind::Call;
+        // A message that is empty says nothing by itself; behind other items it goes back with them.
+        let is_first = self.items.values().all(|item| item.kind == Kind::Text && item.written.is_empty());
         let item = self.item(index, kind);
         let key = item.key;
         let signature = match kind {
@@ -210,7 +212,11 @@ impl Reader {
                 let known =
                     ["id", "phase"].map(|name| (name, word(given, name))).into_iter().filter(|(_, word)| !word.is_empty());
                 let known: serde_json::Map<String, Value> = known.map(|(name, word)| (name.to_owned(), word.into())).collect();
-                if known.is_empty() { String::new() } else { Value::Object(known).to_string() }
+                if known.is_empty() || item.written.is_empty() && is_first {
+                    String::new()
+                } else {
+                    Value::Object(known).to_string()
+                }
             }
             Kind::Thinking => {
                 item.start(BlockStart::Thinking { redacted: false }, out);

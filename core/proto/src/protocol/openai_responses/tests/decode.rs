@@ -301,6 +301,20 @@ fn stop_reasons() {
 }
 
 #[test]
+fn found_e11_a_message_without_a_text_is_no_content() {
+    let empty = json!({ "type": "message", "id": "msg_1", "content": [{ "type": "output_text", "text": "" }] });
+    let (deltas, end) =
+        decoded(&[added(0, empty.clone()), piece("output_text", 0, ""), done(0, empty.clone()), completed(json!([empty]))]);
+    assert_eq!(end, Ok(()));
+    assert!(!deltas.iter().any(|delta| matches!(delta, Delta::Append { .. } | Delta::Signature { .. })), "{deltas:?}");
+    let (deltas, _) = decoded(&[done(0, function_call("{}")), done(1, empty), completed(json!([]))]);
+    assert!(
+        deltas.iter().any(|delta| matches!(delta, Delta::Signature { key: 1, .. })),
+        "what belongs to more goes back with it"
+    );
+}
+
+#[test]
 fn found_w11_sources_are_reported() {
     let reported = |events: &[Value]| {
         let (deltas, end) = decoded(events);

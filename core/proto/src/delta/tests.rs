@@ -1,0 +1,101 @@
+use super::*;
+use crate::message::Message;
+
+fn builder() -> MessageBuilder {
+    let head = json!({ "role": "assistant", "content": [], "provider": "p", "protocol": "p", "model": "m", "timestamp": 0 });
+    let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
+    MessageBuilder::new(head, 0, None)
+}
+
+#[test]
+fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
+    let big = "x".repeat(MAX_MESSAGE_BYTES / 2);
+    let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
+    let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
+    for second in [
+        vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
+        vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".into() }],
+        vec![Delta::Start { key: 1, block: opaque }],
+    ] {
+        let mut builder = builder();
+        let deltas = [thinking(), Delta::Append { key: 0, text: big.clone() }].into_iter().chain(second);
+        let results: Vec<_> = deltas.map(|delta| builder.apply(delta).map(drop)).collect();
+        let (last, before) = results.split_last().unwrap();
+        assert!(before.iter().all(Result::is_ok));
+        let error = last.as_ref().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(error.message(), "the model's message grew over 64 MiB; it was cut off");
+    }
+}
+
+fn text(key: u32) -> Delta {
+    Delta::Start { key, block: BlockStart::Text }
+}
+
+fn append(key: u32, text: &str) -> Delta {
+    Delta::Append { key, text: text.to_owned() }
+}
+
+/// The types of the events of these deltas, each with the number of its block.
+fn events(builder: &mut MessageBuilder, deltas: Vec<Delta>) -> Vec<String> {
+    let mut events = Vec::new();
+    for delta in deltas {
+        while let Some(start) = builder.start_waiting(&delta) {
+            events.push(start);
+        }
+        events.extend(builder.apply(delta).unwrap().1);
+    }
+    let brief = |event: EventData| {
+        let EventData::MessageUpdate(update) = event else { panic!("{event:?}") };
+        match update {
+            MessageUpdate::TextStart { content_index } => format!("text_start {content_index}"),
+            MessageUpdate::TextDelta { content_index, delta } => format!("text_delta {content_index} {delta}"),
+            MessageUpdate::TextEnd { content_index, .. } => format!("text_end {content_index}"),
+            MessageUpdate::ThinkingStart { content_index } => format!("thinking_start {content_index}"),
+            MessageUpdate::ToolCallStart { content_index, .. } => format!("tool_call_start {content_index}"),
+            other => panic!("{other:?}"),
+        }
+    };
+    events.into_iter().map(brief).collect()
+}
+
+#[test]
+fn found_e11_empty_deltas_are_nothing() {
+    let signature = |key: u32, signature: &str| Delta::Signature { key, signature: signature.to_owned() };
+    let thinking = |key: u32| Delta::Start { key, block: BlockStart::Thinking { redacted: false } };
+    let stop = || Delta::Stop { reason: StopReason::Stop, raw: None };
+    for deltas in [
+        vec![text(0), append(0, ""), Delta::End { key: 0 }, stop()],
+        vec![text(0), append(0, ""), signature(0, ""), stop()],
+        vec![text(0), text(1), stop()],
+    ] {
+        let mut builder = builder();
+        assert_eq!(events(&mut builder, deltas), [""; 0]);
+        assert!(!builder.has_blocks() && !builder.has_content() && builder.end_next().is_none());
+        assert_eq!(builder.finish(None).content, []);
+    }
+    let mut builder = builder();
+    assert_eq!(events(&mut builder, vec![thinking(0), append(0, ""), signature(0, "")]), ["thinking_start 0"]);
+    assert!(!builder.has_content(), "a block that shows, and says nothing");
+}
+
+#[test]
+fn found_e11_blocks_stand_in_the_order_in_which_they_were_announced() {
+    let call = |key: u32| Delta::Start { key, block: BlockStart::ToolCall { id: "a".into(), name: "t".into() } };
+    let mut found = builder();
+    let deltas = vec![text(4), text(2), append(2, "b"), append(4, "a"), append(4, ""), Delta::End { key: 2 }];
+    assert_eq!(events(&mut found, deltas), ["text_start 0", "text_start 1", "text_delta 1 b", "text_delta 0 a", "text_end 1"]);
+    assert!(found.has_content());
+    let mut found = builder();
+    let deltas = vec![text(0), Delta::End { key: 0 }, text(1), call(2), append(2, ""), append(1, "x")];
+    assert_eq!(events(&mut found, deltas), ["text_start 0", "tool_call_start 1", "text_delta 0 x"]);
+    let mut found = builder();
+    let signature = Delta::Signature { key: 0, signature: "s".into() };
+    assert_eq!(events(&mut found, vec![text(0), signature, Delta::End { key: 0 }]), ["text_start 0", "text_end 0"]);
+    assert!(found.apply(append(0, "x")).is_err() && found.apply(text(0)).is_err(), "it has ended");
+    let mut found = builder();
+    found.apply(text(0)).unwrap();
+    assert!(found.apply(text(0)).is_err(), "announced twice");
+    found.apply(Delta::End { key: 0 }).unwrap();
+    assert!(found.apply(append(0, "x")).is_err());
+}
