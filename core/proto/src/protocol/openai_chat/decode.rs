@@ -11,6 +11,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::calls::{self, Call};
 use super::details::Details;
 use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta, arguments_text, general, list};
 use crate::delta::{BlockStart, Delta};
@@ -42,31 +43,6 @@ enum Speech {
     Text,
     /// With the field it came in.
     Thinking(&'static str),
-}
-
-/// A call that is being written. It starts once its name and id are known; as there are servers that give no ids, at the latest
-/// with its arguments or its end.
-struct Call {
-    index: Option<i64>,
-    id: String,
-    name: String,
-    key: Option<u32>,
-    held: String,
-    details: Details,
-    extra: Option<String>,
-}
-
-impl Call {
-    fn start(&mut self, next_key: &mut u32, out: &mut Vec<Delta>) -> u32 {
-        let key = *next_key;
-        *next_key += 1;
-        self.key = Some(key);
-        out.push(Delta::Start { key, block: BlockStart::ToolCall { id: self.id.clone(), name: self.name.clone() } });
-        if !self.held.is_empty() {
-            out.push(Delta::Append { key, text: std::mem::take(&mut self.held) });
-        }
-        key
-    }
 }
 
 impl Reader {
@@ -205,26 +181,6 @@ impl Reader {
         }
     }
 
-    /// Which call a piece belongs to, as servers really number them: the same index is the same call unless it comes with a
-    /// new id and a new name; without an index the id decides, else the place: of a list of such pieces, `place` is how many are
-    /// left, and the last calls go on in their order. Calls that began without an index have their place as one.
-    fn find(&self, index: Option<i64>, id: &str, name: &str, place: usize) -> Option<usize> {
-        match index {
-            Some(index) => {
-                let known = self.calls.iter().rposition(|call| call.index == Some(index)).filter(|at| {
-                    self.calls.get(*at).is_some_and(|c| id.is_empty() || c.id == id || c.id.is_empty() || name.is_empty())
-                });
-                let by_place = usize::try_from(index).ok().filter(|at| {
-                    id.is_empty() && name.is_empty() && self.calls.get(*at).is_some_and(|call| call.index.is_none())
-                });
-                known.or(by_place)
-            }
-            None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
-            None if name.is_empty() => self.calls.len().checked_sub(place.max(1)).or(self.calls.len().checked_sub(1)),
-            None => None,
-        }
-    }
-
     fn call(&mut self, piece: ToolDelta<'_>, place: usize, out: &mut Vec<Delta>) {
         // Mistral writes the word where it has none.
         let id = piece.id.text().filter(|id| id != "null").unwrap_or_default();
@@ -232,7 +188,7 @@ impl Reader {
             Some(function) => (function.name.text().unwrap_or_default(), function.arguments.and_then(arguments_text)),
             None => (String::new(), None),
         };
-        let at = match self.find(piece.index, &id, &name, place) {
+        let at = match calls::find(&self.calls, piece.index, &id, &name, place) {
             Some(at) => at,
             None => self.new_call(piece.index, &id),
         };
@@ -251,15 +207,7 @@ impl Reader {
     }
 
     fn new_call(&mut self, index: Option<i64>, id: &str) -> usize {
-        let mut call = Call {
-            index,
-            id: String::new(),
-            name: String::new(),
-            key: None,
-            held: String::new(),
-            details: Details::default(),
-            extra: None,
-        };
+        let mut call = Call { index, ..Call::default() };
         self.details.give(id, &mut call.details);
         self.calls.push(call);
         self.calls.len() - 1
@@ -286,7 +234,7 @@ impl Reader {
             Piece::Text(text) => self.say(Speech::Text, text.into_owned(), out),
             Piece::Thinking(field, text) => self.say(Speech::Thinking(field), text.into_owned(), out),
             Piece::Arguments(index, text) => {
-                let at = self.find(Some(index), "", "", 0).unwrap_or_else(|| self.new_call(Some(index), ""));
+                let at = calls::find(&self.calls, Some(index), "", "", 0).unwrap_or_else(|| self.new_call(Some(index), ""));
                 self.go_on(at, Some(text.into_owned()), out);
             }
         }

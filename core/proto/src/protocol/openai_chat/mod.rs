@@ -2,6 +2,7 @@
 //! <https://platform.openai.com/docs/api-reference/chat/create>, streamed as in
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
+mod calls;
 mod decode;
 mod details;
 mod encode;
