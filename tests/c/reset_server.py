@@ -24,7 +24,8 @@ def make_certificates(directory: pathlib.Path) -> None:
 
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     usage = ["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign"]
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "30", "-subj", "/CN=tests", *usage)
+    whole = ["-x509", "-out", "ca.pem", "-days", "30", *usage]
+    openssl("req", *key, "-keyout", "ca.key", "-subj", "/CN=tests of agent-loop", *whole)
     openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
     (directory / "extensions").write_text(EXTENSIONS)
     signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "extensions"]
