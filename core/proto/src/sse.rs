@@ -37,10 +37,12 @@ pub struct Frame<'a> {
 /// Splits a stream that comes in chunks.
 #[derive(Debug, Default)]
 pub struct Splitter {
-    /// The bytes of a frame that is not complete yet.
+    /// The bytes of a line that has no end yet: the search for the end goes on after them.
     rest: Vec<u8>,
-    /// Where its last line, which has no end yet, begins: the search for the end goes on where `rest` ended.
-    open_line: usize,
+    /// What the lines before it say of a frame that is not complete yet. They are read once, however many there are.
+    fields: Fields<'static>,
+    /// How many bytes those lines had.
+    read: usize,
     /// Whether the stream's first bytes, perhaps a byte-order mark, are behind us.
     begun: bool,
     /// Whether the stream begins as JSON does: then it is kept to its end.
@@ -58,12 +60,12 @@ impl Splitter {
     /// `limit` when a frame grows too large; whatever `give` fails with.
     pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
         if self.rest.is_empty() && self.begun {
-            let end = split(chunk, 0, 0, &mut self.after_cr, &mut self.stray, &mut give)?;
+            let end = split(chunk, 0, std::mem::take(&mut self.fields), &mut self.after_cr, &mut self.stray, &mut give)?;
             self.rest.extend_from_slice(chunk.get(end.used..).unwrap_or_default());
-            return self.keep(&end);
+            return self.keep(end.owned());
         }
         let mut rest = std::mem::take(&mut self.rest);
-        let searched = rest.len();
+        let mut searched = rest.len();
         rest.extend_from_slice(chunk);
         if !self.begun {
             // The mark may come in pieces: wait until the first three bytes are there or differ from it.
@@ -80,21 +82,23 @@ impl Splitter {
             let first = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             self.begun = first.is_some();
             self.is_json = matches!(first, Some(b'{' | b'['));
-            self.open_line = usize::MAX;
+            searched = 0;
         }
         if self.is_json || !self.begun {
             self.rest = rest;
-            return self.keep(&End { used: 0, open_line: 0, more: true });
+            return self.keep(End { more: true, ..End::default() });
         }
-        let end = split(&rest, self.open_line, searched, &mut self.after_cr, &mut self.stray, &mut give)?;
+        let end = split(&rest, searched, std::mem::take(&mut self.fields), &mut self.after_cr, &mut self.stray, &mut give)?;
+        let end = end.owned();
         rest.drain(..end.used);
         self.rest = rest;
-        self.keep(&end)
+        self.keep(end)
     }
 
-    fn keep(&mut self, end: &End) -> Result<bool, Error> {
-        self.open_line = end.open_line - end.used;
-        if self.rest.len() > MAX_FRAME_BYTES {
+    fn keep(&mut self, end: End<'static>) -> Result<bool, Error> {
+        self.fields = end.fields;
+        self.read = end.used - end.completed.unwrap_or_default() + if end.completed.is_some() { 0 } else { self.read };
+        if self.read + self.rest.len() > MAX_FRAME_BYTES {
             let limit = MAX_FRAME_BYTES >> 20;
             return Err(Error::new(ErrorKind::Limit, format!("a frame of the model's stream is larger than {limit} MiB")));
         }
@@ -113,7 +117,8 @@ impl Splitter {
         }
         rest.extend_from_slice(b"\n\n");
         let mut after_cr = false;
-        split(&rest, 0, 0, &mut after_cr, &mut self.stray, &mut give).map(|end| end.more)
+        let fields = std::mem::take(&mut self.fields);
+        split(&rest, 0, fields, &mut after_cr, &mut self.stray, &mut give).map(|end| end.more)
     }
 
     /// The lines that belonged to no frame, as far as they are kept.
@@ -123,43 +128,55 @@ impl Splitter {
 }
 
 /// How far a split came.
-struct End {
-    /// How many bytes the complete frames took.
+#[derive(Default)]
+struct End<'a> {
+    /// How many bytes the complete lines took.
     used: usize,
-    /// Where the last line, which has no end yet, begins.
-    open_line: usize,
+    /// Where the last complete frame ended.
+    completed: Option<usize>,
+    /// What the lines after it say.
+    fields: Fields<'a>,
     /// Whether to go on.
     more: bool,
 }
 
-/// The fields of a frame so far.
-#[derive(Default)]
-struct Fields<'a> {
-    event: &'a [u8],
-    data: Option<Cow<'a, [u8]>>,
-    error: Option<Cow<'a, [u8]>>,
-    stray: Vec<&'a [u8]>,
+impl End<'_> {
+    fn owned(self) -> End<'static> {
+        let owned = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
+        let Fields { event, data, error } = self.fields;
+        // Mostly there is nothing: chunks end with frames.
+        let event = if event.is_empty() { Cow::Borrowed(&[] as &[u8]) } else { owned(event) };
+        let fields = Fields { event, data: data.map(owned), error: error.map(owned) };
+        End { used: self.used, completed: self.completed, fields, more: self.more }
+    }
 }
 
-/// Hands out the frames in `bytes`. The line that begins at `open_line` has no end before `searched`.
-fn split(
-    bytes: &[u8],
-    open_line: usize,
+/// The fields of a frame so far.
+#[derive(Debug, Default)]
+struct Fields<'a> {
+    event: Cow<'a, [u8]>,
+    data: Option<Cow<'a, [u8]>>,
+    error: Option<Cow<'a, [u8]>>,
+}
+
+/// Hands out the frames in `bytes`, the first of which begins with these fields. The first line has no end before `searched`.
+fn split<'a>(
+    bytes: &'a [u8],
     searched: usize,
+    mut fields: Fields<'a>,
     after_cr: &mut bool,
     stray: &mut Vec<u8>,
     give: &mut impl FnMut(Frame<'_>) -> Result<bool, Error>,
-) -> Result<End, Error> {
+) -> Result<End<'a>, Error> {
     let mut line_start = usize::from(*after_cr && bytes.first() == Some(&b'\n'));
-    let mut used = line_start;
+    let mut completed = None;
     if !bytes.is_empty() {
         *after_cr = false;
     }
-    let mut fields = Fields::default();
+    let mut from = searched.max(line_start);
     loop {
-        let from = if line_start == open_line { searched.max(line_start) } else { line_start };
         let Some(offset) = bytes.get(from..).and_then(|rest| memchr2(b'\n', b'\r', rest)) else {
-            return Ok(End { used, open_line: line_start, more: true });
+            return Ok(End { used: line_start, completed, fields, more: true });
         };
         let end = from + offset;
         let line = bytes.get(line_start..end).unwrap_or_default();
@@ -171,32 +188,27 @@ fn split(
                 None => *after_cr = true,
             }
         }
+        from = line_start;
         if !line.is_empty() {
-            field(line, &mut fields);
+            field(line, &mut fields, stray);
             continue;
         }
-        used = line_start;
+        completed = Some(line_start);
         let done = std::mem::take(&mut fields);
-        for line in done.stray {
-            if stray.len() + line.len() < MAX_STRAY_BYTES {
-                stray.extend_from_slice(line);
-                stray.push(b'\n');
-            }
-        }
         let mut more = true;
         if let Some(data) = done.data {
             more = give(frame(done.event, data))?;
         }
         if let Some(error) = done.error.filter(|_| more) {
-            more = give(frame(b"error", error))?;
+            more = give(frame(Cow::Borrowed(b"error"), error))?;
         }
         if !more {
-            return Ok(End { used, open_line: used, more });
+            return Ok(End { used: line_start, completed, fields, more });
         }
     }
 }
 
-fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
+fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>, stray: &mut Vec<u8>) {
     let (name, value) = match line.iter().position(|b| *b == b':') {
         Some(0) => return,
         Some(colon) => (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default()),
@@ -206,14 +218,18 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>) {
     match name {
         b"data" => add_line(&mut fields.data, value),
         b"error" => add_line(&mut fields.error, value),
-        b"event" => fields.event = value,
+        b"event" => fields.event = Cow::Borrowed(value),
         b"id" | b"retry" => {}
-        _ => fields.stray.push(line),
+        _ if stray.len() + line.len() < MAX_STRAY_BYTES => {
+            stray.extend_from_slice(line);
+            stray.push(b'\n');
+        }
+        _ => {}
     }
 }
 
-fn frame<'a>(event: &'a [u8], data: Cow<'a, [u8]>) -> Frame<'a> {
-    let (event, _) = lossy(Cow::Borrowed(event));
+fn frame<'a>(event: Cow<'a, [u8]>, data: Cow<'a, [u8]>) -> Frame<'a> {
+    let (event, _) = lossy(event);
     let (data, invalid_utf8) = lossy(data);
     Frame { event, data, invalid_utf8, is_body: false }
 }

@@ -162,3 +162,33 @@ fn bytes_that_are_no_characters_are_replaced_and_reported() {
     let expected = [("whole", false), ("a\u{fffd}b", true), ("x\n\u{fffd}", true)];
     assert_eq!(found, expected.map(|(text, invalid_utf8)| (text.to_owned(), invalid_utf8)));
 }
+
+#[test]
+fn found_a5_a_frame_of_many_short_lines_is_read_once() {
+    // Before, each chunk had all lines split again: half a minute for this.
+    let stream = [&b"event: many\n".repeat(2)[..], &b"data: x\nid: 7\n".repeat(700_000), b"\n"].concat();
+    let mut splitter = Splitter::default();
+    let mut found = Vec::new();
+    for chunk in stream.chunks(1000) {
+        splitter
+            .feed(chunk, |frame| {
+                found.push((frame.event.into_owned(), frame.data.len()));
+                Ok(true)
+            })
+            .unwrap();
+        // What the lines before said is kept without the lines.
+        assert!(splitter.rest.len() < 1000);
+    }
+    assert_eq!(found, [("many".to_owned(), 700_000 * 2 - 1)]);
+}
+
+#[test]
+fn a_frame_of_many_lines_has_the_same_bound() {
+    let mut splitter = Splitter::default();
+    let chunk = b"data: x\n".repeat(1 << 17);
+    let mut feed = || splitter.feed(&chunk, |_| Ok(true));
+    for _ in 0..16 {
+        assert!(feed().unwrap());
+    }
+    assert_eq!(feed().unwrap_err().kind(), ErrorKind::Limit);
+}
