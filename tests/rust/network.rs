@@ -310,6 +310,15 @@ async fn a_coding_that_is_not_known_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
+async fn found_a5_an_answer_that_unpacks_to_far_more_is_cut_off() {
+    let server = Server::start(None, Body::Bomb(64)).await;
+    let (kind, message) = failure(&format!("http://127.0.0.1:{}", server.port), Value::Null).await;
+    assert_eq!(kind, ErrorKind::Limit);
+    let text = "127.0.0.1 compressed its answer more than 100 times, which it was not asked for; it was cut off";
+    assert_eq!(message, text);
+}
+
+#[tokio::test]
 async fn a_compressed_error_keeps_its_text() {
     let server = Server::start(None, Body::refusal("{\"error\":{\"message\":\"no such model\"}}")).await;
     let (kind, message) = failure(&format!("http://127.0.0.1:{}", server.port), Value::Null).await;

@@ -56,6 +56,9 @@ fn of_the_process(name: &str) -> Option<String> {
 /// tokens are good wherever they were had, but the network decides who answered, and whose proxy is to blame when no server did.
 type Key = (Source, Arc<Network>);
 
+/// The most sources and networks whose tokens are kept.
+const MOST_SLOTS: usize = 64;
+
 /// The tokens that are kept.
 #[derive(Default)]
 pub(crate) struct Tokens(Mutex<HashMap<Key, Arc<Slot>>>);
@@ -121,7 +124,14 @@ impl Tokens {
         clock: &Clock,
         fetch: impl Future<Output = Result<Granted, Error>>,
     ) -> Result<GoogleToken, Error> {
-        let slot = Arc::clone(self.slots().entry(key.clone()).or_default());
+        let slot = {
+            let mut slots = self.slots();
+            if slots.len() >= MOST_SLOTS && !slots.contains_key(key) {
+                // Whoever needs one of these again fetches it again.
+                slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+            }
+            Arc::clone(slots.entry(key.clone()).or_default())
+        };
         let given = |held: Held| GoogleToken { token: held.token, quota_project: key.0.quota_project.clone() };
         let (usable, before) = {
             let state = slot.state();

@@ -12,6 +12,8 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue}
 use reqwest::{Method, Url};
 use tokio::sync::OnceCell;
 
+#[cfg(feature = "gzip")]
+use super::coding::{Decoder, MOST_PER_BYTE, Unreadable};
 use super::names::{Resolver, not_asked};
 use super::network::{Network, Route};
 use super::tls;
@@ -21,7 +23,32 @@ use crate::threads::blocking;
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    ways: Mutex<HashMap<Key, Arc<OnceCell<Arc<Way>>>>>,
+    ways: Mutex<Ways>,
+}
+
+/// The most kinds of connections that are kept: each has certificates, which may be a megabyte.
+const MOST_WAYS: usize = 32;
+
+/// By their settings, with the number of their last use.
+#[derive(Debug, Default)]
+struct Ways {
+    kept: HashMap<Key, (u64, Arc<OnceCell<Arc<Way>>>)>,
+    uses: u64,
+}
+
+impl Ways {
+    /// The way with these settings. Where there are too many, the one that was not used for longest goes, with its idle
+    /// connections; requests on it go on.
+    fn get(&mut self, key: Key) -> Arc<OnceCell<Arc<Way>>> {
+        self.uses += 1;
+        if self.kept.len() >= MOST_WAYS && !self.kept.contains_key(&key) {
+            let oldest = self.kept.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.kept.remove(&oldest));
+        }
+        let (used, way) = self.kept.entry(key).or_default();
+        *used = self.uses;
+        Arc::clone(way)
+    }
 }
 
 /// What is a setting of a whole reqwest client: whether it speaks TLS, the limit for setting up a connection in milliseconds,
@@ -38,7 +65,14 @@ struct Way {
 #[derive(Debug)]
 pub(crate) struct Response {
     inner: reqwest::Response,
+    #[cfg(feature = "gzip")]
+    decoder: Option<Decoder>,
+    /// Bytes that were read since another task could run.
+    unyielded: usize,
 }
+
+/// How many bytes of an answer are read before other tasks run.
+const YIELD_BYTES: usize = 64 << 10;
 
 impl Client {
     /// Posts a body. Redirects are not followed: a key must not reach another host. `connect_timeout_ms`: 0 for no limit.
@@ -76,7 +110,7 @@ impl Client {
     async fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
         let (secure, network) = (url.scheme() == "https", Arc::clone(network));
         let key = (secure, connect_timeout_ms, Arc::clone(&network));
-        let way = Arc::clone(self.ways.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let way = self.ways.lock().unwrap_or_else(PoisonError::into_inner).get(key);
         // Authorities and certificates are files, and reading them takes longer than a request.
         let make = || blocking(move || Way::new(secure, connect_timeout_ms, &network).map(Arc::new));
         way.get_or_try_init(make).await.map(Arc::clone)
@@ -144,7 +178,14 @@ impl Way {
         if inner.status() == 407 && self.route(url).is_some() {
             return Err(self.not_through(url, "proxy authorization required"));
         }
-        Ok(Response { inner })
+        #[cfg(feature = "gzip")]
+        let decoder = inner.headers().get(CONTENT_ENCODING).and_then(|coding| Decoder::of(coding.to_str().ok()?));
+        Ok(Response {
+            inner,
+            #[cfg(feature = "gzip")]
+            decoder,
+            unyielded: 0,
+        })
     }
 
     fn route(&self, url: &Url) -> Option<&Route> {
@@ -212,14 +253,47 @@ impl Response {
         self.inner.headers()
     }
 
-    /// The next piece of the body.
+    /// The next piece of the body. One that is there already is not given for ever: other tasks run in between.
     ///
     /// # Errors
-    /// `stream_truncated` when the connection breaks before the body's end; `protocol` for a coding that cannot be read.
+    /// `stream_truncated` when the connection breaks before the body's end; `protocol` for a coding that cannot be read, `limit`
+    /// for a compressed one that becomes far larger than it is.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        // Codings that are understood have been taken off the headers with the body's compression.
+        if self.unyielded >= YIELD_BYTES {
+            self.unyielded = 0;
+            tokio::task::yield_now().await;
+        }
+        let chunk = self.piece().await?;
+        self.unyielded += chunk.as_ref().map_or(0, Bytes::len);
+        Ok(chunk)
+    }
+
+    #[cfg(feature = "gzip")]
+    async fn piece(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            let Some(decoder) = &mut self.decoder else {
+                return self.plain_piece().await;
+            };
+            if let Some(piece) = decoder.next().map_err(|why| unreadable(&self.inner, why))? {
+                return Ok(Some(piece));
+            }
+            let chunk = self.inner.chunk().await.map_err(|error| broken(&self.inner, error))?;
+            let Some(chunk) = chunk else {
+                let last = decoder.finish().map_err(|why| unreadable(&self.inner, why))?;
+                return Ok(last);
+            };
+            decoder.feed(chunk);
+        }
+    }
+
+    #[cfg(not(feature = "gzip"))]
+    async fn piece(&mut self) -> Result<Option<Bytes>, Error> {
+        self.plain_piece().await
+    }
+
+    async fn plain_piece(&mut self) -> Result<Option<Bytes>, Error> {
         if let Some(coding) = self.inner.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
-            let host = self.inner.url().host_str().unwrap_or("the server");
+            let host = host(&self.inner);
             let readable = match cfg!(feature = "gzip") {
                 true => "only gzip and deflate can be read",
                 false => "agent-loop reads gzip and deflate with its feature gzip, which is off",
@@ -227,13 +301,7 @@ impl Response {
             let text = format!("{host} compressed its answer ({coding:?}), which it was not asked for; {readable}");
             return Err(Error::new(ErrorKind::Protocol, text));
         }
-        self.inner.chunk().await.map_err(|error| {
-            let host = self.inner.url().host_str().unwrap_or("the server");
-            let error = error.without_url();
-            let why = chain(&error);
-            Error::new(ErrorKind::StreamTruncated, format!("the connection to {host} broke in the middle of the answer: {why}"))
-                .with_source(error)
-        })
+        self.inner.chunk().await.map_err(|error| broken(&self.inner, error))
     }
 
     /// The body as text, at most this many bytes of it; for error answers.
@@ -247,6 +315,36 @@ impl Response {
         }
         body.truncate(most);
         String::from_utf8_lossy(&body).into_owned()
+    }
+}
+
+fn host(response: &reqwest::Response) -> &str {
+    response.url().host_str().unwrap_or("the server")
+}
+
+/// The error of a connection that broke before the body's end.
+fn broken(response: &reqwest::Response, error: reqwest::Error) -> Error {
+    let (host, error) = (host(response), error.without_url());
+    let why = chain(&error);
+    Error::new(ErrorKind::StreamTruncated, format!("the connection to {host} broke in the middle of the answer: {why}"))
+        .with_source(error)
+}
+
+/// The error of a compressed body that cannot be read further.
+#[cfg(feature = "gzip")]
+fn unreadable(response: &reqwest::Response, why: Unreadable) -> Error {
+    let host = host(response);
+    match why {
+        Unreadable::Broken(error) => {
+            let text = format!("the connection to {host} broke in the middle of the answer, which is compressed: {error}");
+            Error::new(ErrorKind::StreamTruncated, text).with_source(error)
+        }
+        Unreadable::TooDense => {
+            let text = format!(
+                "{host} compressed its answer more than {MOST_PER_BYTE} times, which it was not asked for; it was cut off"
+            );
+            Error::new(ErrorKind::Limit, text)
+        }
     }
 }
 
@@ -278,4 +376,24 @@ fn sources<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<It
 /// The innermost cause, which says most; reqwest's outer texts repeat the address.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     sources(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_a16_the_settings_that_were_not_used_for_longest_go() {
+        let key = |ms| (false, ms, Arc::new(Network::default()));
+        let mut ways = Ways::default();
+        let first = ways.get(key(0));
+        for ms in 1..1000 {
+            ways.get(key(ms));
+            assert!(Arc::ptr_eq(&ways.get(key(0)), &first), "used each time");
+        }
+        assert_eq!(ways.kept.len(), MOST_WAYS);
+        let kept = |ways: &Ways, ms| ways.kept.contains_key(&key(ms));
+        assert!(kept(&ways, 999) && kept(&ways, 1001 - MOST_WAYS as u64));
+        assert!(!kept(&ways, 1000 - MOST_WAYS as u64));
+    }
 }

@@ -1,6 +1,8 @@
 //! Reaching a provider: HTTP, TLS and proxies.
 
 pub(crate) mod client;
+#[cfg(feature = "gzip")]
+mod coding;
 pub(crate) mod header;
 mod names;
 pub(crate) mod network;

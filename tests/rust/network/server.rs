@@ -97,6 +97,8 @@ pub(super) enum Body {
     Plain(&'static str),
     /// A refusal, compressed.
     Refusal(&'static str),
+    /// A stream that is mostly nothing, compressed: so many MiB.
+    Bomb(usize),
     /// Three frames, compressed, each sent when there is a permit.
     Gated { coding: &'static str, gate: Arc<Semaphore> },
 }
@@ -168,6 +170,13 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, body: &Body, as
             encoder.write_all(text.as_bytes())?;
             stream.write_all(b"HTTP/1.1 404 None\r\nconnection: close\r\ncontent-encoding: gzip\r\n\r\n").await?;
             stream.write_all(&encoder.finish()?).await?;
+        }
+        Body::Bomb(size) => {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            (0..*size).try_for_each(|_| encoder.write_all(&b":\n".repeat(1 << 19)))?;
+            stream.write_all(format!("{STREAM}content-encoding: gzip\r\n\r\n").as_bytes()).await?;
+            // The client hangs up.
+            let _ = stream.write_all(&encoder.finish()?).await;
         }
         Body::Gated { coding, gate } => {
             stream.write_all(format!("{STREAM}content-encoding: {coding}\r\n\r\n").as_bytes()).await?;
