@@ -2327,7 +2327,7 @@ AGENT_API agent_status_t agent_model_call_push_text(agent_model_call_t *call, co
 
 /**
  * Ends the response. end is NULL, or a JSON object {"stop_reason"?, "raw_stop_reason"?, "response_id"?,
- * "usage"?}. The default of stop_reason is "tool_use" if there are tool calls, otherwise "stop".
+ * "response_model"?, "usage"?}. The default of stop_reason is "tool_use" if there are tool calls, otherwise "stop".
  *
  * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON or fields; the response continues),
  * AGENT_INVALID_STATE (the response has ended).

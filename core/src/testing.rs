@@ -50,7 +50,8 @@
 //!
 //! - `{"end": {}}`: as the answer is, `tool_use` if it has a tool call, else `stop`;
 //! - `{"end": "length"}`: this stop reason;
-//! - `{"end": {"stop_reason": "stop", "usage": {…}, "raw_stop_reason": "end_turn", "response_id": "r1"}}`: all may be left out.
+//! - `{"end": {"stop_reason": "stop", "usage": {…}, "raw_stop_reason": "end_turn", "response_id": "r1"}}`: all may be left out,
+//!   and `response_model`, too.
 //!
 //! A chunk is a text, `{"text": "…"}`, `{"thinking": "…"}` or `{"tool_call": {"id", "name", "arguments"}}` (`arguments` as an
 //! object, or as text that may be broken on purpose). Blocks in parts are written as in events: `{"type": "tool_call_start",

@@ -94,8 +94,9 @@ async function* answerOf(run) {
   for await (const event of run) {
     if (/^(text|thinking|tool_call)_/.test(event.type)) yield line(event)
     if (event.type !== 'message_end') continue
-    const { stop_reason, raw_stop_reason, response_id, usage, error } = event.message.toJSON()
-    yield line(error ? { type: 'error', error, usage } : { type: 'done', stop_reason, raw_stop_reason, response_id, usage })
+    const { stop_reason, raw_stop_reason, response_id, response_model, usage, error } = event.message.toJSON()
+    const end = { stop_reason, raw_stop_reason, response_id, response_model, usage }
+    yield line(error ? { type: 'error', error, usage } : { type: 'done', ...end })
     // Leaving the loop aborts the run before it executes tools.
     return
   }

@@ -116,6 +116,8 @@ export interface AssistantMessage extends Canonical {
   rawStopReason?: string
   /** The provider's id of the response. */
   responseId?: string
+  /** The model that has answered, where the server names another one than was asked for. */
+  responseModel?: string
   /** Present exactly when `stopReason` is `error` or `aborted`. */
   error?: ErrorInfo
   /** In milliseconds since the epoch. */

@@ -46,6 +46,8 @@ export interface ModelEnd {
   rawStopReason?: string
   /** The provider's id of the response. */
   responseId?: string
+  /** The model that has answered, where it is another one than was asked for. */
+  responseModel?: string
   usage?: Partial<Usage>
 }
 

@@ -13,6 +13,18 @@ test('found_e19_the_result_says_why_its_answer_ended', async () => {
   assert.equal(result.toJSON().stop_reason, 'length')
 })
 
+test('found_e20_the_message_says_which_other_model_has_answered', async () => {
+  async function* gateway() {
+    yield 'Hello.'
+    yield { end: { responseModel: 'large' } }
+  }
+  const { message } = await new Agent({ model: 'mine/auto', provider: gateway }).prompt('Hi')
+  assert.deepEqual([message.model, message.responseModel], ['auto', 'large'])
+  assert.equal(message.toJSON().response_model, 'large')
+  const same = await scripted([[{ delta: 'Hello.' }, { end: { response_model: 's' } }]]).prompt('Hi')
+  assert.equal('responseModel' in same.message, false)
+})
+
 test('a run emits its events in order and then has its result', async () => {
   const agent = scripted([[{ delta: 'Hel' }, { delta: 'lo' }, { end: { usage: { input: 5, output: 7 } } }]])
   const run = agent.stream('Hi')

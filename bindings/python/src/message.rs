@@ -154,6 +154,7 @@ message_class! {
         stop_reason: |py, core| core.stop_reason.map(agent_loop::StopReason::as_str),
         raw_stop_reason: |py, core| core.raw_stop_reason.as_deref(),
         response_id: |py, core| core.response_id.as_deref(),
+        response_model: |py, core| core.response_model.as_deref(),
         error: |py, core| core.error.as_ref().map(|error| error::object(py, error)).transpose()?,
         tool_calls: |py, core| tool_calls(py, core)?,
     }

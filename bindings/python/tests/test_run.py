@@ -43,6 +43,18 @@ async def test_found_e19_the_result_says_why_its_answer_ended():
     assert result.to_dict()["stop_reason"] == "length"
 
 
+async def test_found_e20_the_message_says_which_other_model_has_answered():
+    said = [{"delta": "Hello."}, {"end": {"response_model": "scenario-2026-04-23"}}]
+    result = await agent(said, says("Again.")).prompt("hi")
+    assert (result.message.model, result.message.response_model) == ("scenario", "scenario-2026-04-23")
+
+    async def gateway(request):
+        yield {"text": "Hello."}
+        yield {"end": {"response_model": "large"}}
+
+    assert (await Agent("mine/auto", provider=gateway).prompt("hi")).message.response_model == "large"
+
+
 async def test_a_run_without_a_reader_has_a_result():
     assert (await agent(says(*"x" * 5000)).stream("hi").result()).text == "x" * 5000
 

@@ -102,6 +102,8 @@ impl ChunkReader {
             #[serde(default)]
             response_id: Option<String>,
             #[serde(default)]
+            response_model: Option<String>,
+            #[serde(default)]
             usage: Option<Usage>,
         }
         let end: End = match value {
@@ -117,6 +119,7 @@ impl ChunkReader {
         let natural = if self.any_call { StopReason::ToolUse } else { StopReason::Stop };
         let mut deltas: Vec<Delta> = end.usage.map(|used| Delta::Usage(Box::new(used))).into_iter().collect();
         deltas.extend(end.response_id.map(Delta::ResponseId));
+        deltas.extend(end.response_model.map(Delta::ResponseModel));
         deltas.push(Delta::Stop { reason: end.stop_reason.unwrap_or(natural), raw: end.raw_stop_reason });
         Ok(deltas)
     }

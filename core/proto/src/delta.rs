@@ -20,6 +20,8 @@ use crate::usage::{Prices, StopReason, Usage};
 pub enum Delta {
     /// The vendor's id of the response.
     ResponseId(String),
+    /// The model that answers, as the server calls it.
+    ResponseModel(String),
     /// A block begins.
     Start {
         /// The block's key.
@@ -119,6 +121,7 @@ pub struct MessageBuilder {
     prices: Option<Prices>,
     stop: Option<(StopReason, Option<String>)>,
     response_id: Option<String>,
+    response_model: Option<String>,
     bytes: usize,
     /// How many marks the log has.
     marks: usize,
@@ -161,6 +164,7 @@ impl MessageBuilder {
             prices,
             stop: None,
             response_id: None,
+            response_model: None,
             bytes: 0,
             marks: 0,
         }
@@ -294,6 +298,13 @@ impl MessageBuilder {
                 self.response_id = Some(id);
                 Ok((None, None))
             }
+            Delta::ResponseModel(model) => {
+                // Gemini's names are paths, given with or without their beginning.
+                let name = |model: &str| model.strip_prefix("models/").unwrap_or(model).to_owned();
+                let is_other = !model.is_empty() && name(&model) != name(&self.log.head().model);
+                self.response_model = is_other.then_some(model);
+                Ok((None, None))
+            }
             Delta::Diagnostic { code, message, data } => Ok((Some(EventData::Diagnostic { code, message, data }), None)),
             Delta::Raw(data) => Ok((None, Some(EventData::Raw { data }))),
             // The run takes it out before, for the hook that asked for it.
@@ -424,6 +435,7 @@ impl MessageBuilder {
             stop_reason: Some(stop_reason),
             raw_stop_reason,
             response_id: self.response_id,
+            response_model: self.response_model,
             error,
             ..self.log.head().clone()
         }

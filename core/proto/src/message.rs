@@ -137,6 +137,10 @@ pub struct AssistantMessage {
     /// The vendor's id of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
+    /// The model that the server says has answered, where it names another one than was asked for: a gateway's choice, the
+    /// version behind an alias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_model: Option<String>,
     /// There exactly when `stop_reason` is `error` or `aborted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
@@ -157,6 +161,7 @@ impl AssistantMessage {
             stop_reason: Some(StopReason::Stop),
             raw_stop_reason: None,
             response_id: None,
+            response_model: None,
             error: None,
             timestamp: 0,
         }

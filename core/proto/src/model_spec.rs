@@ -88,8 +88,8 @@ pub struct ModelSpec {
     /// - `{"diagnostic": {"code", "message", "data"}}`: a `diagnostic` event;
     /// - `{"error": {"kind", "message", "retryable", …}}`: the call fails;
     /// - `{"end": "stop"}`: the answer is complete. Also `{"end": {}}` (`tool_use` if it has a tool call, else `stop`) and
-    ///   `{"end": {"stop_reason", "raw_stop_reason", "response_id", "usage"}}`, of which all may be left out. The stop reasons
-    ///   are `stop`, `length`, `tool_use` and `refusal`. An answer without `end` counts as cut off.
+    ///   `{"end": {"stop_reason", "raw_stop_reason", "response_id", "response_model", "usage"}}`, of which all may be left out.
+    ///   The stop reasons are `stop`, `length`, `tool_use` and `refusal`. An answer without `end` counts as cut off.
     ///
     /// The module `testing` of the crate `agent-loop` has an example.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,8 +8,8 @@
 //! - `{"error": {"kind", "message", …}}`: the call fails with this error.
 //! - `{"usage": {"input", "output", …}}`: the tokens used so far.
 //! - `{"diagnostic": {"code", "message"?, "data"?}}`: an event of that type, at this moment.
-//! - `{"end": "stop"}`, `{"end": {}}` or `{"end": {"stop_reason", "raw_stop_reason", "response_id", "usage"}}`: the answer is
-//!   complete; what is left out is as the answer is. Without an end the stream is cut off.
+//! - `{"end": "stop"}`, `{"end": {}}` or `{"end": {"stop_reason", "raw_stop_reason", "response_id", "response_model", "usage"}}`:
+//!   the answer is complete; what is left out is as the answer is. Without an end the stream is cut off.
 
 use std::collections::VecDeque;
 

@@ -213,6 +213,9 @@ class AssistantMessage(Message):
     def response_id(self) -> str | None:
         """The provider's id of the answer."""
     @property
+    def response_model(self) -> str | None:
+        """The model that has answered, where the server names another one than was asked for."""
+    @property
     def error(self) -> AgentError | None:
         """The error; None unless `stop_reason` is `error` or `aborted`."""
     @property

@@ -170,6 +170,7 @@ fn head(config: &Config, now_ms: u64) -> AssistantMessage {
         stop_reason: None,
         raw_stop_reason: None,
         response_id: None,
+        response_model: None,
         error: None,
         timestamp: now_ms,
     }

@@ -5,6 +5,7 @@ pub(crate) mod fixture;
 mod incremental;
 mod model_switch;
 pub(super) mod recorded;
+mod response_model;
 mod service_rules;
 mod stable_prefix;
 mod transcripts;

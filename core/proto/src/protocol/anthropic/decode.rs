@@ -206,6 +206,7 @@ impl Reader {
                 if let Some(id) = message.get("id").and_then(Value::as_str) {
                     out.push(Delta::ResponseId(id.to_owned()));
                 }
+                out.extend(message.get("model").and_then(Value::as_str).map(|model| Delta::ResponseModel(model.to_owned())));
                 self.usage(message.get("usage"), false, out);
                 // A whole message may stand here, with the closing frame right after it.
                 for (key, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
-use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Part, PartialArg, Piece, Said};
+use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Known, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{Decoder, is_something, opaque_block, refused, truncated, unknown_stop, unreadable};
@@ -22,7 +22,7 @@ use crate::usage::{StopReason, Usage};
 pub(super) struct Reader {
     provider: String,
     next_key: u32,
-    id_known: bool,
+    known: Known,
     /// The unsigned text or thinking that is being written.
     open: Option<(Speech, u32)>,
     /// The call whose arguments are being streamed.
@@ -62,7 +62,7 @@ impl Reader {
         Reader {
             provider: provider.to_owned(),
             next_key: 0,
-            id_known: false,
+            known: Known::default(),
             open: None,
             call: None,
             any_call: false,
@@ -219,11 +219,17 @@ impl Reader {
             let error: Value = surrogate::read(error.get(), |raw| serde_json::from_str(raw)).unwrap_or_default();
             return Err(provider_error::from_stream(&self.provider, &json!({ "error": error })));
         }
-        if !self.id_known
+        if !self.known.id
             && let Some(id) = chunk.response_id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
         {
-            self.id_known = true;
+            self.known.id = true;
             out.push(Delta::ResponseId(id));
+        }
+        if !self.known.model
+            && let Some(model) = chunk.model_version.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
+        {
+            self.known.model = true;
+            out.push(Delta::ResponseModel(model));
         }
         if let Some(counts) = chunk.usage_metadata {
             self.raw_usage(counts, out);
@@ -359,7 +365,7 @@ impl Decoder for Reader {
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);
         }
-        if let Some(piece) = wire::piece(data, self.id_known) {
+        if let Some(piece) = wire::piece(data, &self.known) {
             self.piece(piece, out)?;
             return Ok(true);
         }

@@ -739,20 +739,21 @@ fn half_characters_are_replaced_and_odd_frames_skipped() {
 
 #[test]
 fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
-    use super::wire::{Said, piece};
+    use super::wire::{Known, Said, piece};
+    let known = Known { id: true, model: true };
     let chunk = |part: Value| {
         let content = json!({ "parts": [part], "role": "model" });
         let usage = json!({ "promptTokenCount": 3, "candidatesTokenCount": 2 });
         json!({ "candidates": [{ "content": content, "index": 0 }], "usageMetadata": usage, "responseId": "r" }).to_string()
     };
     let text = chunk(json!({ "text": "a" }));
-    let read = piece(&text, true).unwrap();
+    let read = piece(&text, &known).unwrap();
     assert!(matches!(read.said, Said::Text(text) if text == "a"));
     assert_eq!(read.counts.unwrap().candidates_token_count, Some(2));
     let thought = chunk(json!({ "text": "a", "thought": true }));
-    assert!(matches!(piece(&thought, true).unwrap().said, Said::Thinking(text) if text == "a"));
+    assert!(matches!(piece(&thought, &known).unwrap().said, Said::Thinking(text) if text == "a"));
     let more = json!({ "partialArgs": [{ "jsonPath": "$.x", "stringValue": "a", "willContinue": true }], "willContinue": true });
     let more = chunk(json!({ "functionCall": more }));
-    assert!(matches!(piece(&more, true).unwrap().said, Said::Argument(path, text) if (&*path, &*text) == ("$.x", "a")));
-    assert!(piece(&text, false).is_none(), "its id was not sent yet");
+    assert!(matches!(piece(&more, &known).unwrap().said, Said::Argument(path, text) if (&*path, &*text) == ("$.x", "a")));
+    assert!(piece(&text, &Known::default()).is_none(), "its id was not sent yet");
 }

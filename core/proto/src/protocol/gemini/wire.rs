@@ -23,8 +23,15 @@ pub(super) enum Said<'a> {
     Argument(Cow<'a, str>, Cow<'a, str>),
 }
 
-/// Reads such a chunk; `None` for every other, which is one with a `responseId`, too, while that is not known.
-pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
+/// What is known of the answer, so that a chunk that repeats it says nothing new.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) id: bool,
+    pub(super) model: bool,
+}
+
+/// Reads such a chunk; `None` for every other, which is one with a `responseId` or `modelVersion`, too, while that is not known.
+pub(super) fn piece<'a>(chunk: &'a str, known: &Known) -> Option<Piece<'a>> {
     let (mut said, mut counts, mut candidates, mut parts) = (None, None, 0, 0);
     Scan::whole(chunk, |scan, name| match name {
         "candidates" => scan.list(|scan| {
@@ -48,7 +55,8 @@ pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
             Some(())
         }
         "error" | "promptFeedback" => scan.null(),
-        "responseId" if !id_known => scan.null(),
+        "responseId" if !known.id => scan.null(),
+        "modelVersion" if !known.model => scan.null(),
         _ => scan.skip(),
     })?;
     said.filter(|_| candidates == 1 && parts == 1).map(|said| Piece { said, counts })
@@ -111,6 +119,8 @@ pub(super) struct Chunk<'a> {
     pub(super) prompt_feedback: Option<PromptFeedback>,
     #[serde(borrow, default)]
     pub(super) response_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) model_version: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
 }

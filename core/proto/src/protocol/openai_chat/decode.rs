@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::calls::{self, Call};
 use super::details::Details;
-use super::wire::{self, ChatDelta, Choice, Chunk, Content, Piece, ToolDelta, arguments_text, general, list};
+use super::wire::{self, ChatDelta, Choice, Chunk, Content, Known, Piece, ToolDelta, arguments_text, general, list};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{Decoder, citations, is_something, opaque_block, truncated, unknown_stop, unreadable};
@@ -29,7 +29,7 @@ pub(super) struct Reader {
     open: Option<(Speech, u32)>,
     details: Details,
     calls: Vec<Call>,
-    id_known: bool,
+    known: Known,
     finish: Option<String>,
     /// The sources that the text names, as they came.
     annotations: Vec<Value>,
@@ -53,7 +53,7 @@ impl Reader {
             open: None,
             details: Details::default(),
             calls: Vec::new(),
-            id_known: false,
+            known: Known::default(),
             finish: None,
             annotations: Vec::new(),
             sources: None,
@@ -259,16 +259,23 @@ impl Reader {
         if is_error || chunk.error.is_some_and(is_something) || chunk.is_bare() && provider_error::is_error(&general(data)) {
             return Ok(Err(self.failure(data)));
         }
-        if !self.id_known
+        if !self.known.id
             && let Some(id) = chunk.id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).filter(|id| !id.is_empty())
         {
-            self.id_known = true;
+            self.known.id = true;
             out.push(Delta::ResponseId(id));
         }
         // What was found says more than where.
         let mut sources = [chunk.search_results, chunk.citations].into_iter().flatten().map(RawValue::get);
         if let Some(sources) = sources.find(|raw| raw.starts_with('[') && *raw != "[]") {
             self.sources = Some(sources.to_owned());
+        }
+        if !self.known.model
+            && let Some(name) =
+                chunk.model.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).filter(|m| !m.is_empty())
+        {
+            self.known.model = true;
+            out.push(Delta::ResponseModel(name));
         }
         let mut used = chunk.usage.and_then(usage);
         // Only the first choice: we ask for one.
@@ -389,7 +396,7 @@ impl Decoder for Reader {
         if matches!(data, "" | "null") {
             return Ok(true);
         }
-        if let Some(piece) = wire::piece(data, self.id_known) {
+        if let Some(piece) = wire::piece(data, &self.known) {
             self.piece(piece, out);
             return Ok(true);
         }

@@ -884,17 +884,18 @@ fn how_a_stream_may_fail() {
 
 #[test]
 fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
-    use super::wire::{Piece, piece};
+    use super::wire::{Known, Piece, piece};
+    let known = Known { id: true, model: true };
     let chunk = |piece: Value| {
         let choice = json!({ "index": 0, "delta": piece, "logprobs": null, "finish_reason": null });
         json!({ "id": "r", "object": "chat.completion.chunk", "choices": [choice], "usage": null }).to_string()
     };
-    assert!(matches!(piece(&chunk(json!({ "content": "a" })), true), Some(Piece::Text(text)) if text == "a"));
+    assert!(matches!(piece(&chunk(json!({ "content": "a" })), &known), Some(Piece::Text(text)) if text == "a"));
     for field in ["reasoning_content", "reasoning", "reasoning_text"] {
         let chunk = chunk(json!({ "content": null, field: "a" }));
-        assert!(matches!(piece(&chunk, true), Some(Piece::Thinking(named, text)) if (named, &*text) == (field, "a")));
+        assert!(matches!(piece(&chunk, &known), Some(Piece::Thinking(named, text)) if (named, &*text) == (field, "a")));
     }
     let call = json!({ "tool_calls": [{ "index": 2, "function": { "arguments": "a" } }] });
-    assert!(matches!(piece(&chunk(call), true), Some(Piece::Arguments(2, text)) if text == "a"));
-    assert!(piece(&chunk(json!({ "content": "a" })), false).is_none(), "its id was not sent yet");
+    assert!(matches!(piece(&chunk(call), &known), Some(Piece::Arguments(2, text)) if text == "a"));
+    assert!(piece(&chunk(json!({ "content": "a" })), &Known::default()).is_none(), "its id was not sent yet");
 }

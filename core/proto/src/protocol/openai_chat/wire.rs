@@ -20,8 +20,15 @@ pub(super) enum Piece<'a> {
     Arguments(i64, Cow<'a, str>),
 }
 
-/// Reads such a chunk; `None` for every other, which is one with an `id`, too, while that is not known.
-pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
+/// What is known of the answer, so that a chunk that repeats it says nothing new.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) id: bool,
+    pub(super) model: bool,
+}
+
+/// Reads such a chunk; `None` for every other, which is one with an `id` or a `model`, too, while that is not known.
+pub(super) fn piece<'a>(chunk: &'a str, known: &Known) -> Option<Piece<'a>> {
     let (mut pieces, mut choices) = (Pieces::default(), 0);
     Scan::whole(chunk, |scan, name| match name {
         "choices" => scan.list(|scan| {
@@ -34,7 +41,8 @@ pub(super) fn piece(chunk: &str, id_known: bool) -> Option<Piece<'_>> {
             })
         }),
         "usage" | "error" | "x_groq" => scan.null(),
-        "id" if !id_known => scan.null(),
+        "id" if !known.id => scan.null(),
+        "model" if !known.model => scan.null(),
         "citations" | "search_results" => scan.nothing(),
         "object" => (scan.string()? != "error").then_some(()),
         _ => scan.skip(),
@@ -108,6 +116,8 @@ impl<'a> Pieces<'a> {
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) model: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]

@@ -27,6 +27,7 @@ pub(super) struct Reader {
     next_key: u32,
     ended: usize,
     response_id: String,
+    model: String,
     called: bool,
     refused: bool,
 }
@@ -110,6 +111,7 @@ impl Reader {
             next_key: 0,
             ended: 0,
             response_id: String::new(),
+            model: String::new(),
             called: false,
             refused: false,
         }
@@ -294,6 +296,11 @@ impl Reader {
     }
 
     fn identify(&mut self, response: &Value, out: &mut Vec<Delta>) {
+        let model = word(response, "model");
+        if !model.is_empty() && model != self.model {
+            self.model = model.to_owned();
+            out.push(Delta::ResponseModel(model.to_owned()));
+        }
         let id = word(response, "id");
         if !id.is_empty() && id != self.response_id {
             self.response_id = id.to_owned();

@@ -93,6 +93,7 @@ impl Decoder for Reader {
                 let usage = event.usage.take().and_then(|usage| serde_json::from_value::<Usage>(usage).ok());
                 out.extend(usage.map(|usage| Delta::Usage(Box::new(usage))));
                 out.extend(event.response_id.take().map(Delta::ResponseId));
+                out.extend(event.response_model.take().map(Delta::ResponseModel));
                 if event.kind == "error" {
                     return Err(self.error(event.error.as_ref(), event.error_message));
                 }

@@ -9,8 +9,8 @@
 //! read: `text_start`, `thinking_start`, `tool_call_start` (`content_index`, of a call `id` and `name`), `text_delta`,
 //! `thinking_delta`, `tool_call_delta` (`content_index`, `delta`), `text_end`, `thinking_end`, `tool_call_end` (`content_index`;
 //! `signature` and `redacted`, or those of `block`). The last is `done` (`stop_reason`, `raw_stop_reason`, `response_id`,
-//! `usage`) or `error` (`error`, an object as in messages, and `usage`). Names in camel case are understood as well. Unknown
-//! types are skipped.
+//! `response_model`, `usage`) or `error` (`error`, an object as in messages, and `usage`). Names in camel case are understood as
+//! well. Unknown types are skipped.
 //!
 //! `examples/node/relay.mjs` is such a server.
 

@@ -27,6 +27,8 @@ pub(super) struct Event {
     pub(super) raw_stop_reason: Option<String>,
     #[serde(default, alias = "responseId")]
     pub(super) response_id: Option<String>,
+    #[serde(default, alias = "responseModel")]
+    pub(super) response_model: Option<String>,
     #[serde(default)]
     pub(super) usage: Option<Value>,
     #[serde(default)]

@@ -158,6 +158,7 @@ fn chat() -> BoxedStrategy<String> {
     ]);
     object(vec![
         field("id", &["\"r\"", "\"s\"", "null", "\"\"", "5"]),
+        field("model", &["\"m\"", "\"other\"", "null", "\"\"", "5"]),
         field("object", &["\"chat.completion.chunk\"", "\"chat.completion.chunk\"", "\"chat.completion.chunk\"", "\"error\""]),
         nested("choices", list(choice)),
         field("usage", &["null", "null", "{\"prompt_tokens\": 3, \"completion_tokens\": 2}"]),

@@ -37,6 +37,7 @@ pub(in crate::protocol) fn decode(protocol: &str, stream: &[u8], cuts: &[usize])
         stop_reason: None,
         raw_stop_reason: None,
         response_id: None,
+        response_model: None,
         error: None,
         timestamp: 0,
     };
