@@ -49,7 +49,7 @@ static void a_model_that_cannot_be_used_is_refused_when_it_is_set(void)
     agent_free(agent);
 }
 
-static void a_refused_model_changes_nothing(void)
+static void found_e18_a_refused_change_changes_nothing(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
     agent_text_t *state = NULL;
@@ -438,7 +438,7 @@ int main(void)
     begin();
     RUN(bad_models_are_refused);
     RUN(a_model_that_cannot_be_used_is_refused_when_it_is_set);
-    RUN(a_refused_model_changes_nothing);
+    RUN(found_e18_a_refused_change_changes_nothing);
     RUN(bad_options_are_refused_and_change_nothing);
     RUN(settings_are_in_the_state);
     RUN(messages_are_prompted);

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::error::Error as _;
 
 use agent_loop::hook::{HookKind, ToolDecision};
+use agent_loop::host::Spelling;
 use agent_loop::model::{ModelSource, ThinkingBudgets};
-use agent_loop::{ErrorKind, PendingRun, Prompt, QueueMode};
+use agent_loop::{Error, ErrorKind, PendingRun, Prompt, QueueMode};
 use agent_loop_proto::options_of;
 use agent_loop_proto::table::options;
 use serde_json::json;
@@ -138,6 +139,51 @@ fn what_is_set_can_be_read_and_taken_back() {
     agent.set_session_id(None);
     agent.set_system_prompt("New.");
     assert_eq!((agent.temperature(), agent.session_id(), agent.system_prompt()), (None, None, "New.".to_owned()));
+}
+
+#[tokio::test]
+async fn found_e18_a_refused_change_changes_nothing() {
+    let agent = builder(json!([says("One."), says("Two."), says("Three.")])).temperature(0.5).build().unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "One.");
+    agent.set_fallbacks(["ollama/spare"]).unwrap();
+    agent.set_headers([("x-a", "b")]).unwrap();
+    let before = || (agent.state_json(), agent.fallbacks(), agent.base_url(), agent.headers(), agent.temperature());
+    let known = before();
+    let spoilt = r#"{"provider": "ollama", "id": "x", "base_url": "no address"}"#;
+    let add = || agent.add_tool(tool("t", |_, _| async { Ok(json!(1)) }));
+    let refused: [(&str, &dyn Fn() -> Result<(), Error>); 7] = [
+        ("an unknown provider", &|| agent.set_model("nobody/x")),
+        ("no name", &|| agent.set_model("x")),
+        ("a bad script", &|| agent.set_model(r#"{"provider": "scripted", "id": "x", "script": 1}"#)),
+        ("an unknown fallback", &|| agent.set_fallbacks(["ollama/other", "nobody/x"])),
+        ("no address", &|| agent.set_model(spoilt)),
+        ("a header", &|| agent.set_headers([("x-c", "d"), ("a b", "c")])),
+        ("a second tool of a name", &|| {
+            add().unwrap();
+            let again = add();
+            assert!(agent.remove_tool("t"));
+            again
+        }),
+    ];
+    for (what, refused) in refused {
+        assert_eq!(refused().unwrap_err().kind(), ErrorKind::InvalidArgument, "{what}");
+        assert_eq!(before(), known, "{what}");
+    }
+    for options in [
+        json!({ "model": "nobody/x", "temperature": 1, "messages": [] }),
+        json!({ "fallbacks": ["nobody/x"], "headers": { "x-z": "1" }, "temperature": 1 }),
+        json!({ "model": "ollama/m", "base_url": "no address", "temperature": 1 }),
+        json!({ "model": "ollama/m", "temperature": "hot" }),
+        json!({ "model": "ollama/m", "messages": [{ "role": 1 }] }),
+    ] {
+        let refused = agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument, "{options}");
+        assert_eq!(before(), known, "{options}");
+    }
+    // The one that was set before a refused one is what stays, where its script had come to.
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Two.");
+    assert_eq!(agent.set_model("nobody/x").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Three.");
 }
 
 #[tokio::test]
