@@ -2,17 +2,24 @@
  * Infers the type of a tool's arguments from its JSON Schema.
  */
 
-/** A JSON Schema: the keywords that determine the inferred type, and any others. */
+/**
+ * A JSON Schema: the keywords that determine the inferred type, and any others. What `z.toJSONSchema` returns is one, and so is
+ * the `inputSchema` of a tool of the Model Context Protocol.
+ */
 export interface JsonSchema {
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly enum?: readonly unknown[]
+  readonly type?: string | readonly string[] | undefined
+  readonly description?: string | undefined
+  readonly enum?: readonly unknown[] | undefined
   readonly const?: unknown
-  readonly properties?: { readonly [name: string]: JsonSchema }
-  readonly required?: readonly string[]
-  readonly items?: JsonSchema | boolean
+  /** Schemas. Types of other libraries often say less about them. */
+  readonly properties?: { readonly [name: string]: unknown } | undefined
+  readonly required?: readonly string[] | undefined
+  readonly items?: SubSchema | readonly SubSchema[] | undefined
   readonly [keyword: string]: unknown
 }
+
+/** A schema inside of another. */
+export type SubSchema = JsonSchema | object | boolean
 
 type Simplify<T> = { [K in keyof T]: T[K] }
 
@@ -45,6 +52,13 @@ type OfType<T, S> = T extends keyof Primitives
           : OfObject<P, Required<S>>
         : Record<string, any>
       : any
+
+/** The type of the arguments that a tool with this schema gets. */
+export type ArgumentsOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer Output }
+    ? Output
+    : any
+  : FromSchema<S>
 
 /** The type of the values that a schema accepts; `any` where the schema does not determine it. */
 export type FromSchema<S> = S extends { readonly const: infer C }

@@ -9,7 +9,9 @@ import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
-import type { FromSchema, JsonSchema } from './schema.js'
+import type { ArgumentsOf, JsonSchema } from './schema.js'
+import { parametersOf } from './standard.js'
+import type { StandardSchema } from './standard.js'
 import { report } from './thrown.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
@@ -30,13 +32,17 @@ export interface ToolResult {
 export type ExecutionMode = 'parallel' | 'sequential'
 
 /** The options of a tool. */
-export interface ToolOptions<S = JsonSchema> {
+export interface ToolOptions<S = JsonSchema | StandardSchema> {
   /** 1 to 64 letters, digits, `_` or `-`; unique within an agent. */
   name: string
   /** What the tool does, for the model. */
   description?: string
-  /** A JSON Schema of type object; without it the tool has no parameters. */
-  parameters?: S
+  /**
+   * A JSON Schema of type object, or a schema of zod, valibot or ArkType; without it the tool has no parameters. Such a schema
+   * also makes the arguments that `execute` gets, with its defaults and transformations. Hooks, middleware and events have the
+   * model's.
+   */
+  parameters?: S | undefined
   /** The tool's name for display; `name` by default. */
   label?: string
   /** The agent's `toolExecution` by default. */
@@ -49,7 +55,7 @@ export interface ToolOptions<S = JsonSchema> {
    */
   prepareArguments?: (args: Record<string, unknown>, context: HookContext) => unknown
   /** Runs the tool. If it throws, the model gets the error's text as an error result. */
-  execute: (args: FromSchema<S>, context: ToolContext) => unknown
+  execute: (args: ArgumentsOf<S>, context: ToolContext) => unknown
 }
 
 /** A tool, created by {@link tool}. Any number of agents may use it. */
@@ -64,20 +70,23 @@ export class Tool {
   readonly prepareArguments: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
   readonly execute: (args: any, context: ToolContext) => unknown
   readonly #native: NativeTool
+  readonly #read: ((args: unknown) => unknown) | undefined
 
   /** Same as {@link tool}, which also infers the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
     const { execute, prepareArguments, ...described } = options
-    const text = jsonOfArgument('tool', described)
+    const what = typeof options.name === 'string' ? `tool ${JSON.stringify(options.name)}` : 'tool'
+    const { json: parameters, read } = parametersOf(what, options.parameters)
+    const text = jsonOfArgument('tool', { ...described, ...(parameters === undefined ? {} : { parameters }) })
     this.#native = enter(() => new native.Tool(text))
-    const what = `tool ${JSON.stringify(options.name)}`
+    this.#read = read
     expectFunction(`${what}: execute`, execute)
     if (prepareArguments !== undefined) expectFunction(`${what}: prepareArguments`, prepareArguments)
     this.name = this.#native.name
     this.label = this.#native.label
     this.description = this.#native.description
-    this.parameters = options.parameters ?? { type: 'object', properties: {} }
+    this.parameters = (parameters as JsonSchema | undefined) ?? { type: 'object', properties: {} }
     this.executionMode = this.#native.executionMode ?? undefined
     this.timeoutMs = this.#native.timeoutMs
     this.prepareArguments = prepareArguments
@@ -88,6 +97,13 @@ export class Tool {
   static inside(value: unknown): NativeTool | undefined {
     return isObject(value) && #native in value ? value.#native : undefined
   }
+
+  /** @internal Calls `execute`, with what the tool's schema makes of the arguments. */
+  static async run(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+    const read = tool.#read
+    const { execute } = tool
+    return execute(read === undefined ? args : await read(args), context)
+  }
 }
 
 /**
@@ -96,15 +112,14 @@ export class Tool {
  * @param options The name, description, parameters and function of the tool.
  * @throws InvalidArgumentError for a name that providers do not accept, or parameters that are not a JSON Schema.
  */
-export function tool<const S extends JsonSchema>(options: ToolOptions<S>): Tool {
+export function tool<const S extends JsonSchema | StandardSchema>(options: ToolOptions<S>): Tool {
   return new Tool(options)
 }
 
 /** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
   try {
-    const { execute } = tool
-    const value = await withToolContext(call, toolJson, (context) => execute(JSON.parse(call.input), context))
+    const value = await withToolContext(call, toolJson, (context) => Tool.run(tool, JSON.parse(call.input), context))
     call.respond(toolJson(value))
   } catch (error) {
     report(error, (text) => call.fail(text))

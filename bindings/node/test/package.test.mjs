@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 
 import { version } from 'agent-loop'
@@ -12,6 +12,7 @@ import { packageFolder, projectFolder, temporary } from './helpers.mjs'
 
 const described = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
 const model = readFileSync(join(projectFolder, 'tests/scenarios/calculator/model.json'), 'utf8')
+const tsc = join(packageFolder, 'node_modules/typescript/bin/tsc')
 let folder
 
 function npm(where, ...args) {
@@ -28,6 +29,15 @@ function node(...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   assert.deepEqual([status, stderr], [0, ''])
   return stdout
+}
+
+/** Lets the program use packages that are installed here. */
+function link(...names) {
+  for (const name of names) {
+    const place = join(folder, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    if (!existsSync(place)) symlinkSync(join(packageFolder, 'node_modules', name), place, 'junction')
+  }
 }
 
 before((suite) => {
@@ -93,11 +103,7 @@ test('agent-loop/testing, both ways', () => {
 })
 
 test('TypeScript, as a module and as CommonJS, with every check on', () => {
-  for (const types of ['node', 'undici-types']) {
-    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
-    const from = types === 'node' ? '@types/node' : types
-    symlinkSync(join(packageFolder, 'node_modules', from), join(folder, 'node_modules', from), 'junction')
-  }
+  link('@types/node', 'undici-types')
   const typed = program.replace('({ n }) => n * 2', '({ n }) => n.toFixed(0).length + n * 2 - 2')
   writeFileSync(
     join(folder, 'module.mts'),
@@ -106,11 +112,20 @@ test('TypeScript, as a module and as CommonJS, with every check on', () => {
   writeFileSync(join(folder, 'common.cts'), `import { Agent, tool } from 'agent-loop'\n${typed}`)
   const compilerOptions = { module: 'Node16', target: 'ES2022', strict: true, exactOptionalPropertyTypes: true, types: ['node'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['module.mts', 'common.cts'] }))
-  const tsc = join(packageFolder, 'node_modules/typescript/bin/tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
   assert.deepEqual([status, stdout], [0, ''])
   assert.equal(node('module.mjs'), said)
   assert.equal(node('common.cjs'), said)
+})
+
+test('found_n3_schema_types: what zod and MCP give fits, with every check on', () => {
+  link('@types/node', 'undici-types', 'zod', 'valibot', '@valibot/to-json-schema', 'arktype', '@ark', 'arkregex')
+  cpSync(join(packageFolder, 'test/types/schemas.mts'), join(folder, 'schemas.mts'))
+  const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true }
+  const compilerOptions = { module: 'Node16', target: 'ES2022', noEmit: true, types: ['node'], ...checks }
+  writeFileSync(join(folder, 'schemas.json'), JSON.stringify({ compilerOptions, files: ['schemas.mts'] }))
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'schemas.json'], { cwd: folder, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [0, ''])
 })
 
 test('the examples', () => {

@@ -1,0 +1,79 @@
+// Tests of the types of parameters: compiled, never run. Lines that must not compile are marked.
+
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { tool } from 'agent-loop'
+import type { ArgumentsOf, JsonSchema, StandardSchema, ToolOptions } from 'agent-loop'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { z } from 'zod'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+function check<T extends true>(): T | void {}
+
+// A schema of a library says what the tool gets: what it makes of the arguments.
+const zod = z.object({ city: z.string(), days: z.number().default(3), at: z.string().transform((text) => text.length) })
+tool({
+  name: 'x',
+  parameters: zod,
+  execute: (args, { update }) => {
+    check<Equal<typeof args, { city: string; days: number; at: number }>>()
+    update(args.city)
+  },
+})
+tool({
+  name: 'x',
+  parameters: type({ city: 'string', 'days?': 'number' }),
+  execute: (args) => {
+    check<Equal<typeof args, { city: string; days?: number }>>()
+  },
+})
+tool({
+  name: 'x',
+  parameters: toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number()) })),
+  execute: ({ city, days }) => {
+    check<Equal<typeof city, string>>()
+    check<Equal<typeof days, number | undefined>>()
+  },
+})
+// @ts-expect-error the schema has no such argument
+tool({ name: 'x', parameters: zod, execute: ({ town }) => town })
+// @ts-expect-error a number, by default
+tool({ name: 'x', parameters: zod, execute: ({ days }: { days: string }) => days })
+// @ts-expect-error a class is no schema
+tool({ name: 'x', parameters: class {}, execute: () => 5 })
+check<Equal<ArgumentsOf<StandardSchema<{ n: number }>>, { n: number }>>()
+
+// What zod writes is JSON Schema, and its type is still known.
+const written = z.toJSONSchema(zod)
+const json: JsonSchema = written
+tool({ name: 'x', parameters: written, execute: ({ city }) => city })
+tool({ name: 'x', parameters: json, execute: ({ anything }) => anything })
+
+// Tools of the Model Context Protocol come with this type.
+declare const inputSchema: {
+  [x: string]: unknown
+  type: 'object'
+  properties?: { [x: string]: object } | undefined
+  required?: string[] | undefined
+}
+tool({ name: 'x', parameters: inputSchema, execute: (args) => args })
+declare const older: { type: 'object'; properties?: { [x: string]: unknown } | undefined; required?: string[] | undefined }
+tool({ name: 'x', parameters: older, execute: (args) => args })
+
+// Schemas of schemas may be true or false, and fields undefined.
+tool({
+  name: 'x',
+  parameters: {
+    type: 'object',
+    description: undefined,
+    properties: { any: true, list: { type: 'array', items: true }, pair: { type: 'array', items: [{ type: 'string' }, true] } },
+    additionalProperties: false,
+    required: undefined,
+  },
+  execute: ({ any, list }) => {
+    check<Equal<typeof list, unknown[] | undefined>>()
+    return any
+  },
+})
+const options: ToolOptions = { name: 'x', parameters: undefined, execute: () => 5 }
+tool(options)
