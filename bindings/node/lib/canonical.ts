@@ -3,6 +3,8 @@
  * back is here. Only the contract's names change: never those in arguments, details, parameters or data, and never a value.
  */
 
+import { isObject } from './object.js'
+
 /** What may be inside these fields is the user's or a provider's. (A model's names are read in both spellings.) */
 const VERBATIM = new Set(['arguments', 'data', 'details', 'headers', 'model', 'parameters', 'payload'])
 
@@ -18,11 +20,6 @@ const CANONICAL = Object.defineProperty({}, 'toJSON', {
     return canonicalFields(this)
   },
 })
-
-/** @internal */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
 
 /**
  * @internal Gives what the engine sent a `toJSON` that returns its canonical form: an object (or each of a list), and all

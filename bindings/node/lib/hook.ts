@@ -2,7 +2,7 @@
  * Hooks: functions of the application that a run calls at certain points. They may be asynchronous; the run waits for them.
  */
 
-import { canonical, isObject, withToJson } from './canonical.js'
+import { canonical, withToJson } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfAnswer } from './json.js'
@@ -17,6 +17,7 @@ import type {
   ToolResultMessage,
 } from './message.js'
 import type { NativeCall } from './native.js'
+import { isObject } from './object.js'
 import type { ModelSpec, ThinkingLevel } from './options.js'
 import type { RunResult } from './run.js'
 import { report } from './thrown.js'

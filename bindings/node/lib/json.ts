@@ -3,6 +3,7 @@
  */
 
 import { invalidArgument } from './errors.js'
+import { className, isObject, isPlain } from './object.js'
 import { isA, textOf } from './thrown.js'
 
 /** @internal The message names the part of a value that is not JSON. */
@@ -11,7 +12,8 @@ export class NotJson extends Error {}
 /** @internal
  * Serializes a value. `undefined` becomes null, as it does in arrays. An unpaired surrogate is written as an escape, which the
  * engine reads as U+FFFD.
- * @throws NotJson for what JSON would silently drop or change: functions, symbols, big integers, NaN, maps, sets, cycles.
+ * @throws NotJson for what JSON would silently drop or change: functions, symbols, big integers, NaN, instances of
+ * classes without a toJSON, errors, cycles.
  */
 export function jsonOf(value: unknown): string {
   let text: string | undefined
@@ -49,25 +51,73 @@ export function jsonOfAnswer(what: string, value: unknown): string {
   }
 }
 
-function check(key: string, value: unknown): unknown {
-  const found = notJson(value)
+/** Called with what contains the value as `this`: the value may be what an object's `toJSON` returned. */
+function check(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const found = notJson(value, this[key])
   if (found === undefined) return value
-  throw new NotJson(key === '' ? `${found} is not JSON` : `${JSON.stringify(key)}: ${found} is not JSON`)
+  throw new NotJson(key === '' ? found : `${JSON.stringify(key)}: ${found}`)
 }
 
-function notJson(value: unknown): string | undefined {
+/** What a value is that JSON would drop, change or empty, and what to write instead. */
+function notJson(value: unknown, original: unknown): string | undefined {
   switch (typeof value) {
     case 'function':
-      return 'a function'
+      return 'a function is not JSON'
     case 'symbol':
-      return 'a symbol'
+      return 'a symbol is not JSON'
     case 'bigint':
-      return `the BigInt ${value}n`
+      return `the BigInt ${value}n is not JSON`
     case 'number':
-      return Number.isFinite(value) ? undefined : String(value)
+      return Number.isFinite(value) ? undefined : `${value} is not JSON`
     case 'object':
-      return value instanceof Map ? 'a Map' : value instanceof Set ? 'a Set' : undefined
+      return isObject(original) ? notData(original) : undefined
     default:
       return undefined
   }
+}
+
+function notData(value: object): string | undefined {
+  if (Array.isArray(value) || isPlain(value)) return undefined
+  // They have a toJSON, or might.
+  if (isError(value)) return `${instanceOf(value)} is not JSON: throw it, or return its message`
+  if (ArrayBuffer.isView(value)) return `${instanceOf(value)} is not JSON: ${ADVICE.ArrayBuffer}`
+  if (isWritten(value)) return undefined
+  const advice = ADVICE[className(value)] ?? 'return a plain object with its fields, or give the class a toJSON method'
+  return `${instanceOf(value)} is not JSON: ${advice}`
+}
+
+function instanceOf(value: object): string {
+  const name = className(value) || 'instance of a class'
+  return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** Whether it is an error, of this realm or another. */
+function isError(value: object): boolean {
+  return isA(value, Error) || Object.prototype.toString.call(value) === '[object Error]'
+}
+
+/** Whether JSON writes what an object is made of: itself, or a text, number or truth value in an object. */
+function isWritten(value: object): boolean {
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return true
+  return isA(value, String) || isA(value, Number) || isA(value, Boolean)
+}
+
+const ITERATE = 'return its values in a list, or yield them from the tool'
+
+/** What to write in place of an instance, by the name of its class. */
+const ADVICE: Readonly<Record<string, string>> = {
+  Promise: 'await it',
+  Map: 'return Object.fromEntries(map)',
+  Set: 'return [...set]',
+  Response: 'return await response.text(), or await response.json()',
+  Headers: 'return Object.fromEntries(headers)',
+  FormData: 'return Object.fromEntries(data)',
+  URLSearchParams: 'return its text, String(parameters)',
+  ReadableStream: 'return its text',
+  Blob: 'return await blob.text(), or content with an image block',
+  File: 'return await file.text(), or content with an image block',
+  ArrayBuffer: 'return base64 text, or content with an image block',
+  RegExp: 'return its source',
+  Generator: ITERATE,
+  AsyncGenerator: ITERATE,
 }

@@ -3,12 +3,13 @@
  */
 
 import { answerTo, enter } from './bridge.js'
-import { canonical, isObject, withToJson } from './canonical.js'
+import { canonical, withToJson } from './canonical.js'
 import { AgentError, isErrorKind } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
 import { jsonOf, jsonOfAnswer } from './json.js'
 import type { Canonical, StandardMessage, StopReason, Usage } from './message.js'
 import type { NativeCall } from './native.js'
+import { isObject } from './object.js'
 import type { ThinkingBudgets, ThinkingLevel, ToolChoice } from './options.js'
 import type { JsonSchema } from './schema.js'
 import { isA, report, textOf } from './thrown.js'

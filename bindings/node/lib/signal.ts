@@ -2,9 +2,9 @@
  * Aborting a run with an `AbortSignal`.
  */
 
-import { isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
 import type { NativeAbortHandle } from './native.js'
+import { isObject } from './object.js'
 
 /** The options of a single run. */
 export interface RunOptions {

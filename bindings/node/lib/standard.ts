@@ -3,8 +3,8 @@
  * https://standardschema.dev; no library of schemas is needed here.
  */
 
-import { isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
+import { className, isObject, isPlain } from './object.js'
 import { isA, textOf } from './thrown.js'
 
 /**
@@ -138,20 +138,8 @@ function notJsonInside(value: Record<string, unknown>, at: string, outer: readon
   return undefined
 }
 
-/** @internal Whether an object has no class, in this realm or another. */
-export function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return !isObject(prototype) || Object.getPrototypeOf(prototype) === null
-}
-
-/** @internal What an object is an instance of. */
-export function className(value: object): string {
-  const { constructor } = value as { constructor?: unknown }
-  return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'an unnamed class'
-}
-
 function instance(value: object): string {
-  return isA(value, Promise) ? 'a Promise; await it' : `an instance of ${className(value)}`
+  return isA(value, Promise) ? 'a Promise; await it' : `an instance of ${className(value) || 'a class'}`
 }
 
 function isClass(value: object): boolean {

@@ -2,10 +2,10 @@
  * Stateless runs: runs without an agent, over a context that the caller owns and that is never changed.
  */
 
-import { isObject } from './canonical.js'
 import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
+import { isObject } from './object.js'
 import { makeAgent } from './options.js'
 import type { Settings } from './options.js'
 import { Run } from './run.js'

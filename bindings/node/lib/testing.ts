@@ -11,11 +11,12 @@
  */
 
 import { enter } from './bridge.js'
-import { canonical, isObject } from './canonical.js'
+import { canonical } from './canonical.js'
 import { invalidArgument } from './errors.js'
 import type { AgentEvent } from './event.js'
 import { jsonOfArgument } from './json.js'
 import { native } from './native.js'
+import { isObject } from './object.js'
 
 /**
  * Checks the events of one run: their order, sequence numbers and fields, and whether the messages they report are consistent.

@@ -3,12 +3,13 @@
  */
 
 import { enter } from './bridge.js'
-import { canonical, isObject } from './canonical.js'
+import { canonical } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
+import { isObject } from './object.js'
 import type { ArgumentsOf, JsonSchema } from './schema.js'
 import { parametersOf } from './standard.js'
 import type { StandardSchema } from './standard.js'
@@ -54,7 +55,10 @@ export interface ToolOptions<S = JsonSchema | StandardSchema> {
    * arguments, or nothing to keep them. If it throws, the call fails with that error's text.
    */
   prepareArguments?: (args: Record<string, unknown>, context: HookContext) => unknown
-  /** Runs the tool. If it throws, the model gets the error's text as an error result. */
+  /**
+   * Runs the tool. If it throws, the model gets the error's text as an error result. Of a generator, each value that it yields is
+   * an update, and what it returns is the result; if it returns nothing, the last value is.
+   */
   execute: (args: ArgumentsOf<S>, context: ToolContext) => unknown
 }
 
@@ -119,10 +123,43 @@ export function tool<const S extends JsonSchema | StandardSchema>(options: ToolO
 /** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
   try {
-    const value = await withToolContext(call, toolJson, (context) => Tool.run(tool, JSON.parse(call.input), context))
+    const value = await withToolContext(call, toolJson, async (context) => {
+      const returned = await Tool.run(tool, JSON.parse(call.input), context)
+      return isGenerator(returned) ? lastOf(returned, call, context) : returned
+    })
     call.respond(toolJson(value))
   } catch (error) {
     report(error, (text) => call.fail(text))
+  }
+}
+
+type AnyGenerator = AsyncGenerator | Generator
+
+function isGenerator(value: unknown): value is AnyGenerator {
+  if (!isObject(value) || typeof value.next !== 'function') return false
+  return Symbol.asyncIterator in value || Symbol.iterator in value
+}
+
+/**
+ * Reports what a generator yields, and returns its result: what it returns, or else what it has yielded last. When the call is
+ * cancelled the generator is closed at its next `yield`.
+ */
+async function lastOf(generator: AnyGenerator, call: NativeCall, { update }: ToolContext): Promise<unknown> {
+  let last: unknown
+  let isOver = false
+  try {
+    while (!call.isCancelled) {
+      const { value, done } = await generator.next()
+      if (done) {
+        isOver = true
+        return value === undefined ? last : await value
+      }
+      last = await value
+      update(last)
+    }
+    throw new Error('aborted')
+  } finally {
+    if (!isOver) await generator.return?.(undefined)
   }
 }
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 
 import { InvalidArgumentError, InvalidStateError, tool } from 'agent-loop'
 
@@ -69,11 +70,130 @@ test('a result that is not JSON is an error result that names the value', async 
     [{ f() {} }, 'the tool\'s result is not JSON: "f": a function is not JSON'],
     [Symbol('s'), "the tool's result is not JSON: a symbol is not JSON"],
     [NaN, "the tool's result is not JSON: NaN is not JSON"],
-    [new Map([['a', 1]]), "the tool's result is not JSON: a Map is not JSON"],
+    [new Map([['a', 1]]), "the tool's result is not JSON: a Map is not JSON: return Object.fromEntries(map)"],
     [{ toJSON: () => { throw new Error('no form') } }, "the tool's result is not JSON: no form"],
   ]) {
     assert.deepEqual(await resultOf(() => value), [text, true])
   }
+})
+
+test('found_n4_instances: what JSON would empty is an error that names it, and says what to return', async () => {
+  class Weather {
+    rain = true
+  }
+  class Written extends Weather {
+    toJSON() {
+      return { rain: this.rain }
+    }
+  }
+  const text = (value) => `the tool's result is not JSON: ${value}`
+  const plain = 'return a plain object with its fields, or give the class a toJSON method'
+  const iterate = 'return its values in a list, or yield them from the tool'
+  const binary = 'return base64 text, or content with an image block'
+  for (const [make, said] of [
+    [() => new Error('gone'), 'an Error is not JSON: throw it, or return its message'],
+    [() => new TypeError('gone'), 'a TypeError is not JSON: throw it, or return its message'],
+    [() => new InvalidStateError({ kind: 'invalid_state', message: 'x' }), /^an InvalidStateError is not JSON: throw it/],
+    [() => runInNewContext('new RangeError("far")'), 'a RangeError is not JSON: throw it, or return its message'],
+    [() => new Response('x'), 'a Response is not JSON: return await response.text(), or await response.json()'],
+    [() => new Headers(), 'a Headers is not JSON: return Object.fromEntries(headers)'],
+    [() => new Set([1]), 'a Set is not JSON: return [...set]'],
+    [() => new Weather(), `a Weather is not JSON: ${plain}`],
+    [() => new (class {})(), `an instance of a class is not JSON: ${plain}`],
+    [() => [1].values(), null],
+    [() => Buffer.from('x'), `a Buffer is not JSON: ${binary}`],
+    [() => new Uint8Array(2), `a Uint8Array is not JSON: ${binary}`],
+    [() => new ArrayBuffer(2), `an ArrayBuffer is not JSON: ${binary}`],
+    [() => /x/, 'a RegExp is not JSON: return its source'],
+    [() => new WeakMap(), `a WeakMap is not JSON: ${plain}`],
+  ]) {
+    // An iterator at the top is a generator's.
+    if (said !== null) {
+      const [top, isError] = await resultOf(make)
+      assert.ok(isError)
+      if (said instanceof RegExp) assert.match(top.slice(text('').length), said)
+      else assert.equal(top, text(said))
+    }
+    const [inside] = await resultOf(() => ({ list: [make()] }))
+    if (typeof said === 'string') assert.equal(inside, text(`"0": ${said}`))
+  }
+  const nested = async (value) => (await resultOf(() => ({ list: [value] })))[0]
+  assert.equal(await nested(Promise.resolve(1)), text('"0": a Promise is not JSON: await it'))
+  assert.equal(await nested((function* () {})()), text(`"0": a Generator is not JSON: ${iterate}`))
+  assert.equal(await nested((async function* () {})()), text(`"0": an AsyncGenerator is not JSON: ${iterate}`))
+  // What writes itself, or is as good as plain.
+  for (const [value, json] of [
+    [new Written(), '{"rain":true}'],
+    [new Date(0), '"1970-01-01T00:00:00.000Z"'],
+    [new URL('http://a/'), '"http://a/"'],
+    [[Object('x'), Object(1), Object(true)], '["x",1,true]'],
+    [Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
+    [runInNewContext('({ a: [1] })'), '{"a":[1]}'],
+    [Object.freeze({ a: 1 }), '{"a":1}'],
+    [new (class extends Array {})(2).fill(0), '[0,0]'],
+  ]) {
+    assert.deepEqual(await resultOf(() => ({ value })), [`{"value":${json}}`, false])
+  }
+})
+
+test('found_n4_generators: each value is an update, what is returned is the result', async () => {
+  for (const [execute, updates, result] of [
+    [async function* () { yield 'a'; yield { b: 1 }; return 'end' }, ['a', '{"b":1}'], ['end', false]],
+    [function* () { yield 'a'; yield Promise.resolve('b'); return 'end' }, ['a', 'b'], ['end', false]],
+    [async function* () { yield 'a'; yield 'last' }, ['a', 'last'], ['last', false]],
+    [async function* () { yield 'a'; return null }, ['a'], ['', false]],
+    [async function* () {}, [], ['', false]],
+    [function* () { return Promise.resolve('later') }, [], ['later', false]],
+    [async () => (async function* () { yield 1; return 2 })(), ['1'], ['2', false]],
+    [async function* () { yield 'a'; throw new Error('half way') }, ['a'], ['half way', true]],
+    [
+      async function* () { yield { content: [{ type: 'text', text: 'full' }], details: { at: 1 } } },
+      ['full'],
+      ['full', false],
+    ],
+    [async function* () { yield new Map() }, [], [/a Map is not JSON/, true]],
+    [async function* () { yield* ['a', 'b'] }, ['a', 'b'], ['b', false]],
+  ]) {
+    const agent = scripted([calls(['a', 't']), says('x')], { tools: [does('t', execute)] })
+    const events = await play(agent.stream('go'))
+    const reported = events.filter(({ type }) => type === 'tool_execution_update').map(({ partialResult }) => partialResult)
+    assert.deepEqual(reported.map(({ content }) => content[0].text), updates)
+    const [[text, isError]] = toolTexts({ messages: agent.messages })
+    if (result[0] instanceof RegExp) assert.match(text, result[0])
+    else assert.equal(text, result[0])
+    assert.equal(isError, result[1])
+  }
+})
+
+test('found_n4_generators_are_closed: after an abort, and when a value is not JSON', async () => {
+  const log = []
+  const agent = scripted([calls(['a', 't']), says('x')], {
+    tools: [
+      does('t', async function* (_, { signal, sleep }) {
+        try {
+          yield 'a'
+          agent.abort()
+          // The abort reaches the tool a moment later.
+          while (!signal.aborted) await sleep(1)
+          yield 'b'
+          log.push('not reached')
+        } finally {
+          log.push('closed')
+        }
+      }),
+    ],
+  })
+  assert.equal((await agent.prompt('go')).outcome, 'aborted')
+  assert.deepEqual(log.splice(0), ['closed'])
+  const bad = function* () {
+    try {
+      yield 1n
+    } finally {
+      log.push('closed')
+    }
+  }
+  assert.deepEqual(await resultOf(bad), ["the tool's result is not JSON: the BigInt 1n is not JSON", true])
+  assert.deepEqual(log, ['closed'])
 })
 
 test('what tools throw goes to the model, and the run continues', async () => {

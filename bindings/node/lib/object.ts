@@ -1,0 +1,22 @@
+/**
+ * What kind of object a value is.
+ */
+
+/** @internal */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** @internal Whether an object has no class, in this realm or another. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return !isObject(prototype) || Object.getPrototypeOf(prototype) === null
+}
+
+/** @internal The name of an object's class; empty if it has none. */
+export function className(value: object): string {
+  const { constructor } = value as { constructor?: unknown }
+  if (typeof constructor === 'function' && constructor !== Object) return constructor.name
+  // The classes of generators have no names, and no constructors.
+  return Object.prototype.toString.call(value).slice('[object '.length, -1)
+}
