@@ -151,7 +151,8 @@ async fn found_e18_a_refused_change_changes_nothing() {
     let known = before();
     let spoilt = r#"{"provider": "ollama", "id": "x", "base_url": "no address"}"#;
     let add = || agent.add_tool(tool("t", |_, _| async { Ok(json!(1)) }));
-    let refused: [(&str, &dyn Fn() -> Result<(), Error>); 7] = [
+    type Change<'a> = &'a dyn Fn() -> Result<(), Error>;
+    let refused: [(&str, Change<'_>); 7] = [
         ("an unknown provider", &|| agent.set_model("nobody/x")),
         ("no name", &|| agent.set_model("x")),
         ("a bad script", &|| agent.set_model(r#"{"provider": "scripted", "id": "x", "script": 1}"#)),

@@ -29,17 +29,20 @@ pub(crate) struct Client {
 /// The most kinds of connections that are kept: each has certificates, which may be a megabyte.
 const MOST_WAYS: usize = 32;
 
+/// It is made once, at the first request.
+type Slot = Arc<OnceCell<Arc<Way>>>;
+
 /// By their settings, with the number of their last use.
 #[derive(Debug, Default)]
 struct Ways {
-    kept: HashMap<Key, (u64, Arc<OnceCell<Arc<Way>>>)>,
+    kept: HashMap<Key, (u64, Slot)>,
     uses: u64,
 }
 
 impl Ways {
     /// The way with these settings. Where there are too many, the one that was not used for longest goes, with its idle
     /// connections; requests on it go on.
-    fn get(&mut self, key: Key) -> Arc<OnceCell<Arc<Way>>> {
+    fn get(&mut self, key: Key) -> Slot {
         self.uses += 1;
         if self.kept.len() >= MOST_WAYS && !self.kept.contains_key(&key) {
             let oldest = self.kept.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone());

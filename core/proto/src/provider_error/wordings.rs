@@ -40,7 +40,9 @@ macro_rules! wordings {
 
         #[cfg(test)]
         pub(crate) const SEEN: &[$crate::provider_error::wordings::Seen] = &[$($(
-            $crate::provider_error::wordings::Seen { pattern: $pattern, vendor: $vendor, source: $source, code: "", message: $message },
+            $crate::provider_error::wordings::Seen {
+                pattern: $pattern, vendor: $vendor, source: $source, code: "", message: $message,
+            },
         )+)+];
     };
 }
@@ -52,7 +54,9 @@ macro_rules! words {
 
         #[cfg(test)]
         pub(crate) const SEEN_WORDS: &[$crate::provider_error::wordings::Seen] = &[$($(
-            $crate::provider_error::wordings::Seen { pattern: $word, vendor: $vendor, source: $source, code: $code, message: $message },
+            $crate::provider_error::wordings::Seen {
+                pattern: $word, vendor: $vendor, source: $source, code: $code, message: $message,
+            },
         )+)+];
     };
 }
