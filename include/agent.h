@@ -2252,9 +2252,10 @@ AGENT_API void agent_hook_call_free(agent_hook_call_t *call);
 AGENT_API agent_status_t agent_models_json(agent_text_t **models, agent_error_t **error);
 
 /**
- * Sets a custom model: a function that answers requests instead of a provider, for every model name
- * ("acme/my-model"), also of known providers. NULL removes it. A change during a run takes effect at its
- * next turn.
+ * Sets a custom model: a function that answers requests instead of a provider, for the agent's own model,
+ * whatever its name ("acme/my-model"), also of a known provider. It also answers for fallbacks of the
+ * same provider and of unknown ones; a fallback of another known provider, or with an address, is asked
+ * there. NULL removes it. A change during a run takes effect at its next turn.
  *
  * The function is called with each request, on a thread where it may block, and answers it in chunks:
  *
@@ -2274,6 +2275,23 @@ AGENT_API agent_status_t agent_models_json(agent_text_t **models, agent_error_t 
 AGENT_API agent_status_t agent_set_model_callback(agent_t *agent, agent_model_fn_t function,
                                                   void *userdata, agent_destroy_fn_t destroy,
                                                   agent_error_t **error);
+
+/**
+ * Sets a custom provider by its name: a function that answers requests for all models "name/...", of the
+ * agent and of its fallbacks, beside other custom providers and the known ones. It replaces one of the
+ * same name, and takes precedence over a known provider of that name. NULL removes it. A change during a
+ * run takes effect at its next turn. The function is as that of agent_set_model_callback().
+ *
+ *     agent_set_provider(agent, "acme", AGENT_NTS, parrot, NULL, NULL, &error);
+ *     agent_set_json(agent, "{\"fallbacks\": [\"acme/parrot\"]}", AGENT_NTS, &error);
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (name is empty or has a slash), also for NULL when the agent cannot use
+ * its model or a fallback without the function; nothing changes then.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_provider(agent_t *agent, const char *name, size_t length,
+                                            agent_model_fn_t function, void *userdata,
+                                            agent_destroy_fn_t destroy, agent_error_t **error);
 
 /* ---- requests to a custom model: answered once, from any thread ------------------------------ */
 

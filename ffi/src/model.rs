@@ -73,7 +73,31 @@ pub unsafe extern "C" fn agent_set_model_callback(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            agent.set_host_model(callback.optional().map(|callback| host_function(callback, agent_model_call_t::new)))?;
+            let function = callback.optional().map(|callback| host_function(callback, agent_model_call_t::new));
+            agent.set_host_provider(None, function)?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Sets or removes a custom provider by its name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_set_provider(
+    agent: *mut agent_t,
+    name: *const c_char,
+    length: usize,
+    function: agent_model_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let (agent, name) = (&borrow(agent, "agent")?.agent, text::required(name, length, "name")?);
+            let function = callback.optional().map(|callback| host_function(callback, agent_model_call_t::new));
+            agent.set_host_provider(Some(name), function)?;
             Ok(AGENT_OK)
         })
     }

@@ -337,9 +337,55 @@ static void null_is_refused(void)
     agent_model_call_free(NULL);
 }
 
+static void named(void *userdata, agent_model_call_t *call)
+{
+    if (agent_model_call_push_text(call, userdata, AGENT_NTS, NULL) == AGENT_OK)
+        agent_model_call_finish(call, NULL, 0, NULL);
+    agent_model_call_free(call);
+}
+
+static void tired(void *userdata, agent_model_call_t *call)
+{
+    (void)userdata;
+    agent_model_call_fail(call, "no more", AGENT_NTS, NULL);
+    agent_model_call_free(call);
+}
+
+static void found_e10_custom_providers_and_known_ones_are_mixed(void)
+{
+    agent_t *agent = scripted(SCRIPTED("[{\"error\": {\"kind\": \"quota\", \"message\": \"pay first\"}}]"));
+    agent_run_t *run;
+    gate_t destroyed = GATE;
+
+    CHECK_OK(agent_set_provider(agent, "opnai", AGENT_NTS, tired, NULL, NULL, &error));
+    CHECK_OK(agent_set_provider(agent, "mine", AGENT_NTS, named, "Mine.", NULL, &error));
+    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": [\"opnai/a\", \"mine/b\"]}", AGENT_NTS, &error));
+    run = play(agent);
+    CHECK_TEXT(agent_run_text(run, NULL), "Mine.");
+    agent_run_free(run);
+    /* the other way round */
+    CHECK_OK(agent_set_model(agent, "opnai/a", AGENT_NTS, &error));
+    CHECK_OK(agent_set_json(agent, "{\"fallbacks\": [{\"provider\": \"scripted\", \"id\": \"s\", \"script\": "
+                                   "[[{\"delta\": \"From a script.\"}, {\"end\": {}}]]}]}", AGENT_NTS, &error));
+    run = play(agent);
+    CHECK_TEXT(agent_run_text(run, NULL), "From a script.");
+    agent_run_free(run);
+    /* what is needed stays, what is refused is destroyed */
+    CHECK_FAILS(agent_set_provider(agent, "opnai", AGENT_NTS, NULL, NULL, NULL, &error), AGENT_INVALID_ARGUMENT,
+                "model \"opnai/a\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
+    CHECK_FAILS(agent_set_provider(agent, "a/b", AGENT_NTS, named, &destroyed, gate_raise, &error), AGENT_INVALID_ARGUMENT,
+                "provider \"a/b\": expected a name without a slash, as models of it have it: \"name/id\"");
+    gate_wait(&destroyed, 1);
+    CHECK_NULL(agent_set_provider(NULL, "a", 1, named, &destroyed, gate_raise, &error), "agent");
+    CHECK_NULL(agent_set_provider(agent, NULL, 0, named, &destroyed, gate_raise, &error), "name");
+    gate_wait(&destroyed, 3);
+    agent_free(agent);
+}
+
 int main(void)
 {
     begin();
+    RUN(found_e10_custom_providers_and_known_ones_are_mixed);
     RUN(chunks_become_a_message);
     RUN(a_model_calls_tools);
     RUN(it_replaces_known_providers);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent_loop::hook::Hook;
 use agent_loop::host::Spelling;
+use agent_loop::model::ModelCall;
 use agent_loop::{Agent, Context, ErrorKind, Message, ModelSpec};
 use agent_mock::{Answer, Failure, Mock, Script, Speech};
 use serde_json::json;
@@ -145,6 +146,98 @@ async fn a_refused_model_changes_nothing() {
     agent.set_model("opnai/x").unwrap();
     assert_eq!(agent.set_provider(None).unwrap_err().message(), unknown);
     agent.set_fallbacks(["nobody/x"]).unwrap();
+}
+
+/// A custom provider that says its name and the model's, or fails.
+fn custom(name: &'static str, fails: bool) -> impl Fn(ModelCall) + Send + Sync + 'static {
+    move |call| {
+        let chunk = match fails {
+            true => json!({ "error": { "kind": "quota", "message": "no more" } }),
+            false => json!(format!("{name}: {}", call.request().request.model)),
+        };
+        call.push(&chunk).unwrap();
+        call.finish();
+    }
+}
+
+#[tokio::test]
+async fn found_e10_custom_providers_and_known_ones_are_mixed() {
+    let server = Mock::start(Script::new().answer(Answer::message(Speech::text("Here.")).times(9)));
+    let broken = fails();
+    // A known provider falls back on a custom one, and the other way round.
+    let agent = Agent::builder("openai/m")
+        .base_url(&broken.url())
+        .api_key("k")
+        .custom_provider("mine", custom("mine", false))
+        .custom_provider("tired", custom("tired", true))
+        .fallbacks(["tired/a", "mine/b"])
+        .build()
+        .unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "mine: mine/b");
+    let agent = Agent::builder("tired/a")
+        .custom_provider("mine", custom("mine", false))
+        .custom_provider("tired", custom("tired", true))
+        .fallbacks([spec("openai", "m", Some(&server.url()))])
+        .build()
+        .unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.");
+    assert_eq!((broken.requests().len(), server.requests().len()), (1, 1));
+    // One that has a known provider's name stands for it.
+    agent.set_custom_provider("openai", Some(Arc::new(custom("own", false)))).unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "own: openai/m");
+    agent.set_custom_provider("openai", None).unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.");
+}
+
+#[tokio::test]
+async fn found_e10_the_provider_without_a_name_is_not_asked_for_another_vendor_s_model() {
+    let server = Mock::start(Script::new().answer(Answer::message(Speech::text("Here.")).times(9)));
+    let own = |call: ModelCall| {
+        let model = call.request().request.model.clone();
+        match model.as_str() {
+            "openai/first" => call.push(&json!({ "error": { "kind": "quota", "message": "no more" } })).unwrap(),
+            _ => call.push(&json!(model)).unwrap(),
+        }
+        call.finish();
+    };
+    let agent = Agent::builder("openai/first").provider(own).build().unwrap();
+    let fallbacks = |models: Vec<ModelSpec>| agent.set_fallbacks(models).unwrap();
+    fallbacks(vec![spec("anthropic", "claude-x", Some(&server.url()))]);
+    assert_eq!(agent.prompt("go").await.unwrap().text, "Here.");
+    fallbacks(vec![
+        ModelSpec::from_json(json!({
+            "provider": "scripted", "id": "s", "script": [[{ "delta": "From a script." }, { "end": {} }]],
+        }))
+        .unwrap(),
+    ]);
+    assert_eq!(agent.prompt("go").await.unwrap().text, "From a script.");
+    // Those of its own provider, and of providers that nobody knows, it is.
+    for model in ["openai/second", "nobody/x"] {
+        fallbacks(vec![ModelSpec::parse(model).unwrap()]);
+        assert_eq!(agent.prompt("go").await.unwrap().text, model);
+    }
+    agent.set_model("anthropic/claude-x").unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().text, "anthropic/claude-x", "the agent's own model always");
+}
+
+#[tokio::test]
+async fn found_e10_a_provider_that_is_needed_stays() {
+    let agent = Agent::builder("mine/a").custom_provider("mine", custom("mine", false)).build().unwrap();
+    let unknown = "model \"mine/a\": unknown provider \"mine\"";
+    assert!(agent.set_custom_provider("mine", None).unwrap_err().message().starts_with(unknown));
+    assert_eq!(agent.prompt("go").await.unwrap().text, "mine: mine/a");
+    agent.set_model("openai/m").unwrap();
+    agent.set_fallbacks(["mine/a"]).unwrap();
+    assert!(agent.set_custom_provider("mine", None).unwrap_err().message().starts_with("option \"fallbacks\": [0]: model"));
+    agent.set_fallbacks(Vec::<ModelSpec>::new()).unwrap();
+    agent.set_custom_provider("mine", None).unwrap();
+    assert!(agent.set_model("mine/a").is_err());
+    for name in ["", "a/b"] {
+        let error = agent.set_custom_provider(name, Some(Arc::new(custom("x", false)))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("expected a name without a slash"), "{error}");
+        assert!(Agent::builder("openai/m").custom_provider(name, custom("x", false)).build().is_err());
+    }
 }
 
 #[test]

@@ -13,8 +13,9 @@ import type { AssistantMessage, Message, MessageInput, PromptInput } from './mes
 import type { Middleware } from './middleware.js'
 import type { NativeRun } from './native.js'
 import { isObject } from './object.js'
-import { addMiddleware, makeAgent, optionsJson, setHook, setTools } from './options.js'
+import { addMiddleware, makeAgent, optionsJson, setHook, setProvider, setTools } from './options.js'
 import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
+import type { Provider } from './provider.js'
 import { Run, resultOf } from './run.js'
 import type { RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
@@ -249,6 +250,19 @@ export class Agent {
    */
   setHook<Name extends HookName>(name: Name, hook: Hooks[Name] | null): void {
     setHook(this.#parts, name, hook)
+  }
+
+  /**
+   * Sets the custom provider of this name, as the option `providers` does, or with null removes it. A change during a run takes
+   * effect at its next turn.
+   *
+   * @param name The name with which its models begin; null for the one of the option `provider`.
+   * @param provider The function that replaces the current one.
+   * @throws InvalidArgumentError for an empty name or one with a slash, and if the model or a fallback cannot be used without it;
+   * nothing changes then.
+   */
+  setProvider(name: string | null, provider: Provider | null): void {
+    setProvider(this.#parts, name, provider)
   }
 
   /**

@@ -14,6 +14,7 @@ import { runMiddleware } from './middleware.js'
 import type { Middleware } from './middleware.js'
 import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
+import { isObject } from './object.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
 import { Tool, prepareCall, runTool } from './tool.js'
@@ -114,6 +115,8 @@ export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined 
 export interface Settings extends HookOptions {
   /** A custom provider: answers requests in place of the model's server. `model` may then have any name. */
   provider?: Provider | undefined
+  /** Custom providers by name, `{ mine: f }` for all models `mine/…`, also of `fallbacks`. */
+  providers?: Readonly<Record<string, Provider>> | undefined
   /** Functions around the execution of tools, the outermost first. */
   middleware?: readonly Middleware[]
 
@@ -229,7 +232,7 @@ export interface AgentOptions extends Settings {
 }
 
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
-export type OptionChanges = Partial<Omit<AgentOptions, HookName | 'tools' | 'messages' | 'middleware' | 'provider'>>
+export type OptionChanges = Partial<Omit<AgentOptions, HookName | 'tools' | 'messages' | 'middleware' | 'provider' | 'providers'>>
 
 /** @internal The native agent and its callbacks. */
 export interface AgentParts {
@@ -240,15 +243,15 @@ export interface AgentParts {
 /** @internal Creates a native agent and its callbacks. */
 export function makeAgent(options: object): AgentParts {
   const callbacks = new Callbacks()
-  const { tools = [], middleware = [], provider, ...others } = options as Partial<AgentOptions>
+  const { tools = [], middleware = [], provider, providers = {}, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
     const hook = others[name]
     delete others[name]
     return [name, hook] as const
   })
-  const number = provider ? keepProvider(callbacks, provider) : undefined
+  const numbers = keepProviders(callbacks, provider, providers)
   const text = optionsJson(others)
-  const parts: AgentParts = { native: enter(() => new native.Agent(bridge, callbacks.number, text, number)), callbacks }
+  const parts: AgentParts = { native: enter(() => new native.Agent(bridge, callbacks.number, text, numbers)), callbacks }
   setTools(parts, tools)
   for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
   if (!Array.isArray(middleware)) throw invalidArgument('option "middleware": expected a list of functions')
@@ -256,9 +259,36 @@ export function makeAgent(options: object): AgentParts {
   return parts
 }
 
-function keepProvider(callbacks: Callbacks, provider: Provider): number {
-  expectFunction('option "provider"', provider)
-  return callbacks.keep((call) => runProvider(provider, call))
+/** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
+function keepProviders(
+  callbacks: Callbacks,
+  provider: Provider | undefined,
+  named: Readonly<Record<string, Provider>>,
+): Record<string, number> {
+  if (!isObject(named)) throw invalidArgument('option "providers": expected an object of functions by name')
+  const all = Object.entries(named)
+  for (const [name, one] of all) {
+    expectProviderName(name)
+    expectFunction(`option "providers": ${JSON.stringify(name)}`, one)
+  }
+  if (provider) {
+    expectFunction('option "provider"', provider)
+    all.push(['', provider])
+  }
+  return Object.fromEntries(all.map(([name, one]) => [name, callbacks.keep((call) => runProvider(one, call))]))
+}
+
+/** Only the one without a name, which the engine has, is called ''. */
+function expectProviderName(name: string): void {
+  if (name === '') throw invalidArgument('provider "": expected a name, as models of it have it: "name/id"')
+}
+
+/** @internal Sets the custom provider of this name (null: the one without a name), or with null removes it. */
+export function setProvider({ native, callbacks }: AgentParts, name: string | null, provider: Provider | null): void {
+  if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${typeof name}`)
+  if (provider !== null) expectFunction('setProvider', provider)
+  const number = provider === null ? undefined : callbacks.keep((call) => runProvider(provider, call))
+  enter(() => native.setProvider(name ?? undefined, number))
 }
 
 /** @internal The options as JSON; an undefined one is left out, or is `missing`. */

@@ -30,9 +30,10 @@ pub struct Agent {
 #[napi]
 impl Agent {
     /// Creates an agent from options in JSON, and checks that its model can be used. `number` identifies the agent in jobs;
-    /// `provider` is the number of its custom provider's callback. Tools, hooks and middleware are set afterwards.
+    /// `providers` are the numbers of its custom providers' callbacks by name, the one of no name under "". Tools, hooks and
+    /// middleware are set afterwards.
     #[napi(constructor, catch_unwind)]
-    pub fn new(bridge: &Bridge, number: u32, options: String, provider: Option<u32>) -> Result<Agent> {
+    pub fn new(bridge: &Bridge, number: u32, options: String, providers: HashMap<String, u32>) -> Result<Agent> {
         let options = options_of(&options)?;
         // Until the options are read: errors in them are reported first.
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
@@ -40,8 +41,12 @@ impl Agent {
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let agent = agent_loop::Agent::builder(placeholder).runtime(&runtime).build().map_err(|e| thrown(&e))?;
         let agent = Agent { agent, link: Arc::clone(&bridge.link), number, subscriptions: HashMap::new() };
-        let provider = provider.map(|provider| agent.callback(provider).function());
-        agent.agent.set_host_model(provider).map_err(|e| thrown(&e))?;
+        // Callbacks first: what is not used is then reported as gone.
+        let providers: Vec<_> = providers.into_iter().map(|(name, number)| (name, agent.callback(number))).collect();
+        for (name, callback) in providers {
+            let name = Some(&*name).filter(|name| !name.is_empty());
+            agent.agent.set_host_provider(name, Some(callback.function())).map_err(|e| thrown(&e))?;
+        }
         agent.set(&options)?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
@@ -54,7 +59,7 @@ impl Agent {
 
     fn set(&self, options: &Map<String, Value>) -> Result<()> {
         let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-        let elsewhere: Vec<&str> = ["tools", "middleware", "provider"].into_iter().chain(hooks).collect();
+        let elsewhere: Vec<&str> = ["tools", "middleware", "provider", "providers"].into_iter().chain(hooks).collect();
         self.agent.set_options(options, Spelling::Camel, &elsewhere).map_err(|e| thrown(&e))
     }
 
@@ -91,6 +96,13 @@ impl Agent {
         let set = tool::of_agent(&tools, &execute, &prepare, self.number, &self.link).map_err(|e| thrown(&e))?;
         self.agent.set_tools(set);
         Ok(())
+    }
+
+    /// Sets the provider of this name, or without a name that of any model, to the callback with this number, or removes it.
+    #[napi(catch_unwind)]
+    pub fn set_provider(&self, name: Option<String>, number: Option<u32>) -> Result<()> {
+        let function = number.map(|number| self.callback(number).function());
+        self.agent.set_host_provider(name.as_deref(), function).map_err(|e| thrown(&e))
     }
 
     /// Sets the hook with this canonical name to the callback with this number, or removes it.

@@ -58,7 +58,10 @@ test('results and errors are canonical JSON too', async () => {
   const done = await scripted([says('x')]).prompt('go')
   assert.match(
     JSON.stringify(done),
-    /^\{"outcome":"completed","text":"x","message":\{.*"stop_reason":"stop".*\},"messages":\[.*"cache_read":0.*\],.*"turns":1\}$/,
+    new RegExp(
+      '^{"outcome":"completed","text":"x","message":{.*"stop_reason":"stop".*},"stop_reason":"stop",' +
+        '"messages":\\[.*"cache_read":0.*\\],.*"turns":1}$',
+    ),
   )
   const error = { kind: 'rate_limited', message: 'slow down', http_status: 429, retryable: false, retry_after_ms: 5 }
   const failed = await scripted([[{ error }]])

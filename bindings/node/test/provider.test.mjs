@@ -10,6 +10,45 @@ import { does, play, toolTexts } from './helpers.mjs'
 
 const custom = (provider, options = {}) => new Agent({ model: 'acme/my-model', provider, ...options })
 
+test('found_e10_custom_providers_and_known_ones_are_mixed', async () => {
+  async function* mine(request) {
+    yield `mine: ${request.model}`
+  }
+  async function* tired() {
+    throw new QuotaError('no more')
+  }
+  const script = (answer) => ({ provider: 'scripted', id: 's', script: [[answer, { end: {} }]] })
+  const broken = script({ error: { kind: 'quota', message: 'pay first' } })
+  const spare = script({ delta: 'From a script.' })
+  const text = async (options) => (await new Agent(options).prompt('go')).text
+  const providers = { mine, tired }
+  assert.equal(await text({ model: broken, providers, fallbacks: ['tired/a', 'mine/b'] }), 'mine: mine/b')
+  assert.equal(await text({ model: 'tired/a', providers, fallbacks: [spare] }), 'From a script.')
+  // The one without a name is for the agent's own model: another vendor's is asked there.
+  assert.equal(await text({ model: 'openai/a', provider: tired, fallbacks: [spare] }), 'From a script.')
+  assert.equal(await text({ model: 'openai/a', provider: mine }), 'mine: openai/a')
+})
+
+test('found_e10_providers_are_set_and_removed', async () => {
+  async function* mine(request) {
+    yield `mine: ${request.model}`
+  }
+  const agent = custom(mine)
+  agent.setProvider('mine', mine)
+  agent.model = 'mine/a'
+  agent.setProvider(null, null)
+  assert.equal((await agent.prompt('go')).text, 'mine: mine/a')
+  assert.throws(() => agent.setProvider('mine', null), /unknown provider/)
+  assert.equal((await agent.prompt('go')).text, 'mine: mine/a')
+  agent.setProvider('never', null)
+  for (const name of ['', 'a/b']) assert.throws(() => agent.setProvider(name, mine), /expected a name without a slash/)
+  assert.throws(() => agent.setProvider(5, mine), { code: 'invalid_argument' })
+  assert.throws(() => agent.setProvider('x', 5), { code: 'invalid_argument' })
+  for (const providers of [{ mine: 5 }, 5, { '': mine }, { 'a/b': mine }]) {
+    assert.throws(() => new Agent({ model: 'mine/a', provider: mine, providers }), { code: 'invalid_argument' })
+  }
+})
+
 test('a generator answers', async () => {
   const agent = custom(async function* () {
     yield 'Hel'

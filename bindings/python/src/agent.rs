@@ -70,21 +70,22 @@ impl Agent {
 
 #[pymethods]
 impl Agent {
-    /// `provider` is a function that answers model calls, with whether it is called on a thread of its own.
+    /// `providers` are names, None for any model, with a function that answers model calls and whether it is called on a thread
+    /// of its own.
     #[new]
-    #[pyo3(signature = (model, options, provider=None))]
+    #[pyo3(signature = (model, options, providers=Vec::new()))]
     fn new(
         py: Python<'_>,
         model: &Bound<'_, PyAny>,
         options: &Bound<'_, PyDict>,
-        provider: Option<(Py<PyAny>, bool)>,
+        providers: Vec<(Option<String>, (Py<PyAny>, bool))>,
     ) -> PyResult<Agent> {
         let spec = model::spec(model)?;
         // Checked below, with its options.
         let core = CoreAgent::builder(spec).build_unchecked().map_err(|error| raised(py, error))?;
         let agent = Agent { core, host: Arc::default(), runtime: Mutex::default() };
-        if let Some((function, blocking)) = provider {
-            model::set(&agent.core, &agent.host, function, blocking).map_err(|error| raised(py, error))?;
+        for (name, function) in providers {
+            agent.set_provider(py, name, Some(function))?;
         }
         agent.set_options(py, options)?;
         agent.core.check().map_err(|error| raised(py, error))?;
@@ -128,6 +129,12 @@ impl Agent {
             (Some(host), Some(function)) => Target::new(function).call(&host, call),
             _ => fail_without_agent(&call),
         }));
+    }
+
+    /// Sets the provider of this name, or without a name that of any model; None removes it. The function comes with whether it
+    /// is called on a thread of its own.
+    fn set_provider(&self, py: Python<'_>, name: Option<String>, function: Option<(Py<PyAny>, bool)>) -> PyResult<()> {
+        model::set_provider(&self.core, &self.host, name.as_deref(), function).map_err(|error| raised(py, error))
     }
 
     /// Replaces the model. One that the agent cannot use is refused and changes nothing.
@@ -316,7 +323,7 @@ impl Agent {
 /// The options that the binding handles itself; the hint for an unknown option lists them.
 fn binding_options() -> Vec<&'static str> {
     let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-    ["tools", "middleware", "provider"].into_iter().chain(hooks).collect()
+    ["tools", "middleware", "provider", "providers"].into_iter().chain(hooks).collect()
 }
 
 /// Messages from Python, cloned for the engine.

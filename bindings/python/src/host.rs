@@ -49,7 +49,8 @@ pub(crate) struct State {
     /// By canonical name.
     pub(crate) hooks: BTreeMap<&'static str, Shared>,
     pub(crate) middleware: Vec<Shared>,
-    pub(crate) provider: Option<Shared>,
+    /// By name; that of any name under "".
+    pub(crate) providers: BTreeMap<String, Shared>,
     /// The subscription first, so that the engine drops the function, under its own lock, before the host does.
     pub(crate) listeners: BTreeMap<u64, (Subscription, Shared)>,
     pub(crate) next_listener: u64,
@@ -98,7 +99,7 @@ impl Host {
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
         let vars = state.caller.iter().map(|caller| &caller.vars);
-        let callbacks = state.hooks.values().chain(&state.middleware).chain(&state.provider);
+        let callbacks = state.hooks.values().chain(&state.middleware).chain(state.providers.values());
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 

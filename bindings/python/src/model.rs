@@ -31,16 +31,22 @@ pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
     ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(model.py(), error))
 }
 
-/// Has a Python function answer the calls of every model of the agent. `blocking`: it is plain, and gets a thread.
-pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, blocking: bool) -> Result<(), agent_loop::Error> {
-    let function: Shared = Arc::new(function);
-    let before = host.lock().provider.replace(Arc::clone(&function));
-    drop(before);
-    let function = Target { object: function, method: None, blocking, cancels_task: false }.function(host);
-    agent.set_host_model(Some(if !blocking {
-        function
-    } else {
-        Arc::new(move |call| {
+/// Has a Python function answer the calls of the models of a provider, or without a name those of the agent's model; `None`
+/// removes it. The function comes with whether it is plain and gets a thread.
+pub(crate) fn set_provider(
+    agent: &CoreAgent,
+    host: &Arc<Host>,
+    name: Option<&str>,
+    function: Option<(Py<PyAny>, bool)>,
+) -> Result<(), agent_loop::Error> {
+    let function = function.map(|(function, blocking)| -> (Shared, bool) { (Arc::new(function), blocking) });
+    let host_function = function.as_ref().map(|(function, blocking)| {
+        let function =
+            Target { object: Arc::clone(function), method: None, blocking: *blocking, cancels_task: false }.function(host);
+        if !blocking {
+            return function;
+        }
+        let in_thread: agent_loop::host::HostFunction = Arc::new(move |call| {
             let function = Arc::clone(&function);
             hand_over(
                 Blocking::Other,
@@ -51,8 +57,17 @@ pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, function: Py<PyAny>, bloc
                     let _ = call.fail(format!("the provider could not be called: {}", error.message()));
                 },
             );
-        })
-    }))
+        });
+        in_thread
+    });
+    agent.set_host_provider(name, host_function)?;
+    let name = name.unwrap_or_default();
+    let before = match function {
+        Some((function, _)) => host.lock().providers.insert(name.to_owned(), function),
+        None => host.lock().providers.remove(name),
+    };
+    drop(before);
+    Ok(())
 }
 
 /// The request to a custom provider.

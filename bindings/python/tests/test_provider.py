@@ -1,17 +1,21 @@
 """Custom providers: generators of all kinds, errors, abort and backpressure."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from contextvars import ContextVar
 
 import pytest
 from agent_loop import (
     Agent,
     AgentError,
+    InvalidArgumentError,
     InvalidStateError,
     ModelContext,
     ModelRequest,
     ProviderError,
+    QuotaError,
     RateLimitedError,
     tool,
 )
@@ -24,6 +28,65 @@ WHO: ContextVar[str] = ContextVar("who", default="unset")
 async def double(n: int):
     """Doubles."""
     return n * 2
+
+
+async def test_found_e10_custom_providers_and_known_ones_are_mixed():
+    async def mine(request):
+        yield f"mine: {request.model}"
+
+    def tired(request):
+        raise QuotaError("no more")
+        yield
+
+    script = {"provider": "scripted", "id": "s", "script": [[{"delta": "From a script."}, {"end": {}}]]}
+    broken = {"provider": "scripted", "id": "b", "script": [[{"error": {"kind": "quota", "message": "pay first"}}]]}
+    agent = Agent(broken, providers={"mine": mine, "tired": tired}, fallbacks=["tired/a", "mine/b"])
+    assert (await agent.prompt("go")).text == "mine: mine/b"
+    agent = Agent("tired/a", providers={"tired": tired}, fallbacks=[script])
+    assert (await agent.prompt("go")).text == "From a script."
+    # The one without a name is for the agent's own model: another vendor's is asked there.
+    agent = Agent("openai/a", provider=tired, fallbacks=[script])
+    assert (await agent.prompt("go")).text == "From a script."
+    assert (await Agent("openai/a", provider=mine).prompt("go")).text == "mine: openai/a"
+
+
+async def test_found_e10_providers_are_set_and_removed():
+    async def mine(request):
+        yield f"mine: {request.model}"
+
+    agent = Agent("scripted/s", provider=mine)
+    agent.set_provider("mine", mine)
+    agent.model = "mine/a"
+    assert (await agent.prompt("go")).text == "mine: mine/a"
+    agent.set_provider(None, None)
+    with pytest.raises(InvalidArgumentError, match="unknown provider"):
+        agent.set_provider("mine", None)
+    assert (await agent.prompt("go")).text == "mine: mine/a"
+    agent.set_provider("never", None)
+    for name in ["", "a/b"]:
+        with pytest.raises(InvalidArgumentError, match="expected a name without a slash"):
+            agent.set_provider(name, mine)
+    for wrong in [{"mine": 5}, [mine], {5: mine}]:
+        with pytest.raises(TypeError):
+            Agent("mine/a", providers=wrong)
+    with pytest.raises(InvalidArgumentError, match="set_provider"):
+        agent.set_options(providers={"mine": mine})
+
+
+def test_found_e10_an_agent_with_named_providers_is_collected():
+    class Owner:
+        pass
+
+    owner = Owner()
+
+    async def mine(request):
+        yield str(owner.agent)
+
+    owner.agent = Agent("mine/a", providers={"mine": mine})
+    gone = weakref.ref(owner)
+    del owner, mine
+    gc.collect()
+    assert gone() is None
 
 
 async def test_all_forms_of_generators():

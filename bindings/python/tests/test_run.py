@@ -29,7 +29,7 @@ async def test_events_then_the_result():
     assert [message.role for message in result.messages] == ["user", "assistant"]
     assert result.message == result.messages[1]
     assert await run.result() == result
-    assert repr(result).startswith("RunResult(outcome='completed', text='Hello', usage={")
+    assert repr(result).startswith("RunResult(outcome='completed', text='Hello', stop_reason='stop', usage={")
     assert result.to_dict() | {"usage": None, "message": None, "messages": None} == {
         **{"outcome": "completed", "text": "Hello", "stop_reason": "stop", "turns": 1},
         **{"usage": None, "message": None, "messages": None},

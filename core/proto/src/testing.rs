@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::error::SHUT_DOWN;
 use crate::table::{codes, events};
+use crate::usage;
 
 /// Checks the events of one run, in canonical JSON and in order, against the grammar of the loop's contract: their order, their
 /// numbers, their fields, and that what they say of messages fits together.
@@ -338,7 +339,7 @@ impl Checker {
         is(&event["turns"], &json!(self.turn), "turns")?;
         is(&event["messages"], &json!(self.messages), "messages")?;
         for count in ["input", "output", "cache_read", "cache_write", "reasoning", "total"] {
-            let used = |message: &Value| message.get("usage").and_then(|usage| usage.get(count)).and_then(Value::as_u64);
+            let used = |message: &Value| message.get("usage").and_then(|usage| usage::count(usage.get(count)?));
             let answers = self.answers.iter().filter_map(|at| used(self.messages.get(*at)?));
             let sum = answers.fold(0, u64::saturating_add);
             if used(event).is_none_or(|used| used < sum || (used > sum && !self.has_failed_attempt)) {

@@ -311,7 +311,7 @@ pub(crate) fn count_at(usage: &Value, path: &str) -> Option<u64> {
 }
 
 /// A count as servers write it: some send it as a float or a text. None of what is no count; a negative one says nothing.
-fn count(value: &Value) -> Option<u64> {
+pub(crate) fn count(value: &Value) -> Option<u64> {
     let whole = |number: f64| (number >= 0.0).then(|| saturating(number));
     match value {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),

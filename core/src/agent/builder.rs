@@ -8,6 +8,7 @@ use agent_loop_proto::conversation::Conversation;
 
 use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
+use super::setters::check_provider_name;
 use super::state::State;
 use crate::connection::Connection;
 use crate::error::Error;
@@ -21,9 +22,9 @@ use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
 use agent_loop_proto::settings::Settings;
 
-/// Describes an agent; [`build`](AgentBuilder::build) makes it. Setters replace what was given before, but for tools, headers and
-/// middleware, which they add. A clone is another description: changing one does not change the other, nor an agent that was
-/// built.
+/// Describes an agent; [`build`](AgentBuilder::build) makes it. Setters replace what was given before, but for tools, headers,
+/// middleware and named providers, which they add. A clone is another description: changing one does not change the other, nor
+/// an agent that was built.
 ///
 /// ```
 /// use agent_loop::Agent;
@@ -45,6 +46,7 @@ pub struct AgentBuilder {
     headers: Vec<(String, String)>,
     pub(super) connection: Connection,
     provider: Option<ProviderFn>,
+    providers: Vec<(String, ProviderFn)>,
     runtime: Option<Runtime>,
     tools: Vec<Arc<dyn Tool>>,
     hooks: Arc<Hooks>,
@@ -65,6 +67,7 @@ impl Agent {
             headers: Vec::new(),
             connection: Connection::default(),
             provider: None,
+            providers: Vec::new(),
             runtime: None,
             tools: Vec::new(),
             hooks: Arc::default(),
@@ -88,7 +91,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// `invalid_argument`: a model or fallback that cannot be used (a name that is not `provider/id`, an unknown provider without
-    /// an address, an unusable address), two tools of one name, or a header that HTTP does not allow.
+    /// an address, an unusable address), two tools of one name, a custom provider's name that is empty or has a slash, or a
+    /// header that HTTP does not allow.
     pub fn build(self) -> Result<Agent, Error> {
         let state = self.state()?;
         state.models.check(true)?;
@@ -116,6 +120,10 @@ impl AgentBuilder {
             headers.insert(name, value.into());
         }
         models.provider = self.provider;
+        for (name, provider) in self.providers {
+            check_provider_name(&name)?;
+            models.providers.insert(name, provider);
+        }
         models.base_url = self.base_url;
         models.api_key = self.api_key;
         models.fallbacks = ConfiguredModel::fallbacks(self.fallbacks)?;
@@ -160,10 +168,31 @@ impl AgentBuilder {
         self
     }
 
-    /// A custom provider, which answers for any model's name. It is called inside of the run's tokio runtime, must not block its
+    /// A custom provider, which answers for the agent's own model, whatever its name; see [`Agent::set_provider`] for its
+    /// fallbacks. It is called inside of the run's tokio runtime, must not block its
     /// thread, and may answer later: from a task (`tokio::spawn`, with `call.ready().await` before each chunk) or a thread.
     pub fn provider(mut self, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> AgentBuilder {
         self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Adds a custom provider by its name: it answers for all models `name/…`, beside other custom providers and the known ones.
+    /// It is called as that of [`AgentBuilder::provider`].
+    ///
+    /// ```
+    /// use agent_loop::Agent;
+    /// use agent_loop::model::ModelCall;
+    ///
+    /// fn parrot(call: ModelCall) {
+    ///     call.finish();
+    /// }
+    ///
+    /// let agent = Agent::builder("anthropic/claude-sonnet-4-5").custom_provider("mine", parrot).fallbacks(["mine/parrot"]);
+    /// agent.build()?;
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    pub fn custom_provider(mut self, name: &str, provider: impl Fn(ModelCall) + Send + Sync + 'static) -> AgentBuilder {
+        self.providers.push((name.to_owned(), Arc::new(provider)));
         self
     }
 

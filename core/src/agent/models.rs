@@ -1,5 +1,6 @@
 //! The models of an agent: the primary one and those to fall back on, where they are served, and who gets the keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::connection::Connection;
@@ -8,6 +9,7 @@ use crate::model::custom::{CustomModel, ProviderFn};
 use crate::model::source::{ModelSource, Source};
 use crate::model::table::ResolvedModel;
 use crate::model::{self, Model};
+use crate::provider::{self, ModelSpec};
 use crate::runtime::Runtime;
 
 /// A model as it was described, and once it is resolved the model itself.
@@ -40,8 +42,10 @@ pub(super) struct Models {
     pub(super) primary: ConfiguredModel,
     /// Tried in this order when the primary model fails before its first content.
     pub(super) fallbacks: Vec<ConfiguredModel>,
-    /// The host's own provider, which takes precedence over the known ones.
+    /// The host's own provider, which takes precedence over the known ones for the primary model.
     pub(super) provider: Option<ProviderFn>,
+    /// The host's own providers by their names, which take precedence over the known ones for all models.
+    pub(super) providers: BTreeMap<String, ProviderFn>,
     /// The address of the primary model.
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
@@ -58,6 +62,7 @@ impl Models {
             primary: ConfiguredModel::new(primary),
             fallbacks: Vec::new(),
             provider: None,
+            providers: BTreeMap::new(),
             base_url: None,
             api_key: None,
             connection: Connection::default(),
@@ -87,18 +92,34 @@ impl Models {
     }
 
     pub(super) fn check(&self, check_primary: bool) -> Result<(), Error> {
-        if self.provider.is_some() {
-            // It answers for any model.
-            return Ok(());
-        }
-        if let (true, Source::Spec(spec)) = (check_primary, &self.primary.source) {
+        if let (true, Source::Spec(spec)) = (check_primary, &self.primary.source)
+            && self.function_for(spec, true).is_none()
+        {
             model::resolve::check(spec, self.base_url.as_deref())?;
         }
         let check = |(i, fallback): (usize, &ConfiguredModel)| match &fallback.source {
-            Source::Spec(spec) => model::resolve::check(spec, self.address_for(&fallback.source)).map_err(|e| of_fallback(i, &e)),
-            Source::Custom(_) => Ok(()),
+            Source::Spec(spec) if self.function_for(spec, false).is_none() => {
+                model::resolve::check(spec, self.address_for(&fallback.source)).map_err(|e| of_fallback(i, &e))
+            }
+            Source::Spec(_) | Source::Custom(_) => Ok(()),
         };
         self.fallbacks.iter().enumerate().try_for_each(check)
+    }
+
+    /// The host's function that answers for a model. The one without a name answers for the primary model, whatever it is called;
+    /// of other models for those of the same provider, and those that are served nowhere else.
+    fn function_for(&self, spec: &ModelSpec, is_primary: bool) -> Option<&ProviderFn> {
+        let is_served = || spec.base_url.is_some() || provider::is_known(&spec.provider);
+        let answers = || is_primary || spec.provider == self.primary.source.provider() || !is_served();
+        self.providers.get(&spec.provider).or_else(|| self.provider.as_ref().filter(|_| answers()))
+    }
+
+    /// The function of that name; of none, the one that has no name.
+    pub(super) fn provider(&self, name: Option<&str>) -> Option<&ProviderFn> {
+        match name {
+            Some(name) => self.providers.get(name),
+            None => self.provider.as_ref(),
+        }
     }
 
     pub(super) fn set_primary(&mut self, model: Source) {
@@ -106,8 +127,12 @@ impl Models {
         self.forget_fallbacks();
     }
 
-    pub(super) fn set_provider(&mut self, provider: Option<ProviderFn>) {
-        self.provider = provider;
+    pub(super) fn set_provider(&mut self, name: Option<&str>, provider: Option<ProviderFn>) {
+        match (name, provider) {
+            (None, provider) => self.provider = provider,
+            (Some(name), Some(provider)) => drop(self.providers.insert(name.to_owned(), provider)),
+            (Some(name), None) => drop(self.providers.remove(name)),
+        }
         self.forget_resolved();
     }
 
@@ -185,7 +210,7 @@ impl Models {
 
     /// A model that a hook names.
     pub(super) fn resolve_other(&self, other: &Source, runtime: Option<&Runtime>) -> Result<ResolvedModel, Error> {
-        let model = self.make(other, self.address_for(other), runtime)?;
+        let model = self.make(other, false, self.address_for(other), runtime)?;
         Ok(ResolvedModel { model, takes_keys: self.is_at_same_address(other) })
     }
 
@@ -209,23 +234,29 @@ impl Models {
     fn make_primary(&self, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
         match &self.primary.resolved {
             Some(model) => Ok(Arc::clone(model)),
-            None => self.make(&self.primary.source, self.base_url.as_deref(), runtime),
+            None => self.make(&self.primary.source, true, self.base_url.as_deref(), runtime),
         }
     }
 
     fn make_fallback(&self, fallback: &ConfiguredModel, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
         match &fallback.resolved {
             Some(model) => Ok(Arc::clone(model)),
-            None => self.make(&fallback.source, self.address_for(&fallback.source), runtime),
+            None => self.make(&fallback.source, false, self.address_for(&fallback.source), runtime),
         }
     }
 
-    fn make(&self, source: &Source, base_url: Option<&str>, runtime: Option<&Runtime>) -> Result<Arc<dyn Model>, Error> {
+    fn make(
+        &self,
+        source: &Source,
+        is_primary: bool,
+        base_url: Option<&str>,
+        runtime: Option<&Runtime>,
+    ) -> Result<Arc<dyn Model>, Error> {
         let spec = match source {
             Source::Custom(model) => return Ok(Arc::clone(model)),
             Source::Spec(spec) => spec,
         };
-        if let Some(function) = &self.provider {
+        if let Some(function) = self.function_for(spec, is_primary) {
             return Ok(Arc::new(CustomModel { spec: (**spec).clone(), function: Arc::clone(function) }));
         }
         let connections = runtime.map(|runtime| Arc::clone(runtime.connections())).unwrap_or_default();

@@ -76,20 +76,41 @@ impl Agent {
         state.models.forget_resolved();
     }
 
-    /// Sets a custom provider, which answers for any model's name, or removes it with `None`.
+    /// Sets a custom provider, which answers for the agent's own model, whatever its name, or removes it with `None`. It also
+    /// answers for other models (fallbacks, those that a hook names) of the same provider, and of providers that nobody knows; a
+    /// fallback of a known provider, or with an address, is asked there.
     ///
     /// # Errors
     /// `invalid_argument` when the model or a fallback cannot be used without it; nothing changes then.
     pub fn set_provider(&self, provider: Option<ProviderFn>) -> Result<(), Error> {
-        let mut before = None;
+        self.replace_provider(None, provider)
+    }
+
+    /// Sets a custom provider by its name, in place of one of the same name, or removes it with `None`. It answers for all models
+    /// `name/…`: the agent's own, fallbacks, and those that a hook names. A known provider of that name is not asked then.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name that is empty or has a slash, and when the model or a fallback cannot be used without it;
+    /// nothing changes then.
+    pub fn set_custom_provider(&self, name: &str, provider: Option<ProviderFn>) -> Result<(), Error> {
+        check_provider_name(name)?;
+        self.replace_provider(Some(name), provider)
+    }
+
+    fn replace_provider(&self, name: Option<&str>, provider: Option<ProviderFn>) -> Result<(), Error> {
         let mut state = self.change();
-        if provider.is_none() && state.models.provider.is_none() {
+        let before = state.models.provider(name).cloned();
+        if provider.is_none() && before.is_none() {
             return Ok(());
         }
-        let changed = state.models.change(true, |models| {
-            before = models.provider.clone();
-            models.set_provider(provider);
-        });
+        let changed = match provider {
+            // With one more function no model can be used less.
+            Some(_) => {
+                state.models.set_provider(name, provider);
+                Ok(())
+            }
+            None => state.models.change(true, |models| models.set_provider(name, None)),
+        };
         // Not under the lock: what a provider owns may call this agent when it goes.
         drop(state);
         drop(before);
@@ -104,7 +125,8 @@ impl Agent {
             let mut state = self.change();
             state.specs = None;
             state.models.forget_resolved();
-            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), state.models.provider.take())
+            let providers = (state.models.provider.take(), std::mem::take(&mut state.models.providers));
+            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), providers)
         };
         drop(before);
     }
@@ -267,6 +289,15 @@ impl Agent {
     pub fn check(&self) -> Result<(), Error> {
         self.state().resolve_all().map(drop)
     }
+}
+
+/// The name of a custom provider, as a model's name begins.
+pub(super) fn check_provider_name(name: &str) -> Result<(), Error> {
+    if name.is_empty() || name.contains('/') {
+        let text = format!("provider {name:?}: expected a name without a slash, as models of it have it: \"name/id\"");
+        return Err(Error::invalid_argument(text));
+    }
+    Ok(())
 }
 
 fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<ModelSource>, Error> {

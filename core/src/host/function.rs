@@ -102,13 +102,16 @@ impl Agent {
         })))
     }
 
-    /// Sets or, with `None`, removes a custom model, which answers for any model's name.
+    /// Sets or, with `None`, removes a custom provider: that of this name, or the one without a name.
     ///
     /// # Errors
-    /// As [`Agent::set_provider`].
-    pub fn set_host_model(&self, function: Option<HostFunction>) -> Result<(), Error> {
+    /// As [`Agent::set_provider`] and [`Agent::set_custom_provider`].
+    pub fn set_host_provider(&self, name: Option<&str>, function: Option<HostFunction>) -> Result<(), Error> {
         let function = function
             .map(|function| -> crate::model::custom::ProviderFn { Arc::new(move |call| function(HostCall::model(call))) });
-        self.set_provider(function)
+        match name {
+            Some(name) => self.set_custom_provider(name, function),
+            None => self.set_provider(function),
+        }
     }
 }

@@ -11,7 +11,7 @@ mod tests;
 
 pub use agent_loop_proto::model_spec::ModelSpec;
 pub use agent_loop_proto::provider::models;
-use agent_loop_proto::provider::{Served, completed};
+use agent_loop_proto::provider::{Served, completed, known};
 use reqwest::Url;
 use serde_json::{Map, Value};
 
@@ -39,6 +39,11 @@ pub(crate) fn check(spec: &ModelSpec, base_url: Option<&str>) -> Result<(), Erro
     let spec = completed(spec, base_url, &variable)?;
     let served = Served::of(&spec, base_url, &variable)?;
     address::of_model(&spec, &served.base_url, served.hosting, served.protocol, &variable).map(drop)
+}
+
+/// Whether a model of this provider has a server without being given an address.
+pub(crate) fn is_known(provider: &str) -> bool {
+    provider == "scripted" || (provider != "openai-compatible" && known::provider(provider).is_some())
 }
 
 /// The address of a model's endpoint.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ._native import AssistantMessage, Event, Message, RunResult, Subscription
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Model, _Prompt, _ThinkingLevel
+    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Model, _Prompt, _Provider, _ThinkingLevel
 
 
 class Agent:
@@ -40,6 +40,7 @@ class Agent:
 
     - `tools`: the tools it may call; see `tool`
     - `provider`: a custom provider, which answers whatever the model's name is; see below
+    - `providers`: custom providers by name, `{"mine": f}` for all models `mine/…`, also of `fallbacks`
 
     An option that a model does not support is left out, and a `Diagnostic` with the code `option_ignored` reports it.
 
@@ -149,14 +150,16 @@ class Agent:
 
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
-        tools, middleware, provider = given.pop("tools", None), given.pop("middleware", None), given.pop("provider", None)
+        tools, middleware = given.pop("tools", None), given.pop("middleware", None)
+        provider, providers = given.pop("provider", None), given.pop("providers", None)
         hooks = {name: given.pop(name) for name in _native.HOOKS if name in given}
-        if provider is not None:
-            from .provider import provider_callback
+        callbacks = []
+        if provider is not None or providers:
+            from .provider import provider_callbacks
 
-            provider = provider_callback(provider)
+            callbacks = provider_callbacks(provider, providers or {})
         # The engine checks the names and suggests the nearest one.
-        self._native = _native.Agent(model, given, provider)
+        self._native = _native.Agent(model, given, callbacks)
         self.tools = tools or ()
         for name, function in hooks.items():
             self.set_hook(name, function)
@@ -289,8 +292,9 @@ class Agent:
         TypeError for a value that is not JSON; no option is changed then.
         """
         for name in options:
-            if name in (*_native.HOOKS, "tools", "middleware", "provider"):
-                way = "set_hook" if name in _native.HOOKS else f"the agent's {name}" if name == "tools" else "a new agent"
+            if name in (*_native.HOOKS, "tools", "middleware", "provider", "providers"):
+                ways = {"tools": "the agent's tools", "middleware": "add_middleware"}
+                way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f"option {name!r} is not a plain value; use {way}")
         self._native.set_options(dict(options))
 
@@ -305,6 +309,21 @@ class Agent:
 
             function = hook_callback(f"hook {name}", function, 0 if name in WITHOUT_INPUT else 1)
         self._native.set_hook(name, function)
+
+    def set_provider(self, name: str | None, function: _Provider | None) -> None:
+        """Sets the custom provider of this name, as the option `providers` does; None for the function removes it. Without a name
+        it is the one of the option `provider`.
+
+        A change during a run takes effect at its next turn. Raises `InvalidArgumentError` for an empty name, one with a slash, or
+        when the model or a fallback cannot be used without it, TypeError for a function that cannot be called so; nothing changes
+        then.
+        """
+        callback = None
+        if function is not None:
+            from .provider import provider_callback
+
+            callback = provider_callback(function)
+        self._native.set_provider(name, callback)
 
     def add_middleware(self, function: _Middleware) -> None:
         """Adds a function `async def f(call, next)` around the execution of tools, inside of those that were added before.

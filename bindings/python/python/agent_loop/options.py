@@ -211,6 +211,7 @@ class RunOptions(Settings, total=False):
     """The options of agents and of stateless runs."""
 
     provider: _Provider | None
+    providers: Mapping[str, _Provider] | None
     middleware: Iterable[_Middleware] | None
 
     # <generated: hooks>
