@@ -193,6 +193,15 @@ export interface Settings extends HookOptions {
   validation?: 'coerce' | 'strict' | 'off'
   /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
   maxResultBytes?: number
+  /** The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864. */
+  maxMessageBytes?: number
+  /**
+   * The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
+   * 16,777,216.
+   */
+  maxResultBytesKept?: number
+  /** The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0. */
+  maxTranscriptBytes?: number
   /** How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000. */
   abortGraceMs?: number
   /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */

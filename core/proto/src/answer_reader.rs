@@ -15,7 +15,7 @@ use crate::table::codes;
 
 /// The most bytes of frames without content: bounds what decoders hold back until a block is known. Far above what the unread
 /// events of servers' own tools amount to.
-const MAX_EMPTY_BYTES: usize = 256 << 20;
+const MAX_EMPTY_BYTES: usize = 64 << 20;
 
 /// Reads the frames of one answer.
 pub struct AnswerReader<'a> {

@@ -123,6 +123,9 @@ pub struct MessageBuilder {
     response_id: Option<String>,
     response_model: Option<String>,
     bytes: usize,
+    /// The most bytes that the message may have.
+    max_bytes: usize,
+    calls: usize,
     /// How many marks the log has.
     marks: usize,
 }
@@ -144,13 +147,17 @@ enum Kind {
     Opaque,
 }
 
-/// The most that one message may hold (text, signatures, opaque blocks), in bytes: a model that never stops must not eat the
-/// memory.
-const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// The most blocks of a message, and the most calls among them: each costs memory and an event, however small it is.
+const MAX_BLOCKS: usize = 10_000;
+const MAX_CALLS: usize = 1_000;
+
+/// What a delta costs beside its text: the mark by which the message can be shown as it stood then.
+const BYTES_PER_DELTA: usize = 16;
 
 impl MessageBuilder {
-    /// `head` is the empty message: provider, protocol, model, timestamp.
-    pub fn new(head: AssistantMessage, turn: u32, prices: Option<Prices>) -> MessageBuilder {
+    /// `head` is the empty message: provider, protocol, model, timestamp. `max_bytes` is the most that it may grow to: a model that
+    /// never stops must not eat the memory.
+    pub fn new(head: AssistantMessage, turn: u32, prices: Option<Prices>, max_bytes: usize) -> MessageBuilder {
         MessageBuilder {
             log: MessageLog::new(head),
             turn,
@@ -166,6 +173,8 @@ impl MessageBuilder {
             response_id: None,
             response_model: None,
             bytes: 0,
+            max_bytes,
+            calls: 0,
             marks: 0,
         }
     }
@@ -261,7 +270,7 @@ impl MessageBuilder {
             Delta::Append { key, text } => {
                 self.has_content = true;
                 let Open { index, kind } = self.open(key)?;
-                self.grow(text.len())?;
+                self.grow(text.len() + BYTES_PER_DELTA)?;
                 self.log.append(index, &text);
                 self.marks += 1;
                 let update = match kind {
@@ -312,11 +321,14 @@ impl MessageBuilder {
         }
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), Error> {
-        self.bytes += bytes;
-        if self.bytes > MAX_MESSAGE_BYTES {
-            let limit = MAX_MESSAGE_BYTES >> 20;
-            return Err(Error::new(ErrorKind::Limit, format!("the model's message grew over {limit} MiB; it was cut off")));
+    /// Counts what comes with the message and is held for it.
+    ///
+    /// # Errors
+    /// `limit` when the message grows too large.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.max_bytes {
+            return Err(cut_off(&format!("grew over max_message_bytes ({})", self.max_bytes)));
         }
         Ok(())
     }
@@ -341,6 +353,15 @@ impl MessageBuilder {
     fn start(&mut self, key: u32, block: BlockStart) -> Result<DeltaEvents, Error> {
         if self.blocks.contains_key(&key) || self.waiting.contains(&key) {
             return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
+        }
+        if self.blocks.len() + self.waiting.len() >= MAX_BLOCKS {
+            return Err(cut_off(&format!("has more than {MAX_BLOCKS} blocks")));
+        }
+        if matches!(block, BlockStart::ToolCall { .. }) {
+            self.calls += 1;
+            if self.calls > MAX_CALLS {
+                return Err(cut_off(&format!("has more than {MAX_CALLS} tool calls")));
+            }
         }
         let mut odd = None;
         let content_index = u32::try_from(self.next_index()).unwrap_or(u32::MAX);
@@ -440,6 +461,11 @@ impl MessageBuilder {
             ..self.log.head().clone()
         }
     }
+}
+
+/// The error of a message that is larger than any that is meant.
+fn cut_off(why: &str) -> Error {
+    Error::new(ErrorKind::Limit, format!("the model's message {why}; it was cut off"))
 }
 
 #[cfg(test)]

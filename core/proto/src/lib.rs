@@ -51,6 +51,7 @@ pub mod retry_after;
 pub mod schema;
 pub mod script;
 pub mod settings;
+pub(crate) mod size;
 pub mod sse;
 pub mod surrogate;
 pub mod table;

@@ -100,6 +100,8 @@ impl MessageLog {
         if matches!(growing.kind, BlockKind::ToolCall { .. }) {
             growing.arguments = Some(parse_arguments(&growing.text));
         }
+        // It grew by doubling, and nothing is appended any more.
+        growing.text.shrink_to_fit();
         let whole = growing.whole(growing.text.len());
         buffers.marks.push(Mark::End);
         Some(whole)

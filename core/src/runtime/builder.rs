@@ -173,6 +173,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn found_a11_a_runtime_without_threads_is_refused() {
+        // No address space has this much left.
+        for threads in [1, 8] {
+            let error = Runtime::builder().threads(threads).stack_bytes(1 << 46).build().unwrap_err();
+            assert_eq!(error.kind(), crate::error::ErrorKind::Io);
+            assert!(error.message().starts_with("the runtime's threads cannot be started: "), "{error}");
+        }
+    }
+
+    #[test]
     fn found_c8_what_is_out_of_bounds_is_refused_with_its_bound() {
         let error = |builder: RuntimeBuilder| builder.build().unwrap_err().message().to_owned();
         let builder = Runtime::builder;

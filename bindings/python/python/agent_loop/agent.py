@@ -88,6 +88,11 @@ class Agent:
       50,000.
 
     Options of limits and retries
+    - `max_message_bytes`: The most bytes of a model's message; one that grows larger is cut off with an error. Default:
+      67,108,864.
+    - `max_result_bytes_kept`: The most bytes of a tool's result that are kept, its details included; a larger one becomes an
+      error result. Default: 16,777,216.
+    - `max_transcript_bytes`: The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0.
     - `abort_grace_ms`: How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000.
     - `connect_timeout_ms`: The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000.
     - `first_byte_timeout_ms`: The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default:

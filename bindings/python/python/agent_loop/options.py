@@ -182,6 +182,13 @@ class Settings(TypedDict, total=False):
     `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`."""
     max_result_bytes: int | None
     """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
+    max_message_bytes: int | None
+    """The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864."""
+    max_result_bytes_kept: int | None
+    """The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
+    16,777,216."""
+    max_transcript_bytes: int | None
+    """The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0."""
     abort_grace_ms: int | None
     """How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000."""
     connect_timeout_ms: int | None

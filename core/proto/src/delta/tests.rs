@@ -1,20 +1,22 @@
 use super::*;
 use crate::message::Message;
 
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
 fn builder() -> MessageBuilder {
     let head = json!({ "role": "assistant", "content": [], "provider": "p", "protocol": "p", "model": "m", "timestamp": 0 });
     let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
-    MessageBuilder::new(head, 0, None)
+    MessageBuilder::new(head, 0, None, MAX_MESSAGE_BYTES)
 }
 
 #[test]
 fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
-    let big = "x".repeat(MAX_MESSAGE_BYTES / 2);
+    let big = "x".repeat(MAX_MESSAGE_BYTES / 2 - BYTES_PER_DELTA);
     let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
     let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
     for second in [
         vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
-        vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".into() }],
+        vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".repeat(64) }],
         vec![Delta::Start { key: 1, block: opaque }],
     ] {
         let mut builder = builder();
@@ -24,7 +26,25 @@ fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
         assert!(before.iter().all(Result::is_ok));
         let error = last.as_ref().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
-        assert_eq!(error.message(), "the model's message grew over 64 MiB; it was cut off");
+        assert_eq!(error.message(), "the model's message grew over max_message_bytes (1048576); it was cut off");
+    }
+}
+
+#[test]
+fn found_a8_blocks_and_calls_of_a_message_are_counted() {
+    let call = |n: u32| BlockStart::ToolCall { id: format!("call_{n}"), name: "t".into() };
+    for (most, block, text) in [
+        (10_000, (|_| BlockStart::Text) as fn(u32) -> BlockStart, "has more than 10000 blocks"),
+        (10_000, |_| BlockStart::Thinking { redacted: false }, "has more than 10000 blocks"),
+        (1_000, call, "has more than 1000 tool calls"),
+    ] {
+        let mut builder = builder();
+        for key in 0..most {
+            builder.apply(Delta::Start { key, block: block(key) }).unwrap();
+        }
+        let error = builder.apply(Delta::Start { key: most, block: block(most) }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(error.message(), format!("the model's message {text}; it was cut off"));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
 use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
+use crate::size;
 use crate::usage::{Prices, StopReason, Usage};
 
 /// An answer. Nothing of an attempt that failed before its first content is left when another one begins.
@@ -21,6 +22,7 @@ pub(super) struct ModelAnswer {
     /// The message without content.
     head: AssistantMessage,
     prices: Option<Prices>,
+    max_bytes: usize,
     /// Whether `message_start` was emitted.
     is_started: bool,
     /// Raw frames that wait for it.
@@ -31,14 +33,15 @@ impl ModelAnswer {
     pub(super) fn new(config: &Config, turn: u32, now_ms: u64) -> ModelAnswer {
         let head = head(config, now_ms);
         let prices = config.model.as_ref().ok().and_then(|model| model.prices.clone());
-        let builder = MessageBuilder::new(head.clone(), turn, prices.clone());
-        ModelAnswer { builder, head, prices, is_started: false, held: Vec::new() }
+        let max_bytes = config.settings.max_message_bytes;
+        let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes);
+        ModelAnswer { builder, head, prices, max_bytes, is_started: false, held: Vec::new() }
     }
 
     /// Another attempt begins.
     pub(super) fn begin_again(&mut self, turn: u32, now_ms: u64) {
         self.head.timestamp = now_ms;
-        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone());
+        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone(), self.max_bytes);
         self.held.clear();
     }
 
@@ -86,7 +89,9 @@ impl ModelAnswer {
         let (diagnostic, update) = self.builder.apply(delta)?;
         for event in diagnostic.into_iter().chain(update) {
             match event {
-                EventData::Raw { .. } if !self.is_started => {
+                EventData::Raw { ref data } if !self.is_started => {
+                    // Frames that say nothing count, too, while they are held.
+                    self.builder.grow(size::in_memory(data))?;
                     self.held.push(event);
                     continue;
                 }

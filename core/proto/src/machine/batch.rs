@@ -17,6 +17,7 @@ use crate::event::EventData;
 use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
 use crate::message::{AssistantMessage, Message, ToolCall, ToolResultMessage};
 use crate::queues::{Queue, SteeringPolicy};
+use crate::size;
 use crate::tool::{ExecutionMode, ToolOutput};
 
 use Progress::{Blocked, Made};
@@ -335,15 +336,28 @@ impl Batch {
             ToolReport::Done(result) => {
                 self.running.remove(&number);
                 reports.report_replaced(number, &mut run.emitter);
-                let (output, is_error) = match result {
+                let result = match result {
                     Ok(value) => ToolOutput::from_value(value),
                     Err(_) if run.is_interrupted() => (ToolOutput::error(ABORTED), true),
                     Err(why) => (ToolOutput::error(why), true),
                 };
+                let (output, is_error) = self.bounded(run, index, result);
                 self.stage = BatchStage::After(ToolResult { index, output, is_error });
             }
         }
         Made
+    }
+
+    /// The result, if it is small enough to be kept; otherwise an error that says so.
+    fn bounded(&self, run: &RunState, index: usize, (output, is_error): (ToolOutput, bool)) -> (ToolOutput, bool) {
+        let (bytes, most) = (size::of_result(&output), run.settings().max_result_bytes_kept);
+        if bytes <= most {
+            return (output, is_error);
+        }
+        let tool = self.calls.get(index).map(|call| &*call.requested.name).unwrap_or_default();
+        let text =
+            format!("the result of the tool {tool} has {bytes} bytes, more than max_result_bytes_kept ({most}); it is not kept");
+        (ToolOutput::error(text), true)
     }
 
     /// The end of a call that ran, as the hook changes it.
@@ -367,10 +381,14 @@ impl Batch {
                     return Blocked;
                 }
                 Some(Ok(HookAnswer::AfterToolCall(ToolOverride { content, details, is_error: failed, terminate }))) => {
+                    let is_changed = content.is_some() || details.is_some();
                     output.content = content.unwrap_or(output.content);
                     output.details = details.unwrap_or(output.details);
                     output.terminate = terminate.unwrap_or(output.terminate);
                     is_error = failed.unwrap_or(is_error);
+                    if is_changed {
+                        (output, is_error) = self.bounded(run, index, (output, is_error));
+                    }
                 }
                 // The tool's result stands, also where the run was aborted.
                 Some(Ok(_) | Err(NoAnswer::Aborted)) => {}

@@ -187,7 +187,9 @@ impl ModelCalls {
             CallStage::Answered(error) => match error.take() {
                 None => CallStage::EndBlocks,
                 Some(error) => {
-                    if self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
+                    // A limit of what is sent holds for every model.
+                    let is_unsent = call.request.is_none() && error.kind() == ErrorKind::Limit;
+                    if !is_unsent && self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
                         self.count_usage(&call.answer.usage(), false);
                         return Ended(CallOutcome::Fallback);
                     }

@@ -103,6 +103,10 @@ impl RequestPreparation {
         let hooks = config.hooks;
         match self.stage {
             RequestStage::Begin => {
+                let most = config.settings.max_transcript_bytes;
+                if most > 0 && run.transcript.bytes() > most {
+                    return Progress::Ended(Err(Some(too_long(run.transcript.bytes(), most))));
+                }
                 if !changes_messages(&config) {
                     return self.go_to(RequestStage::Repair);
                 }
@@ -211,6 +215,15 @@ impl RequestPreparation {
         self.body = Some(body.into());
         self.reported.ignored(ignored, &model.name(), emitter);
     }
+}
+
+/// The error of a transcript that is larger than it may be.
+fn too_long(bytes: usize, most: usize) -> Error {
+    let text = format!(
+        "the transcript has {bytes} bytes, more than max_transcript_bytes ({most}); replace its messages with fewer ones, or raise \
+         the limit"
+    );
+    Error::new(ErrorKind::Limit, text)
 }
 
 /// Whether hooks change the messages that the model reads.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
+use crate::size;
 
 /// The transcript of a run.
 #[derive(Debug, Serialize, Deserialize)]
@@ -14,11 +15,13 @@ pub(super) struct RunTranscript {
     base: usize,
     /// The messages that the model reads, replaced by `prepare_next_turn`; those that the run adds are appended.
     replaced: Option<Vec<Arc<Message>>>,
+    /// How many messages were measured, and their bytes.
+    measured: (usize, usize),
 }
 
 impl RunTranscript {
     pub(super) fn new(messages: Vec<Arc<Message>>) -> RunTranscript {
-        RunTranscript { base: messages.len(), messages, replaced: None }
+        RunTranscript { base: messages.len(), messages, replaced: None, measured: (0, 0) }
     }
 
     pub(super) fn append(&mut self, message: &Arc<Message>) {
@@ -31,6 +34,14 @@ impl RunTranscript {
     /// The model reads these from now on.
     pub(super) fn replace(&mut self, messages: Vec<Arc<Message>>) {
         self.replaced = Some(messages);
+    }
+
+    /// The bytes of all messages, as JSON. Each is measured once.
+    pub(super) fn bytes(&mut self) -> usize {
+        let (count, bytes) = self.measured;
+        let new = self.messages.get(count..).unwrap_or_default().iter().map(|message| size::of_message(message));
+        self.measured = (self.messages.len(), bytes + new.sum::<usize>());
+        self.measured.1
     }
 
     /// What the model reads, before repair.

@@ -89,6 +89,15 @@ macro_rules! options_of {
                 Words(&["coerce", "strict", "off"]), Loop, "0.1.0";
             /// The most bytes of a tool result's text that the model receives; a longer text is shortened.
             max_result_bytes: usize = 50_000, fn set_max_result_bytes(usize), Whole("a whole number of bytes"), Loop, "0.1.0";
+            /// The most bytes of a model's message; one that grows larger is cut off with an error.
+            max_message_bytes: usize = 67_108_864, at_least 1, fn set_max_message_bytes(usize),
+                Whole("a whole number of at least 1"), Limits, "0.1.0";
+            /// The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result.
+            max_result_bytes_kept: usize = 16_777_216, at_least 1, fn set_max_result_bytes_kept(usize),
+                Whole("a whole number of at least 1"), Limits, "0.1.0";
+            /// The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit.
+            max_transcript_bytes: usize = 0, fn set_max_transcript_bytes(usize),
+                Whole("a whole number of bytes (0 for no limit)"), Limits, "0.1.0";
             /// How long an aborted run waits for its tools, and for each listener, in milliseconds.
             abort_grace_ms: u64 = 1000, fn set_abort_grace_ms(u64), Milliseconds, Limits, "0.1.0";
         }

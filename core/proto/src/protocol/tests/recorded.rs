@@ -41,7 +41,7 @@ pub(in crate::protocol) fn decode(protocol: &str, stream: &[u8], cuts: &[usize])
         error: None,
         timestamp: 0,
     };
-    let mut builder = MessageBuilder::new(head, 1, None);
+    let mut builder = MessageBuilder::new(head, 1, None, usize::MAX);
     let mut decoder = Fixture::of_protocol(protocol).decoder();
     let mut splitter = Splitter::default();
     let mut deltas = Vec::new();
