@@ -148,7 +148,7 @@
  * RESULTS
  *
  * agent_status_t is AGENT_OK (0), a positive value for success of another kind (AGENT_DONE,
- * AGENT_PENDING), or a negative value for a failure. The last parameter of a function that can fail is
+ * AGENT_PENDING, AGENT_QUEUED), or a negative value for a failure. The last parameter of a function that can fail is
  * where the error goes: NULL if it is not wanted; otherwise it receives an owned handle on failure, and
  * is not touched on success. Outputs are written only when the status is AGENT_OK. There is no "last
  * error" to fetch.
@@ -266,10 +266,12 @@ typedef int32_t agent_status_t;
 
 enum {
     AGENT_OK = 0,
-    /** The run is over and all its events have been read. */
+    /** The run is over and all its events have been read; or no message waits for a run. */
     AGENT_DONE = 1,
     /** Nothing happened within timeout_ms. */
     AGENT_PENDING = 2,
+    /** The message was queued while no run was active: it waits for the next one. */
+    AGENT_QUEUED = 3,
 
     /* <generated: error kinds> */
 
@@ -1370,6 +1372,17 @@ AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messa
 AGENT_API agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_error_t **error);
 
 /**
+ * Starts a run if a message waits in a queue, as agent_resume(); the messages may also begin a
+ * conversation. Returns AGENT_DONE, and leaves run as it is, if none waits. For messages that were
+ * queued when no run was active any more (AGENT_QUEUED), or were left by one ("queued" of agent_end).
+ *
+ * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_resume_if_queued(agent_t *agent, agent_run_t **run,
+                                                agent_error_t **error);
+
+/**
  * Aborts the active run, if there is one. Returns immediately; the run ends with its usual events.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
@@ -1395,6 +1408,9 @@ AGENT_API agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeo
  * those not yet started are skipped (option steering_policy). Nothing is lost: what a run has not
  * appended stays queued for the next.
  *
+ * Returns AGENT_OK if a run is active: it takes the message up, or counts it in "queued" of its
+ * agent_end. Returns AGENT_QUEUED if none is: agent_resume_if_queued() starts one for the message.
+ *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
  */
@@ -1411,7 +1427,8 @@ AGENT_API agent_status_t agent_steer_messages(agent_t *agent, const agent_messag
                                               agent_error_t **error);
 
 /**
- * Queues a user message as follow-up: it starts another turn when the run would have ended.
+ * Queues a user message as follow-up: it starts another turn when the run would have ended. Returns
+ * AGENT_OK or AGENT_QUEUED, as agent_steer().
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1753,7 +1770,7 @@ AGENT_API agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_
 AGENT_API agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
 
 /**
- * Queues a user message as steering, like agent_steer(). After the end of the run it stays in the
+ * Queues a user message as steering, like agent_steer(). After the end of the run it goes to the
  * agent's queue.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
@@ -1773,7 +1790,7 @@ AGENT_API agent_status_t agent_run_steer_messages(agent_run_t *run,
                                                   agent_error_t **error);
 
 /**
- * Queues a user message as follow-up, like agent_follow_up(). After the end of the run it stays in the
+ * Queues a user message as follow-up, like agent_follow_up(). After the end of the run it goes to the
  * agent's queue.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).

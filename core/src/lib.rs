@@ -68,7 +68,7 @@ pub use event::{Event, EventData, MessageUpdate, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{Model, ModelSpec, ThinkingLevel, models};
 pub use network::Network;
-pub use queues::{QueueMode, SteeringPolicy};
+pub use queues::{Delivery, QueueMode, SteeringPolicy};
 pub use result::{RunResult, Undelivered};
 pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;

@@ -52,6 +52,24 @@ static void show(const agent_event_t *event)
     }
 }
 
+/* Reads a run to its end. Returns whether it has failed. */
+static bool read_run(agent_run_t *run)
+{
+    const agent_event_t *event;
+    agent_error_t *error = NULL;
+    bool failed;
+
+    while (agent_run_next(run, -1, &event, &error) == AGENT_OK)
+        show(event);
+    failed = error || agent_run_outcome(run) == AGENT_OUTCOME_ERROR;
+    if (failed)
+        fprintf(stderr, "%s\n", agent_error_message(error ? error : agent_run_error(run), NULL));
+    else
+        printf("\n[%s]\n", agent_outcome_name(agent_run_outcome(run)));
+    agent_error_free(error);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     const char *model = argc > 1 ? argv[1] : "anthropic/claude-sonnet-4-5";
@@ -61,7 +79,6 @@ int main(int argc, char **argv)
     agent_tool_t *tool = NULL;
     agent_run_t *run = NULL;
     agent_error_t *error = NULL;
-    const agent_event_t *event;
     int failed = 1;
 
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
@@ -73,14 +90,16 @@ int main(int argc, char **argv)
         || agent_prompt(listener.agent, "Rain in Oslo, Bergen, Tromso?", AGENT_NTS, &run, &error) < 0)
         goto done;
 
-    while (agent_run_next(run, -1, &event, &error) == AGENT_OK)
-        show(event);
-    if (agent_run_outcome(run) == AGENT_OUTCOME_ERROR) {
-        fprintf(stderr, "%s\n", agent_error_message(agent_run_error(run), NULL));
-    } else if (!error) {
-        printf("\n[%s]\n", agent_outcome_name(agent_run_outcome(run)));
-        failed = 0;
+    failed = read_run(run);
+    /* What was steered when the run had just ended (AGENT_QUEUED) waits for another one. */
+    agent_run_free(run);
+    run = NULL;
+    while (!failed && agent_resume_if_queued(listener.agent, &run, &error) == AGENT_OK) {
+        failed = read_run(run);
+        agent_run_free(run);
+        run = NULL;
     }
+    failed |= error != NULL;
 
 done:
     if (error)

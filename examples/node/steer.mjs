@@ -25,7 +25,11 @@ async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
     agent.steer('Never mind the others.')
   })
 
-  const run = agent.stream('Rain in Oslo, Bergen, Tromso?')
+  // What was steered when the run had just ended ('queued') waits for another one.
+  for (let run = agent.stream('Rain in Oslo, Bergen, Tromso?'); run; run = agent.streamResumeIfQueued()) await show(run)
+}
+
+async function show(run) {
   for await (const event of run) {
     if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)
     if (event.type === 'text_delta') process.stdout.write(event.delta)

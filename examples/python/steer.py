@@ -7,6 +7,7 @@ from agent_loop import (
     Agent,
     AgentError,
     MessageStart,
+    Run,
     TextDelta,
     ToolContext,
     ToolExecutionEnd,
@@ -35,7 +36,14 @@ async def main(model: str = "anthropic/claude-sonnet-4-5", base_url: str | None 
             agent.steer("Never mind the others.")
 
     agent.subscribe(listen)
-    async with agent.stream("Rain in Oslo, Bergen, Tromso?") as run:
+    await show(agent.stream("Rain in Oslo, Bergen, Tromso?"))
+    # What was steered when the run had just ended ("queued") waits for another one.
+    while run := agent.stream_resume_if_queued():
+        await show(run)
+
+
+async def show(run: Run) -> None:
+    async with run:
         async for event in run:
             match event:
                 case MessageStart(message=UserMessage() as message):

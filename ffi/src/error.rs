@@ -14,10 +14,12 @@ pub type agent_status_t = i32;
 
 /// It worked.
 pub const AGENT_OK: agent_status_t = 0;
-/// The run is over and all its events have been read.
+/// The run is over and all its events have been read, or there is nothing to run.
 pub const AGENT_DONE: agent_status_t = 1;
 /// Nothing happened within the time limit.
 pub const AGENT_PENDING: agent_status_t = 2;
+/// No run is active: the message waits for the next one.
+pub const AGENT_QUEUED: agent_status_t = 3;
 // <generated: constants>
 /// No key, or the provider refused it (HTTP 401).
 pub const AGENT_AUTHENTICATION: agent_status_t = -1;
@@ -103,6 +105,7 @@ fn word(status: agent_status_t) -> Option<&'static CStr> {
         AGENT_OK => c"ok",
         AGENT_DONE => c"done",
         AGENT_PENDING => c"pending",
+        AGENT_QUEUED => c"queued",
         // <generated: words>
         AGENT_AUTHENTICATION => c"authentication",
         AGENT_PERMISSION => c"permission",

@@ -27,6 +27,14 @@ static agent_status_t give(const agent_json_t *prompt, method_t method)
     return method(app.agent, messages, NULL);
 }
 
+/* Queues a message, and logs whether a run takes it up. */
+static agent_status_t give_and_log(const agent_json_t *prompt, const char *name, method_t method)
+{
+    agent_status_t rc = give(prompt, method);
+
+    return rc < 0 ? rc : log_line("%s: %s", name, rc == AGENT_QUEUED ? "queued" : "joined");
+}
+
 static agent_json_t *state(void)
 {
     agent_text_t *text = NULL;
@@ -67,6 +75,8 @@ static agent_status_t act(const char *name, const agent_json_t *given)
 {
     if (IS("steer")) return give(given, agent_steer_messages);
     if (IS("follow_up")) return give(given, agent_follow_up_messages);
+    if (IS("log_steer")) return give_and_log(given, "steer", agent_steer_messages);
+    if (IS("log_follow_up")) return give_and_log(given, "follow_up", agent_follow_up_messages);
     if (IS("append_message")) return give(given, agent_append_messages);
     if (IS("replace_messages")) return give(given, agent_set_messages);
     if (IS("abort")) return agent_abort(app.agent, NULL);
@@ -79,6 +89,7 @@ static agent_status_t act(const char *name, const agent_json_t *given)
     if (IS("wait_for_idle")) return agent_wait_for_idle(app.agent, -1, NULL);
     if (IS("prompt")) return start(given, NULL);
     if (IS("resume")) return start(NULL, NULL);
+    if (IS("resume_if_queued")) return agent_resume_if_queued(app.agent, NULL, NULL);
     if (IS("subscribe") || IS("unsubscribe")) return change_subscription(string_of(given), IS("subscribe"));
     if (IS("log")) return put_text(app.result, "/log/-", string_of(given));
     if (IS("log_state")) return log_state();

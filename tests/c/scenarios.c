@@ -137,7 +137,11 @@ static void take_step(const char *name, const agent_json_t *given, agent_run_t *
 
     if (IS("prompt") || IS("resume"))
         rc = start(IS("prompt") ? given : NULL, &run);
-    else if (IS("run") || IS("resume_context"))
+    else if (IS("resume_if_queued")) {
+        rc = agent_resume_if_queued(app.agent, &run, NULL);
+        if (rc == AGENT_DONE)
+            must(agent_json_set_json(value, "", 0, "null", AGENT_NTS, &error), name);
+    } else if (IS("run") || IS("resume_context"))
         rc = start_stateless(given, &run);
     else if (IS("start"))
         rc = start(given, background);

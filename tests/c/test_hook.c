@@ -156,7 +156,7 @@ static void turns_are_prepared_and_the_run_is_stopped(void)
     agent_run_t *run;
 
     SET(agent, AGENT_HOOK_PREPARE_NEXT_TURN, answering, &prepare);
-    CHECK_OK(agent_follow_up(agent, "And then?", AGENT_NTS, &error));
+    CHECK(agent_follow_up(agent, "And then?", AGENT_NTS, &error) == AGENT_QUEUED);
     run = play(agent);
     CHECK_CONTAINS(prepare.input, "{\"turn\":2,\"message\":{\"role\":\"assistant\"");
     CHECK_CONTAINS(request, "\"system_prompt\":\"Hurry.\"");
@@ -165,7 +165,7 @@ static void turns_are_prepared_and_the_run_is_stopped(void)
     agent_run_free(run);
 
     SET(agent, AGENT_HOOK_SHOULD_STOP_AFTER_TURN, answering, &stop);
-    CHECK_OK(agent_follow_up(agent, "Unheard.", AGENT_NTS, &error));
+    CHECK(agent_follow_up(agent, "Unheard.", AGENT_NTS, &error) == AGENT_QUEUED);
     run = play(agent);
     CHECK_CONTAINS(stop.input, "{\"turn\":1,\"message\":{\"role\":\"assistant\"");
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_STOPPED);
@@ -420,7 +420,7 @@ static void destroy_may_use_the_agent(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
 
-    CHECK_OK(agent_steer(agent, "Wait.", AGENT_NTS, &error));
+    CHECK(agent_steer(agent, "Wait.", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK_OK(agent_set_hook(agent, AGENT_HOOK_ON_ERROR, answering, agent, clearing, &error));
     CHECK_OK(agent_set_hook(agent, AGENT_HOOK_ON_ERROR, NULL, NULL, NULL, &error));
     CHECK(!agent_has_queued_messages(agent));

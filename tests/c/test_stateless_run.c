@@ -63,7 +63,7 @@ static void a_context_is_run_and_not_changed(void)
     add(settings, "{\"name\": \"a\"}");
     add(settings, "{\"name\": \"b\"}");
     CHECK_OK(agent_set_system_prompt(settings, "Be brief.", AGENT_NTS, &error));
-    CHECK_OK(agent_steer(settings, "Not for this run.", AGENT_NTS, &error));
+    CHECK(agent_steer(settings, "Not for this run.", AGENT_NTS, &error) == AGENT_QUEUED);
 
     CHECK_OK(agent_loop_run(settings, CONTEXT, AGENT_NTS, go, &run, &error));
     read_out(run);

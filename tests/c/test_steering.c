@@ -54,8 +54,8 @@ static void follow_ups_come_sequentially(void)
     CHECK_OK(agent_messages_new(&messages, &error));
     CHECK_OK(agent_messages_add_user(messages, "Second?", AGENT_NTS, &error));
     CHECK_OK(agent_messages_add_user(messages, "Third?", AGENT_NTS, &error));
-    CHECK_OK(agent_follow_up_messages(agent, messages, &error));
-    CHECK_OK(agent_steer(agent, "Now.", AGENT_NTS, &error));
+    CHECK(agent_follow_up_messages(agent, messages, &error) == AGENT_QUEUED);
+    CHECK(agent_steer(agent, "Now.", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK(agent_has_queued_messages(agent));
     run = play(agent);
     CHECK_MESSAGES(run, "u Go.; u Now.; a One.; u Second?; a Two.; u Third?; a Three.; ");
@@ -72,16 +72,16 @@ static void queues_are_cleared(void)
 
     CHECK_OK(agent_messages_new(&messages, &error));
     CHECK_OK(agent_messages_add_user(messages, "A.", AGENT_NTS, &error));
-    CHECK_OK(agent_steer_messages(agent, messages, &error));
+    CHECK(agent_steer_messages(agent, messages, &error) == AGENT_QUEUED);
     agent_messages_free(messages);
     CHECK_OK(agent_clear_follow_up_queue(agent, &error));
     CHECK(agent_has_queued_messages(agent));
     CHECK_OK(agent_clear_steering_queue(agent, &error));
     CHECK(!agent_has_queued_messages(agent));
-    CHECK_OK(agent_follow_up(agent, "B.", AGENT_NTS, &error));
+    CHECK(agent_follow_up(agent, "B.", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK_OK(agent_clear_steering_queue(agent, &error));
     CHECK(agent_has_queued_messages(agent));
-    CHECK_OK(agent_steer(agent, "C.", AGENT_NTS, &error));
+    CHECK(agent_steer(agent, "C.", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK_OK(agent_clear_all_queues(agent, &error));
     CHECK(!agent_has_queued_messages(agent));
     agent_free(agent);
@@ -126,8 +126,8 @@ static void a_run_is_steered(void)
     /* after the end, messages wait for the next run */
     CHECK_OK(agent_messages_new(&messages, &error));
     CHECK_OK(agent_messages_add_user(messages, "Later.", AGENT_NTS, &error));
-    CHECK_OK(agent_run_steer_messages(run, messages, &error));
-    CHECK_OK(agent_run_follow_up_messages(run, messages, &error));
+    CHECK(agent_run_steer_messages(run, messages, &error) == AGENT_QUEUED);
+    CHECK(agent_run_follow_up_messages(run, messages, &error) == AGENT_QUEUED);
     agent_messages_free(messages);
     agent_run_free(run);
     CHECK_OK(agent_clear_follow_up_queue(agent, &error));
@@ -168,11 +168,38 @@ static void a_failed_run_is_resumed(void)
     agent_run_free(run);
 
     /* for listeners alone */
-    CHECK_OK(agent_follow_up(agent, "And?", AGENT_NTS, &error));
+    CHECK(agent_follow_up(agent, "And?", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK_OK(agent_set_model(agent, SCRIPTED(SAYS("So.")), AGENT_NTS, &error));
     CHECK_OK(agent_resume(agent, NULL, &error));
     CHECK_OK(agent_wait_for_idle(agent, -1, &error));
     CHECK(!agent_has_queued_messages(agent));
+    agent_free(agent);
+}
+
+static void found_e14_messages_wait_when_no_run_is_active(void)
+{
+    agent_t *agent = scripted(SCRIPTED(SAYS("One.") "," SAYS("Two.") "," SAYS("Three.")));
+    agent_run_t *run = NULL;
+
+    CHECK_TEXT(agent_status_name(AGENT_QUEUED), "queued");
+    CHECK(agent_resume_if_queued(agent, &run, &error) == AGENT_DONE);
+    CHECK(run == NULL);
+    CHECK(agent_steer(agent, "Hello.", AGENT_NTS, &error) == AGENT_QUEUED);
+    CHECK_OK(agent_resume_if_queued(agent, &run, &error));
+    read_out(run);
+    CHECK_MESSAGES(run, "u Hello.; a One.; ");
+
+    /* through the handle of a run that is over */
+    CHECK(agent_run_steer(run, "And?", AGENT_NTS, &error) == AGENT_QUEUED);
+    CHECK(agent_run_follow_up(run, "Then?", AGENT_NTS, &error) == AGENT_QUEUED);
+    agent_run_free(run);
+    CHECK_OK(agent_resume_if_queued(agent, &run, &error));
+    read_out(run);
+    CHECK_MESSAGES(run, "u And?; a Two.; u Then?; a Three.; ");
+    agent_run_free(run);
+
+    CHECK(agent_resume_if_queued(agent, NULL, &error) == AGENT_DONE);
+    CHECK_NULL(agent_resume_if_queued(NULL, &run, &error), "agent");
     agent_free(agent);
 }
 
@@ -228,8 +255,8 @@ static void a_reset_forgets_everything_but_the_settings(void)
 
     CHECK_OK(agent_set_json(agent, "{\"system_prompt\": \"Be brief.\", \"thinking_level\": \"xhigh\"}", AGENT_NTS, &error));
     agent_run_free(play(agent));
-    CHECK_OK(agent_steer(agent, "Unheard.", AGENT_NTS, &error));
-    CHECK_OK(agent_follow_up(agent, "Unheard.", AGENT_NTS, &error));
+    CHECK(agent_steer(agent, "Unheard.", AGENT_NTS, &error) == AGENT_QUEUED);
+    CHECK(agent_follow_up(agent, "Unheard.", AGENT_NTS, &error) == AGENT_QUEUED);
     CHECK_OK(agent_reset(agent, &error));
     CHECK(!agent_has_queued_messages(agent));
     CHECK_OK(agent_state_json(agent, &state, &error));
@@ -320,6 +347,7 @@ int main(void)
     RUN(a_run_is_steered);
     RUN(resuming_nothing_is_refused);
     RUN(a_failed_run_is_resumed);
+    RUN(found_e14_messages_wait_when_no_run_is_active);
     RUN(the_transcript_is_changed_between_runs);
     RUN(a_reset_forgets_everything_but_the_settings);
     RUN(the_transcript_cannot_be_changed_during_a_run);

@@ -191,8 +191,8 @@ async fn work(agent: Agent, sent: Arc<AtomicUsize>, arguments: Value, context: T
         }
         "Throws" => return Err("broken".to_owned()),
         "Terminates" => return Ok(json!({ "content": [], "terminate": true })),
-        "Steers" => agent.steer(format!("steered by tool {number}").as_str()),
-        "FollowsUp" => agent.follow_up(format!("followed by tool {number}").as_str()),
+        "Steers" => drop(agent.steer(format!("steered by tool {number}").as_str())),
+        "FollowsUp" => drop(agent.follow_up(format!("followed by tool {number}").as_str())),
         "Aborts" => agent.abort(),
         _ => {}
     }
@@ -231,8 +231,8 @@ async fn play(course: Course) -> Result<(), TestCaseError> {
             for (i, (_, what)) in meddling.iter().enumerate().filter(|(_, (when, _))| *when == at) {
                 let text = format!("queued {i}");
                 match what {
-                    Meddling::Steer => agent.steer(text.as_str()),
-                    Meddling::FollowUp => agent.follow_up(text.as_str()),
+                    Meddling::Steer => drop(agent.steer(text.as_str())),
+                    Meddling::FollowUp => drop(agent.follow_up(text.as_str())),
                     Meddling::Abort => agent.abort(),
                     Meddling::Clear => {
                         cleared.fetch_add(1, Ordering::SeqCst);

@@ -20,7 +20,6 @@ const PLANNED: &[&str] = &[
     "2.6", // a custom provider's empty deltas are emitted
     "4.7", // context variables of hooks do not reach the tool, and what it threw is not the error's cause
     "4.8", // a thread that cannot be started for a tool is a panic
-    "5.5", // `steer` and `follow_up` do not report `joined` or `queued`
     "10.1", "10.2", "10.3", "10.4", // sessions, suspension, budgets
 ];
 

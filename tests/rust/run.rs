@@ -1,6 +1,6 @@
 //! Runs, as only the Rust API has them: errors with the result, partial messages, dropped runs.
 
-use agent_loop::{ErrorKind, Outcome};
+use agent_loop::{Delivery, ErrorKind, Outcome};
 use serde_json::{Value, json};
 
 use super::*;
@@ -78,4 +78,24 @@ fn a_shutdown_does_not_block_on_a_full_queue() {
     let run = agent.stream("go").unwrap();
     assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the full queue did not keep the run");
     assert_eq!(run.finished().unwrap().outcome, Outcome::Aborted);
+}
+
+#[tokio::test]
+async fn found_e14_after_its_end_a_run_steers_the_agents_next() {
+    let agent = scripted(json!([says("a"), says("b"), says("c")]));
+    assert!(agent.resume_if_queued().is_none());
+    let run = agent.stream("go").unwrap();
+    run.ended().await.unwrap();
+    assert_eq!((run.steer("late").unwrap(), run.follow_up("later").unwrap()), (Delivery::Queued, Delivery::Queued));
+    let next = agent.resume_if_queued().unwrap();
+    // Gone meanwhile: then it resumes, if there is anything to resume.
+    agent.clear_all_queues();
+    assert_eq!(next.await.unwrap_err().kind(), ErrorKind::InvalidState);
+    agent.steer("now");
+    let run = agent.resume_if_queued().unwrap().stream().unwrap();
+    assert_eq!(run.steer("joins").unwrap(), Delivery::Joined);
+    assert_eq!(agent.resume_if_queued().unwrap().await.unwrap_err().kind(), ErrorKind::Busy);
+    run.ended().await.unwrap();
+    let texts: Vec<String> = agent.messages().iter().map(|message| message.text()).collect();
+    assert_eq!(texts, ["go", "a", "now", "b", "joins", "c"]);
 }

@@ -17,7 +17,7 @@ import { addMiddleware, makeAgent, optionsJson, setHook, setProvider, setTools }
 import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import type { Provider } from './provider.js'
 import { Run, resultOf } from './run.js'
-import type { RunResult } from './run.js'
+import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { Tool } from './tool.js'
@@ -97,11 +97,33 @@ export class Agent {
     return this.#run(undefined, options)
   }
 
-  async #result(text: string | undefined, options: RunOptions | undefined): Promise<RunResult> {
+  /**
+   * Takes up, as `resume`, what was queued while no run was active; the messages may also begin a conversation. For messages that
+   * `steer` or `followUp` reported as `queued`, or that a run has left (`queued` of `agent_end`).
+   *
+   * @param options A signal that aborts the run.
+   * @returns The result of the run, or null when no message waits.
+   * @throws AgentError as `prompt`, such as BusyError while a run is active.
+   */
+  async resumeIfQueued(options?: RunOptions): Promise<RunResult | null> {
+    return this.#native.mayResumeQueued() ? this.#result(undefined, options, true) : null
+  }
+
+  /**
+   * Same as `resumeIfQueued`, but returns the run, to iterate over its events.
+   *
+   * @param options As of `stream`.
+   * @throws AgentError if the run cannot start, as `resumeIfQueued`.
+   */
+  streamResumeIfQueued(options?: StreamOptions): Run | null {
+    return this.#native.mayResumeQueued() ? this.#run(undefined, options, true) : null
+  }
+
+  async #result(text: string | undefined, options: RunOptions | undefined, ifQueued = false): Promise<RunResult> {
     const { native, callbacks } = this.#parts
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
-    enter(() => native.prompt(text, ticket, callbacks.isInside, signal?.aborted ?? false))
+    enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false))
     callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
@@ -111,9 +133,10 @@ export class Agent {
     }
   }
 
-  #run(text: string | undefined, options: StreamOptions | undefined): Run {
+  #run(text: string | undefined, options: StreamOptions | undefined, ifQueued = false): Run {
     const { native, callbacks } = this.#parts
-    const start = (ticket: number, aborted: boolean): NativeRun => native.stream(text, ticket, callbacks.isInside, aborted)
+    const start = (ticket: number, aborted: boolean): NativeRun =>
+      native.stream(text, ifQueued, ticket, callbacks.isInside, aborted)
     const run = new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
     callbacks.begin()
     return run
@@ -124,22 +147,25 @@ export class Agent {
    * a turn, or between tool calls, of which those not yet started are skipped (see `steeringPolicy`).
    *
    * @param message Text, a message, or several messages.
+   * @returns `joined` when a run is active: it takes the message up, or counts it in `queued` of its `agent_end`. `queued` when
+   * none is: `resumeIfQueued` starts one.
    * @throws InvalidArgumentError for an invalid message.
    */
-  steer(message: PromptInput): void {
+  steer(message: PromptInput): Delivery {
     const text = promptJson(message)
-    enter(() => this.#native.steer(text))
+    return enter(() => this.#native.steer(text)) as Delivery
   }
 
   /**
    * Queues follow-up messages, which start another turn when the run would have ended.
    *
    * @param message Text, a message, or several messages.
+   * @returns As `steer`.
    * @throws InvalidArgumentError for an invalid message.
    */
-  followUp(message: PromptInput): void {
+  followUp(message: PromptInput): Delivery {
     const text = promptJson(message)
-    enter(() => this.#native.followUp(text))
+    return enter(() => this.#native.followUp(text)) as Delivery
   }
 
   /** Removes the messages from the steering queue that no turn has used yet. */

@@ -254,6 +254,8 @@ export interface AgentEndEvent extends EventBase {
   turns: number
   /** The sum over the model calls of the run, with what failed attempts have reported. */
   usage: Usage
+  /** How many steering and follow-up messages wait for another run. */
+  queued: number
 }
 
 /** The model call is retried after a backoff. */

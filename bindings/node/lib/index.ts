@@ -53,7 +53,7 @@ export type {
   ToolChoice,
 } from './options.js'
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, Provider } from './provider.js'
-export type { Run, RunResult } from './run.js'
+export type { Delivery, Run, RunResult } from './run.js'
 export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'

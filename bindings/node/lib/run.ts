@@ -38,6 +38,9 @@ export interface RunResult extends Canonical {
   undelivered?: { steering: Message[]; followUp: Message[] }
 }
 
+/** What becomes of a queued message: a run is active and takes it up, or it waits for the next run. */
+export type Delivery = 'joined' | 'queued'
+
 const TOO_LONG = "the run's last message has more characters than a JavaScript string can; its events have all the others"
 
 /**
@@ -182,27 +185,29 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Queues steering messages, which join the run as soon as possible; see `Agent.steer`. After the end of the run they stay in
-   * the agent's queue.
-   *
-   * @param message Text, a message, or several messages.
-   * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
-   */
-  steer(message: PromptInput): void {
-    const text = promptJson(message)
-    enter(() => this.#native.steer(text))
-  }
-
-  /**
-   * Queues follow-up messages, which start another turn when the run would have ended. After the end of the run they stay in the
+   * Queues steering messages, which join the run as soon as possible; see `Agent.steer`. After the end of the run they go to the
    * agent's queue.
    *
    * @param message Text, a message, or several messages.
+   * @returns As `Agent.steer`.
    * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
    */
-  followUp(message: PromptInput): void {
+  steer(message: PromptInput): Delivery {
     const text = promptJson(message)
-    enter(() => this.#native.followUp(text))
+    return enter(() => this.#native.steer(text)) as Delivery
+  }
+
+  /**
+   * Queues follow-up messages, which start another turn when the run would have ended. After the end of the run they go to the
+   * agent's queue.
+   *
+   * @param message Text, a message, or several messages.
+   * @returns As `Agent.steer`.
+   * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
+   */
+  followUp(message: PromptInput): Delivery {
+    const text = promptJson(message)
+    return enter(() => this.#native.followUp(text)) as Delivery
   }
 
   /** Aborts the run. Does not wait for its end; may be called more than once. */

@@ -70,10 +70,10 @@ impl Agent {
         Ok(prompt)
     }
 
-    fn pending(&self, prompt: Option<Prompt>, aborted: bool) -> PendingRun {
+    fn pending(&self, prompt: Option<Prompt>, if_queued: bool, aborted: bool) -> PendingRun {
         let pending = match prompt {
             Some(prompt) => self.agent.prompt(prompt),
-            None => self.agent.resume(),
+            None => self.agent.resume_if_queued().filter(|_| if_queued).unwrap_or_else(|| self.agent.resume()),
         };
         if aborted { pending.abort_on(ready(())) } else { pending }
     }
@@ -119,20 +119,26 @@ impl Agent {
         self.agent.add_host_middleware(self.callback(number).function());
     }
 
-    /// Starts a run without events; without a prompt it resumes. Its result settles the ticket. `aborted`: the run starts
-    /// aborted.
+    /// Whether a run that resumes `if_queued` has something to do, or is refused.
     #[napi(catch_unwind)]
-    pub fn prompt(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
+    pub fn may_resume_queued(&self) -> bool {
+        self.agent.resume_if_queued().is_some()
+    }
+
+    /// Starts a run without events; without a prompt it resumes, with `if_queued` for the messages that wait. Its result settles
+    /// the ticket. `aborted`: the run starts aborted.
+    #[napi(catch_unwind)]
+    pub fn prompt(&self, prompt: Option<String>, if_queued: bool, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending(prompt, aborted).start();
+        let run = self.pending(prompt, if_queued, aborted).start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
-    /// Starts a run; without a prompt it resumes. The ticket is settled each time the run becomes readable.
+    /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.
     #[napi(catch_unwind)]
-    pub fn stream(&self, prompt: Option<String>, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
+    pub fn stream(&self, prompt: Option<String>, if_queued: bool, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending(prompt, aborted).stream();
+        let run = self.pending(prompt, if_queued, aborted).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -160,16 +166,14 @@ impl Agent {
 
     /// Queues steering messages.
     #[napi(catch_unwind)]
-    pub fn steer(&self, message: String) -> Result<()> {
-        self.agent.steer(message::prompt(&message).map_err(|e| thrown(&e))?);
-        Ok(())
+    pub fn steer(&self, message: String) -> Result<&'static str> {
+        Ok(self.agent.steer(message::prompt(&message).map_err(|e| thrown(&e))?).as_str())
     }
 
     /// Queues follow-up messages.
     #[napi(catch_unwind)]
-    pub fn follow_up(&self, message: String) -> Result<()> {
-        self.agent.follow_up(message::prompt(&message).map_err(|e| thrown(&e))?);
-        Ok(())
+    pub fn follow_up(&self, message: String) -> Result<&'static str> {
+        Ok(self.agent.follow_up(message::prompt(&message).map_err(|e| thrown(&e))?).as_str())
     }
 
     /// Empties the steering queue.

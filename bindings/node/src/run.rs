@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use agent_loop::host::Partial;
-use agent_loop::{Event, EventData, Message};
+use agent_loop::{Delivery, Event, EventData, Message};
 use napi_derive::napi;
 
 use crate::bridge::Link;
@@ -106,16 +106,16 @@ impl Run {
 
     /// Queues steering messages.
     #[napi(catch_unwind)]
-    pub fn steer(&self, message: String) -> Result<()> {
+    pub fn steer(&self, message: String) -> Result<&'static str> {
         let message = message::prompt(&message).map_err(|e| thrown(&e))?;
-        self.run.steer(message).map_err(|e| thrown(&e))
+        self.run.steer(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Queues follow-up messages.
     #[napi(catch_unwind)]
-    pub fn follow_up(&self, message: String) -> Result<()> {
+    pub fn follow_up(&self, message: String) -> Result<&'static str> {
         let message = message::prompt(&message).map_err(|e| thrown(&e))?;
-        self.run.follow_up(message).map_err(|e| thrown(&e))
+        self.run.follow_up(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Aborts the run.

@@ -218,6 +218,32 @@ test('every option is known by its name', () => {
   })
 })
 
+test('found_e14_after_its_end_a_run_steers_the_next', async () => {
+  const agent = scripted([says('a'), says('b'), says('c')])
+  const run = agent.stream('go')
+  await run.result()
+  assert.deepEqual([run.steer('late'), run.followUp('later')], ['queued', 'queued'])
+  assert.equal(agent.hasQueuedMessages(), true)
+  await agent.prompt('again')
+  assert.deepEqual(texts(agent), ['go', 'a', 'again', 'late', 'b', 'later', 'c'])
+})
+
+test('found_e14_resume_if_queued_takes_up_what_waits', async () => {
+  const agent = scripted([says('a'), says('b')])
+  assert.equal(await agent.resumeIfQueued(), null)
+  assert.equal(agent.streamResumeIfQueued(), null)
+  assert.equal(agent.steer('hello'), 'queued')
+  assert.equal((await agent.resumeIfQueued()).text, 'a')
+  agent.followUp('and then')
+  // It holds the run until this function waits.
+  agent.subscribe(() => {})
+  const run = agent.streamResumeIfQueued()
+  assert.throws(() => agent.streamResumeIfQueued(), BusyError)
+  const events = await play(run)
+  assert.equal(events.at(-1).queued, 0)
+  assert.deepEqual(texts(agent), ['hello', 'a', 'and then', 'b'])
+})
+
 test('a time limit ends the run on the run\'s clock', async () => {
   const agent = scripted([calls(['a', 'slow']), says('x')], {
     runTimeoutMs: 5000,

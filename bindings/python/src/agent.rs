@@ -165,9 +165,18 @@ impl Agent {
         self.begin(py, caller.get(), || if quiet { self.core.prompt(prompt).start() } else { self.core.stream(prompt) })
     }
 
-    /// Resumes from the current transcript.
-    fn resume(&self, py: Python<'_>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
-        self.begin(py, caller.get(), || if quiet { self.core.resume().start() } else { self.core.stream_resume() })
+    /// Resumes from the current transcript; with `if_queued` for the messages that wait.
+    fn resume(&self, py: Python<'_>, quiet: bool, if_queued: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+        self.begin(py, caller.get(), || {
+            let queued = self.core.resume_if_queued().filter(|_| if_queued);
+            let pending = queued.unwrap_or_else(|| self.core.resume());
+            if quiet { pending.start() } else { pending.stream() }
+        })
+    }
+
+    /// Whether `resume` with `if_queued` has something to do, or is refused.
+    fn may_resume_queued(&self) -> bool {
+        self.core.resume_if_queued().is_some()
     }
 
     /// Starts a stateless run with this agent's tools and options; with None as the prompt, it resumes from the messages.
@@ -188,14 +197,12 @@ impl Agent {
         })
     }
 
-    fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.steer(prompt(message, "message")?);
-        Ok(())
+    fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        Ok(self.core.steer(prompt(message, "message")?).as_str())
     }
 
-    fn follow_up(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.follow_up(prompt(message, "message")?);
-        Ok(())
+    fn follow_up(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        Ok(self.core.follow_up(prompt(message, "message")?).as_str())
     }
 
     fn clear_steering_queue(&self) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use agent_loop::host::Scope;
-use agent_loop::{Prompt, Run as CoreRun, RunResult as CoreResult};
+use agent_loop::{Delivery, Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -50,12 +50,14 @@ impl Run {
         self.core.id()
     }
 
-    fn steer(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.steer(prompt(message, "message")?).map_err(|error| error::raised(py, error))
+    fn steer(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        let delivery = self.core.steer(prompt(message, "message")?);
+        delivery.map(Delivery::as_str).map_err(|error| error::raised(py, error))
     }
 
-    fn follow_up(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.follow_up(prompt(message, "message")?).map_err(|error| error::raised(py, error))
+    fn follow_up(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        let delivery = self.core.follow_up(prompt(message, "message")?);
+        delivery.map(Delivery::as_str).map_err(|error| error::raised(py, error))
     }
 
     fn abort(&self) {

@@ -85,6 +85,9 @@ class Player:
                     return await self.finish(agent.stream(given))
                 case "resume":
                     return await self.finish(agent.stream_resume())
+                case "resume_if_queued":
+                    run = agent.stream_resume_if_queued()
+                    return {name: None} if run is None else await self.finish(run)
                 case "run" | "resume_context":
                     return await self.finish(self.stateless_run(**given))
                 case "start":
@@ -241,6 +244,9 @@ class Player:
         match name:
             case "steer" | "follow_up" | "append_message" | "replace_messages":
                 getattr(agent, name)(given)
+            case "log_steer" | "log_follow_up":
+                method = name.removeprefix("log_")
+                self.log.append(f"{method}: {getattr(agent, method)(given)}")
             case "abort" | "clear_steering_queue" | "clear_follow_up_queue" | "clear_all_queues" | "clear_messages" | "reset":
                 getattr(agent, name)()
             case "set":
@@ -263,6 +269,8 @@ class Player:
                 agent.stream(given)
             case "resume":
                 agent.stream_resume()
+            case "resume_if_queued":
+                agent.stream_resume_if_queued()
             case _:
                 raise ValueError(f"unknown action {name!r}")
 

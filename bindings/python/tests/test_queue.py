@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from agent_loop import Agent, InvalidArgumentError, TextBlock, UserMessage, tool
+from agent_loop import Agent, BusyError, InvalidArgumentError, TextBlock, UserMessage, tool
 from scripts import agent, calls, events_of, results, says, waits
 
 
@@ -109,13 +109,31 @@ async def test_clearing():
     assert texts((await subject.prompt("go")).messages) == ["go", "a"]
 
 
-async def test_after_its_end_a_run_steers_the_agents_next():
-    subject = agent(says("a"), says("b"))
+async def test_found_e14_after_its_end_a_run_steers_the_agents_next():
+    subject = agent(says("a"), says("b"), says("c"))
     run = subject.stream("go")
     await run.result()
-    run.steer("late")
+    assert (run.steer("late"), run.follow_up("later")) == ("queued", "queued")
     assert subject.has_queued_messages()
-    assert texts((await subject.prompt("again")).messages) == ["again", "late", "b"]
+    assert texts((await subject.prompt("again")).messages) == ["again", "late", "b", "later", "c"]
+
+
+async def test_found_e14_resume_if_queued_takes_up_what_waits():
+    subject = agent(says("a"), says("b"))
+    assert await subject.resume_if_queued() is None
+    assert subject.stream_resume_if_queued() is None
+    assert subject.steer("hello") == "queued"
+    result = await subject.resume_if_queued()
+    assert result is not None and texts(result.messages) == ["hello", "a"]
+    subject.follow_up("and then")
+    # It holds the run until this task waits.
+    subject.subscribe(lambda event: None)
+    run = subject.stream_resume_if_queued()
+    assert run is not None
+    with pytest.raises(BusyError):
+        subject.stream_resume_if_queued()
+    end = (await events_of(run))[-1]
+    assert (texts(end.messages), end.queued) == (["and then", "b"], 0)
 
 
 async def test_messages_that_were_not_appended_stay_queued_after_an_abort():

@@ -34,10 +34,10 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice, resumable};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice, resumable, resumable_if_queued};
 use crate::message::Message;
 use crate::partial::Partial;
-use crate::queues::{Queue, Queues};
+use crate::queues::{Delivery, Queue, Queues};
 use crate::request::ThinkingLevel;
 use crate::settings::Settings;
 
@@ -101,6 +101,9 @@ impl<R: ActiveRun> Conversation<R> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
         match &start.prompts {
+            None if start.if_queued => {
+                start.queued = resumable_if_queued(&self.messages, &mut self.queues, &config.settings)?;
+            }
             None => start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?,
             Some(prompts) if prompts.is_empty() => {
                 return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
@@ -180,18 +183,19 @@ impl<R: ActiveRun> Conversation<R> {
     ///
     /// # Errors
     /// `invalid_state` after the end of a stateless run.
-    pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<(), Error> {
+    pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<Delivery, Error> {
         let mut active = self.active.as_mut().map(R::machine);
         if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
+        let takes = active.as_ref().is_some_and(|machine| !machine.has_ended());
         match (&mut active, which) {
             (None, _) => self.queues.push(which, messages),
             (Some(machine), Queue::Steering) => machine.handle(Input::Steer(messages)),
             (Some(machine), Queue::FollowUp) => machine.handle(Input::FollowUp(messages)),
         }
-        Ok(())
+        Ok(if takes { Delivery::Joined } else { Delivery::Queued })
     }
 
     /// Removes all messages of a queue that no turn has begun with.

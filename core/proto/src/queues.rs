@@ -41,6 +41,25 @@ pub enum Queue {
     FollowUp,
 }
 
+/// What becomes of a message that was queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// A run is active: it takes the message up, or counts it in its `agent_end` as queued.
+    Joined,
+    /// No run is active, or it has ended: the message waits for the next run.
+    Queued,
+}
+
+impl Delivery {
+    /// The canonical word, `joined` or `queued`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Delivery::Joined => "joined",
+            Delivery::Queued => "queued",
+        }
+    }
+}
+
 /// Both queues of an agent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Queues {
@@ -137,6 +156,11 @@ impl Queues {
         *queue = kept;
         let cleared: VecDeque<Queued> = cleared;
         cleared.into_iter().map(|queued| queued.message).collect()
+    }
+
+    /// How many messages wait or are about to be appended.
+    pub fn count(&self) -> usize {
+        self.steering.len() + self.follow_up.len()
     }
 
     /// Whether no message waits or is about to be appended.

@@ -70,14 +70,15 @@ impl RunResult {
         RunResult { outcome, text, message, stop_reason, messages, usage, turns, error, undelivered: None }
     }
 
-    /// The run's last event.
-    pub(crate) fn agent_end(&self) -> EventData {
+    /// The run's last event; `queued`: how many messages wait for another run.
+    pub(crate) fn agent_end(&self, queued: usize) -> EventData {
         EventData::AgentEnd {
             messages: self.messages.clone(),
             outcome: self.outcome,
             error: self.error.clone(),
             turns: self.turns,
             usage: Box::new(self.usage.clone()),
+            queued: u32::try_from(queued).unwrap_or(u32::MAX),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::message::Prompt;
 use crate::model::source::Source;
 use crate::model::table::ResolvedModel;
 use crate::provider::ModelSpec;
-use crate::queues::Queue;
+use crate::queues::{Delivery, Queue};
 use crate::result::RunResult;
 use crate::run::shared::{AbortHandle, RunShared};
 use crate::scope::Scope;
@@ -73,18 +73,19 @@ impl Agent {
 
     /// Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a turn,
     /// or among its tool calls, of which those that do not run yet are skipped (see `steering_policy`). From any thread and any
-    /// callback.
-    pub fn steer(&self, message: impl Into<Prompt>) {
+    /// callback. If no run is active, the message waits ([`Delivery::Queued`]); [`Agent::resume_if_queued`] starts one for it.
+    pub fn steer(&self, message: impl Into<Prompt>) -> Delivery {
         // Refused only after the end of a run without an agent, whose handle says so.
-        let _ = self.queue(Queue::Steering, message.into());
+        self.queue(Queue::Steering, message.into()).unwrap_or(Delivery::Queued)
     }
 
-    /// Queues a message for when a run would have ended. From any thread and any callback.
-    pub fn follow_up(&self, message: impl Into<Prompt>) {
-        let _ = self.queue(Queue::FollowUp, message.into());
+    /// Queues a message for when a run would have ended. From any thread and any callback. As [`Agent::steer`], the message waits
+    /// if no run is active.
+    pub fn follow_up(&self, message: impl Into<Prompt>) -> Delivery {
+        self.queue(Queue::FollowUp, message.into()).unwrap_or(Delivery::Queued)
     }
 
-    pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<(), Error> {
+    pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<Delivery, Error> {
         self.state().conversation.queue(which, prompt.0)
     }
 

@@ -45,8 +45,17 @@ enum PendingRunState {
 
 struct Pending {
     owner: RunOwner,
-    prompt: Option<Prompt>,
+    input: RunInput,
     cancels: Vec<BoxFuture<'static, ()>>,
+}
+
+/// What a run begins with.
+pub(super) enum RunInput {
+    Prompt(Prompt),
+    /// The transcript as it is.
+    Resume,
+    /// What is queued.
+    Queued,
 }
 
 /// Whose run it is.
@@ -57,13 +66,13 @@ enum RunOwner {
 }
 
 impl PendingRun {
-    pub(super) fn of_agent(agent: Agent, prompt: Option<Prompt>) -> PendingRun {
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), prompt, cancels: Vec::new() })))
+    fn of_agent(agent: Agent, input: RunInput) -> PendingRun {
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), input, cancels: Vec::new() })))
     }
 
-    pub(super) fn of_context(context: OwnedContext, settings: Agent, prompt: Option<Prompt>) -> PendingRun {
+    pub(super) fn of_context(context: OwnedContext, settings: Agent, input: RunInput) -> PendingRun {
         let owner = RunOwner::Context(context, settings);
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, prompt, cancels: Vec::new() })))
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new() })))
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -107,14 +116,14 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, prompt, mut cancels } = self;
+        let Pending { owner, input, mut cancels } = self;
         let agent = match owner {
             RunOwner::Agent(agent) => agent,
             RunOwner::Context(context, settings) => settings.for_stateless_run(context)?,
         };
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
-        agent.start(prompt, with_queue, aborted, if aborted { Vec::new() } else { cancels })
+        agent.start(input, with_queue, aborted, if aborted { Vec::new() } else { cancels })
     }
 }
 
@@ -157,14 +166,35 @@ impl Agent {
     /// # Ok(()) }
     /// ```
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> PendingRun {
-        PendingRun::of_agent(self.clone(), Some(prompt.into()))
+        PendingRun::of_agent(self.clone(), RunInput::Prompt(prompt.into()))
     }
 
     /// Asks for a run that goes on from the current transcript, adding no message; after an answer, with what waits in the
     /// steering queue, else in the follow-up queue. Messages that failed and custom roles are ignored when the last message is
     /// found. `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty.
     pub fn resume(&self) -> PendingRun {
-        PendingRun::of_agent(self.clone(), None)
+        PendingRun::of_agent(self.clone(), RunInput::Resume)
+    }
+
+    /// Asks for a run that takes up what was queued while no run was active; `None` when nothing is. It goes on as
+    /// [`Agent::resume`] does; the messages may also begin a conversation. For interactive programs, whose user may write when
+    /// the run has just ended. While a run is active, awaiting what this gives is `busy`.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
+    /// use agent_loop::Delivery;
+    ///
+    /// if agent.steer("And in Bergen?") == Delivery::Queued
+    ///     && let Some(run) = agent.resume_if_queued()
+    /// {
+    ///     println!("{}", run.await?.text);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn resume_if_queued(&self) -> Option<PendingRun> {
+        let mut state = self.state();
+        let is_wanted = state.conversation.active().is_some() || state.conversation.has_queued();
+        is_wanted.then(|| PendingRun::of_agent(self.clone(), RunInput::Queued))
     }
 
     /// Starts a run and gives its events as they come: short for `prompt(…).stream()`.

@@ -9,19 +9,19 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use super::handle::Agent;
+use super::pending_run::RunInput;
 use crate::error::Error;
 use crate::future::BoxFuture;
-use crate::message::Prompt;
 use crate::run::Run;
 use crate::run::driver::Driver;
 use crate::run::shared::{RunShared, SharedRun};
 
 impl Agent {
-    /// Starts a run; without a prompt it resumes. One that is `aborted` is so before it begins. It is aborted when one of the
+    /// Starts a run. One that is `aborted` is so before it begins. It is aborted when one of the
     /// futures ends.
     pub(super) fn start(
         &self,
-        prompt: Option<Prompt>,
+        input: RunInput,
         with_queue: bool,
         aborted: bool,
         cancels: Vec<BoxFuture<'static, ()>>,
@@ -34,9 +34,10 @@ impl Agent {
         runtime.check()?;
         let clock = state.resolve_all()?.clock().steady();
         let (id, seed) = run_id();
-        let start = match prompt {
-            Some(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
-            None => Start::resume(&*id, seed),
+        let start = match input {
+            RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
+            RunInput::Resume => Start::resume(&*id, seed),
+            RunInput::Queued => Start { if_queued: true, ..Start::resume(&*id, seed) },
         };
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);

@@ -12,7 +12,7 @@
 
 use super::context::Context;
 use super::handle::Agent;
-use super::pending_run::PendingRun;
+use super::pending_run::{PendingRun, RunInput};
 use crate::message::Prompt;
 
 /// Asks for a run with prompts over a context: await it for the result. Of `settings`, an agent that many runs may share, only
@@ -23,11 +23,11 @@ use crate::message::Prompt;
 /// [`Run::steer`]: crate::Run::steer
 /// [`Run::follow_up`]: crate::Run::follow_up
 pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> PendingRun {
-    PendingRun::of_context(context.into(), settings.clone(), Some(prompts.into()))
+    PendingRun::of_context(context.into(), settings.clone(), RunInput::Prompt(prompts.into()))
 }
 
 /// Asks for a run that goes on with the context, adding no message; see [`run`]. `invalid_state` when the context
 /// has no message, or ends with an answer.
 pub fn resume(context: &Context, settings: &Agent) -> PendingRun {
-    PendingRun::of_context(context.into(), settings.clone(), None)
+    PendingRun::of_context(context.into(), settings.clone(), RunInput::Resume)
 }

@@ -11,7 +11,7 @@ use crate::agent::handle::Agent;
 use crate::error::Error;
 use crate::event::Event;
 use crate::message::Prompt;
-use crate::queues::Queue;
+use crate::queues::{Delivery, Queue};
 use crate::result::RunResult;
 
 /// A run that goes on by itself: a stream of events for one reader, and a result. Dropping it while it is active aborts it.
@@ -111,7 +111,7 @@ impl Run {
     ///
     /// # Errors
     /// `invalid_state` after the end of a run without an agent, which has no queue any more.
-    pub fn steer(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+    pub fn steer(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
         self.agent.queue(Queue::Steering, message.into())
     }
 
@@ -120,7 +120,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::steer`].
-    pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<(), Error> {
+    pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
         self.agent.queue(Queue::FollowUp, message.into())
     }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agent_loop::tool::ExecutionMode;
-use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate};
+use agent_loop::{Agent, Error, EventData, FnTool, Message, MessageUpdate, Run};
 use serde_json::json;
 
 async fn ask() -> Result<(), Error> {
@@ -27,11 +27,19 @@ async fn ask() -> Result<(), Error> {
     let _subscription = agent.subscribe(move |event| {
         // The user steers when the first tool starts.
         if let EventData::ToolExecutionStart { .. } = event.data {
-            steered.call_once(|| steering.steer("Never mind the others."));
+            steered.call_once(|| drop(steering.steer("Never mind the others.")));
         }
     });
 
-    let mut run = agent.stream("Rain in Oslo, Bergen, Tromso?")?;
+    show(agent.stream("Rain in Oslo, Bergen, Tromso?")?).await?;
+    // What was steered when the run had just ended (`Delivery::Queued`) waits for another one.
+    while let Some(next) = agent.resume_if_queued() {
+        show(next.stream()?).await?;
+    }
+    Ok(())
+}
+
+async fn show(mut run: Run) -> Result<(), Error> {
     while let Some(event) = run.next().await {
         match &event.data {
             EventData::MessageStart { message } if matches!(**message, Message::User(_)) => println!("User: {}", message.text()),

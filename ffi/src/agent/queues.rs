@@ -2,10 +2,10 @@
 
 use std::ffi::c_char;
 
-use agent_loop::{Agent, Error, Prompt};
+use agent_loop::{Agent, Delivery, Error, Prompt};
 
 use super::agent_t;
-use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
+use crate::error::{AGENT_OK, AGENT_QUEUED, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::borrow;
 use crate::message::agent_messages_t;
@@ -26,6 +26,14 @@ unsafe fn list_prompt(messages: *const agent_messages_t) -> Result<Prompt, Error
     Ok(unsafe { borrow(messages, "messages") }?.prompt())
 }
 
+/// What a message that was queued came to.
+fn status_of(delivery: Delivery) -> agent_status_t {
+    match delivery {
+        Delivery::Joined => AGENT_OK,
+        Delivery::Queued => AGENT_QUEUED,
+    }
+}
+
 /// Queues a user message as steering.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_steer(
@@ -35,12 +43,7 @@ pub unsafe extern "C" fn agent_steer(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(agent, "agent")?.agent.steer(text_prompt(text, length)?);
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(text_prompt(text, length)?)))) }
 }
 
 /// Queues messages as steering.
@@ -51,12 +54,7 @@ pub unsafe extern "C" fn agent_steer_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(agent, "agent")?.agent.steer(list_prompt(messages)?);
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(list_prompt(messages)?)))) }
 }
 
 /// Queues a user message as steering, through a run.
@@ -68,12 +66,7 @@ pub unsafe extern "C" fn agent_run_steer(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(run, "run")?.run.steer(text_prompt(text, length)?)?;
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(run, "run")?.run.steer(text_prompt(text, length)?)?))) }
 }
 
 /// Queues messages as steering, through a run.
@@ -84,12 +77,7 @@ pub unsafe extern "C" fn agent_run_steer_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(run, "run")?.run.steer(list_prompt(messages)?)?;
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(run, "run")?.run.steer(list_prompt(messages)?)?))) }
 }
 
 /// Queues a user message as follow-up.
@@ -101,12 +89,7 @@ pub unsafe extern "C" fn agent_follow_up(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(agent, "agent")?.agent.follow_up(text_prompt(text, length)?);
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(text_prompt(text, length)?)))) }
 }
 
 /// Queues messages as follow-up.
@@ -117,12 +100,7 @@ pub unsafe extern "C" fn agent_follow_up_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(agent, "agent")?.agent.follow_up(list_prompt(messages)?);
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(list_prompt(messages)?)))) }
 }
 
 /// Queues a user message as follow-up, through a run.
@@ -134,12 +112,7 @@ pub unsafe extern "C" fn agent_run_follow_up(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(run, "run")?.run.follow_up(text_prompt(text, length)?)?;
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(run, "run")?.run.follow_up(text_prompt(text, length)?)?))) }
 }
 
 /// Queues messages as follow-up, through a run.
@@ -150,12 +123,7 @@ pub unsafe extern "C" fn agent_run_follow_up_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe {
-        guard(error, || {
-            borrow(run, "run")?.run.follow_up(list_prompt(messages)?)?;
-            Ok(AGENT_OK)
-        })
-    }
+    unsafe { guard(error, || Ok(status_of(borrow(run, "run")?.run.follow_up(list_prompt(messages)?)?))) }
 }
 
 /// Empties the steering queue.

@@ -2,11 +2,11 @@
 
 use std::ffi::c_char;
 
-use agent_loop::{Agent, Error, Prompt};
+use agent_loop::{Error, PendingRun};
 
 use super::agent_t;
 use crate::block_on::block_on;
-use crate::error::{AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
+use crate::error::{AGENT_DONE, AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, hand_out};
 use crate::message::agent_messages_t;
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn agent_prompt(
     unsafe {
         guard(error, || {
             let agent = borrow(agent, "agent")?;
-            start(&agent.agent, Some(text::required(text, length, "text")?.into()), run)
+            start(agent.agent.prompt(text::required(text, length, "text")?), run)
         })
     }
 }
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn agent_prompt_messages(
     unsafe {
         guard(error, || {
             let agent = borrow(agent, "agent")?;
-            start(&agent.agent, Some(borrow(messages, "messages")?.prompt()), run)
+            start(agent.agent.prompt(borrow(messages, "messages")?.prompt()), run)
         })
     }
 }
@@ -57,18 +57,30 @@ pub unsafe extern "C" fn agent_resume(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: an agent or NULL, and outputs to write or NULL.
-    unsafe { guard(error, || start(&borrow(agent, "agent")?.agent, None, run)) }
+    unsafe { guard(error, || start(borrow(agent, "agent")?.agent.resume(), run)) }
 }
 
-/// Starts a run, without a prompt to resume: with a queue if the caller takes the handle, otherwise for listeners alone.
+/// Starts a run if a message waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_resume_if_queued(
+    agent: *mut agent_t,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || match borrow(agent, "agent")?.agent.resume_if_queued() {
+            Some(pending) => start(pending, run),
+            None => Ok(AGENT_DONE),
+        })
+    }
+}
+
+/// Starts a run: with a queue if the caller takes the handle, otherwise for listeners alone.
 ///
 /// # Safety
 /// `run` is null or may be written.
-unsafe fn start(agent: &Agent, prompt: Option<Prompt>, run: *mut *mut agent_run_t) -> Result<agent_status_t, Error> {
-    let pending = match prompt {
-        Some(prompt) => agent.prompt(prompt),
-        None => agent.resume(),
-    };
+unsafe fn start(pending: PendingRun, run: *mut *mut agent_run_t) -> Result<agent_status_t, Error> {
     if run.is_null() {
         pending.start()?.detach();
     } else {

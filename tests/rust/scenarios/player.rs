@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
-use agent_loop::{Agent, Context, Error, Message, Prompt, Run, Subscription, ToolSpec};
+use agent_loop::{Agent, Context, Error, Message, PendingRun, Prompt, Run, Subscription, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
@@ -98,6 +98,10 @@ impl Player {
         let mut run = match name {
             "prompt" | "start" => self.agent.stream(Prompt::from_json(given.clone())?)?,
             "resume" => self.agent.stream_resume()?,
+            "resume_if_queued" => {
+                let Some(pending) = self.agent.resume_if_queued() else { return Ok(json!({ name: null })) };
+                pending.stream()?
+            }
             "run" | "resume_context" => self.stateless_run(given)?,
             "finish" => started.take().expect("a run that was started"),
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued_messages() })),
@@ -131,7 +135,11 @@ impl Player {
         let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent).stream()?;
         for (name, message) in queue.into_iter().flatten() {
             let message = Prompt::from_json(message.clone())?;
-            if name == "steer" { run.steer(message)? } else { run.follow_up(message)? }
+            if name == "steer" {
+                run.steer(message)?
+            } else {
+                run.follow_up(message)?
+            };
         }
         self.record().gates.push("queued".to_owned());
         Ok(run)
@@ -168,8 +176,13 @@ impl Player {
     async fn act(self: &Arc<Self>, name: &str, given: &Value) -> Result<(), Error> {
         let agent = &self.agent;
         match name {
-            "steer" => agent.steer(Prompt::from_json(given.clone())?),
-            "follow_up" => agent.follow_up(Prompt::from_json(given.clone())?),
+            "steer" => drop(agent.steer(Prompt::from_json(given.clone())?)),
+            "follow_up" => drop(agent.follow_up(Prompt::from_json(given.clone())?)),
+            "log_steer" | "log_follow_up" => {
+                let (method, message) = (&name["log_".len()..], Prompt::from_json(given.clone())?);
+                let delivery = if method == "steer" { agent.steer(message) } else { agent.follow_up(message) };
+                self.record().log.push(format!("{method}: {}", delivery.as_str()));
+            }
             "abort" => agent.abort(),
             "clear_steering_queue" => agent.clear_steering_queue(),
             "clear_follow_up_queue" => agent.clear_follow_up_queue(),
@@ -183,6 +196,7 @@ impl Player {
             // In callbacks, where they are refused.
             "prompt" => drop(agent.stream(Prompt::from_json(given.clone())?)?),
             "resume" => drop(agent.stream_resume()?),
+            "resume_if_queued" => drop(agent.resume_if_queued().map(PendingRun::stream).transpose()?),
             "subscribe" => self.subscribe(self.scenario.listener(given)),
             "unsubscribe" => drop(self.subscriptions.lock().unwrap().remove(&self.scenario.listener(given))),
             "log" => self.record().log.push(text(given).to_owned()),

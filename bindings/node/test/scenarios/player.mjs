@@ -131,6 +131,11 @@ class Application {
         if (name === 'subscribe') return this.#subscribe(place)
         return this.#unsubscribe.get(place)()
       }
+      case 'log_steer':
+      case 'log_follow_up': {
+        const method = name.slice('log_'.length)
+        return this.log.push(`${method}: ${agent[camel(method)](given)}`)
+      }
       case 'log_queued':
         return this.log.push(`queued: ${agent.hasQueuedMessages()}`)
       case 'log_state': {
@@ -149,6 +154,8 @@ class Application {
         return void agent.stream(given)
       case 'resume':
         return void agent.streamResume()
+      case 'resume_if_queued':
+        return void agent.streamResumeIfQueued()
       default:
         throw new TypeError(`unknown action ${JSON.stringify(name)}`)
     }
@@ -280,6 +287,10 @@ export async function play(scenario) {
   const does = {
     prompt: (prompt) => finish(agent.stream(prompt)),
     resume: () => finish(agent.streamResume()),
+    resume_if_queued: () => {
+      const started = agent.streamResumeIfQueued()
+      return started === null ? { resume_if_queued: null } : finish(started)
+    },
     run: loop,
     resume_context: loop,
     start: (prompt) => {

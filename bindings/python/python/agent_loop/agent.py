@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from .errors import InvalidArgumentError
@@ -187,7 +187,7 @@ class Agent:
         When the last message is the model's answer, it continues with the queued messages, steering first. Also raises
         `InvalidStateError` when then no message is queued, and when the transcript is empty.
         """
-        return await self._begin(lambda caller: self._native.resume(True, caller)).result()
+        return await self._begin(lambda caller: self._native.resume(True, False, caller)).result()
 
     def stream(self, prompt: _Prompt, *, raise_errors: bool = True) -> Run:
         """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
@@ -199,7 +199,23 @@ class Agent:
 
     def stream_resume(self, *, raise_errors: bool = True) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
-        return self._begin(lambda caller: self._native.resume(False, caller), raise_errors)
+        return self._begin(lambda caller: self._native.resume(False, False, caller), raise_errors)
+
+    async def resume_if_queued(self) -> RunResult | None:
+        """Takes up, as `resume`, what was queued while no run was active; the messages may also begin a conversation.
+
+        Returns None when no message waits, else as `prompt`. For messages that `steer` or `follow_up` reported as "queued", or
+        that a run has left (`AgentEnd.queued`). Raises `BusyError` while a run is active.
+        """
+        if not self._native.may_resume_queued():
+            return None
+        return await self._begin(lambda caller: self._native.resume(True, True, caller)).result()
+
+    def stream_resume_if_queued(self, *, raise_errors: bool = True) -> Run | None:
+        """Same as `resume_if_queued`, but returns the run, as `stream` does."""
+        if not self._native.may_resume_queued():
+            return None
+        return self._begin(lambda caller: self._native.resume(False, True, caller), raise_errors)
 
     def prompt_sync(self, prompt: _Prompt) -> RunResult:
         """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
@@ -230,20 +246,23 @@ class Agent:
         bridge.runs.add(run)
         return run
 
-    def steer(self, message: _Prompt) -> None:
+    def steer(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a
         turn, or between tool calls; calls that were not started are then skipped (see `steering_policy`).
 
-        `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From any thread and any callback.
+        Returns "joined" when a run is active: it takes the message up, or counts it in `AgentEnd.queued`. Returns "queued" when
+        none is: `resume_if_queued` starts one. `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is
+        not. From any thread and any callback.
         """
-        self._native.steer(message)
+        return self._native.steer(message)
 
-    def follow_up(self, message: _Prompt) -> None:
+    def follow_up(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Queues a message that starts another turn when the run would have ended.
 
-        `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From any thread and any callback.
+        Returns what `steer` returns. `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From
+        any thread and any callback.
         """
-        self._native.follow_up(message)
+        return self._native.follow_up(message)
 
     def clear_steering_queue(self) -> None:
         """Removes the messages from the steering queue, except those that a turn has already begun with."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .errors import AgentError, InvalidStateError
 from .scope import INSIDE
@@ -60,19 +60,19 @@ class Run:
         """The run's id, the `run_id` of its events."""
         return self._native.id
 
-    def steer(self, message: _Prompt) -> None:
+    def steer(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Queues a message that joins the run as soon as it can; see `Agent.steer`. From any thread and any callback.
 
-        After the run's end the message stays in the agent's queue. A stateless run raises `InvalidStateError` then.
+        After the run's end the message goes to the agent's queue. A stateless run raises `InvalidStateError` then.
         """
-        self._native.steer(message)
+        return self._native.steer(message)
 
-    def follow_up(self, message: _Prompt) -> None:
+    def follow_up(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Queues a message that starts another turn when the run would have ended. From any thread and any callback.
 
-        After the run's end the message stays in the agent's queue. A stateless run raises `InvalidStateError` then.
+        After the run's end the message goes to the agent's queue. A stateless run raises `InvalidStateError` then.
         """
-        self._native.follow_up(message)
+        return self._native.follow_up(message)
 
     def abort(self) -> None:
         """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""

@@ -154,8 +154,10 @@ fn a_stateless_run_takes_no_message_after_its_end() {
     let mut conversation = Conversation::new(Arc::default());
     let config = Config { is_stateless: true, ..config(true) };
     conversation.begin(config, prompt("Hi."), |run| run).unwrap();
-    // The result has it, as `undelivered`.
-    drive(&mut conversation, "agent_end", |conversation| conversation.queue(Queue::Steering, user("late")).unwrap());
+    drive(&mut conversation, "agent_end", |conversation| {
+        let error = conversation.queue(Queue::Steering, user("late")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidState, "the result would not have it");
+    });
     let error = conversation.queue(Queue::Steering, user("no")).unwrap_err();
     assert_eq!((error.kind(), conversation.has_queued()), (ErrorKind::InvalidState, false));
 }

@@ -77,6 +77,7 @@ pub use action::{Action, Input, ListenerLimit, ListenerReport, ModelCall, Timer}
 pub use config::{Config, HookSet, Tools};
 pub use request::RequestCaches;
 pub use resume::resumable;
+pub(crate) use resume::resumable_if_queued;
 pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
 pub(crate) use tool_demand::check_tool_choice;
 

@@ -297,13 +297,14 @@ impl Loop {
         let run = &mut self.run;
         let (outcome, error) = run.outcome(ending);
         run.clock.end();
+        let queued = run.inbox.queues().count();
+        run.close();
         let result = self.result(outcome, error.clone());
-        self.run.emitter.emit(result.agent_end());
+        self.run.emitter.emit(result.agent_end(queued));
         self.enter(Phase::AfterRun(outcome, error))
     }
 
     fn after_run(&mut self, outcome: Outcome, error: Option<Error>) -> Progress {
-        self.run.close();
         let result = self.result(outcome, error);
         if (self.run.questions.is_asking() || self.run.setup.latest().hooks.has(HookKind::AfterRun))
             && self.run.ask_of_next_turn(AbortWait::AsListener, || Question::AfterRun(result.clone())).is_none()

@@ -31,15 +31,38 @@ pub fn resumable(
             invalid("there is nothing to resume: the last message is the model's answer; run with a prompt")
         }
         Some(Some(_)) => {
-            let found =
-                queues.mark(Queue::Steering, settings.steering_mode) || queues.mark(Queue::FollowUp, settings.follow_up_mode);
-            if !found {
+            let queued = queued_input(queues, settings);
+            if queued.is_empty() {
                 return invalid(
                     "there is nothing to resume: the last message is the model's answer, and no message is queued; use prompt, \
                      or queue one with steer or follow_up",
                 );
             }
-            Ok(queues.commit_marked())
+            Ok(queued)
         }
     }
+}
+
+/// What a run begins with that is there for its queued messages: as [`resumable`], but they may also begin a conversation.
+///
+/// # Errors
+/// As [`resumable`], when nothing is queued.
+pub(crate) fn resumable_if_queued(
+    transcript: &[Arc<Message>],
+    queues: &mut Queues,
+    settings: &Settings,
+) -> Result<Vec<(u64, Arc<Message>)>, Error> {
+    let queued = |queues: &mut Queues| Some(queued_input(queues, settings)).filter(|queued| !queued.is_empty());
+    match resumable(transcript, queues, settings, false) {
+        Err(nothing) => queued(queues).ok_or(nothing),
+        found => found,
+    }
+}
+
+/// Takes what waits by the mode of its queue: steering, or else follow-ups.
+fn queued_input(queues: &mut Queues, settings: &Settings) -> Vec<(u64, Arc<Message>)> {
+    if !queues.mark(Queue::Steering, settings.steering_mode) {
+        queues.mark(Queue::FollowUp, settings.follow_up_mode);
+    }
+    queues.commit_marked()
 }

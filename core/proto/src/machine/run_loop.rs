@@ -49,6 +49,9 @@ pub struct Start {
     pub queues: Queues,
     /// The messages of `prompt`; `None` for `resume`.
     pub prompts: Option<Vec<Message>>,
+    /// Whether a run without prompts is there for what is queued, which then may also begin a conversation.
+    #[serde(default)]
+    pub if_queued: bool,
     /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
     /// [`resumable`](super::resumable).
     pub queued: Vec<(u64, Arc<Message>)>,
@@ -142,7 +145,7 @@ impl Loop {
 
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
-        let Start { run_id, seed, transcript, queues, prompts, queued } = start;
+        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, queued } = start;
         Loop {
             version: STATE_VERSION,
             phase: Phase::Start,
@@ -275,6 +278,11 @@ impl Loop {
         (self.run.inbox.take(), preparation.into_caches())
     }
 
+    /// Whether `agent_end` was emitted: messages that are queued from now on wait for another run.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::AfterRun(..) | Phase::Over)
+    }
+
     /// Whether queued messages can no longer be taken: the end of a run without an agent, which gave them back.
     pub fn is_closed(&self) -> bool {
         self.run.inbox.is_closed()
@@ -294,9 +302,10 @@ impl Loop {
         };
         self.run.emitter.clear();
         self.phase = Phase::Over;
+        let queued = self.run.inbox.queues().count();
         self.run.close();
         let result = self.result(outcome, Some(error));
-        let event = self.run.emitter.number(result.agent_end(), None);
+        let event = self.run.emitter.number(result.agent_end(queued), None);
         (event, result)
     }
 

@@ -133,6 +133,8 @@ macro_rules! events_of {
                 turns: u32,
                 /// The sum over the model calls of the run, with what failed attempts have reported.
                 usage: Box<Usage>,
+                /// How many steering and follow-up messages wait for another run.
+                queued: u32,
             };
             /// The model call is retried after a backoff.
             Retry = "retry", 19, "0.1.0" [attempt, delay_ms, error] {

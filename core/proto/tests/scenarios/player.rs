@@ -123,6 +123,11 @@ impl Player {
         match name {
             "prompt" | "start" => self.begin(Some(given), None)?,
             "resume" => self.begin(None, None)?,
+            "resume_if_queued" if self.agent.active().is_none() && !self.agent.has_queued() => return Ok(json!({ name: null })),
+            "resume_if_queued" => {
+                let start = Start { if_queued: true, ..Start::resume("run", 0) };
+                self.agent.begin(self.config.clone(), start, |run| run)?;
+            }
             "run" | "resume_context" => self.begin(given.get("prompt"), Some(given))?,
             "finish" => {}
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued() })),
@@ -131,7 +136,7 @@ impl Player {
             "wait_for_idle" => self.play_until(|_| false),
             _ => self.act(name, given)?,
         }
-        if !matches!(name, "prompt" | "resume" | "run" | "resume_context" | "finish") {
+        if !matches!(name, "prompt" | "resume" | "resume_if_queued" | "run" | "resume_context" | "finish") {
             return Ok(json!({ name: "ok" }));
         }
         self.play_until(|_| false);
@@ -370,7 +375,9 @@ impl Player {
     /// An action inside of a listener, tool or hook. A failure is logged.
     fn act_inside(&mut self, name: &str, given: &Value) {
         let result = match name {
-            "prompt" | "resume" | "wait_for_idle" => Err(Error::new(ErrorKind::InvalidState, "not inside of a callback")),
+            "prompt" | "resume" | "resume_if_queued" | "wait_for_idle" => {
+                Err(Error::new(ErrorKind::InvalidState, "not inside of a callback"))
+            }
             _ => self.act(name, given),
         };
         if let Err(error) = result {
@@ -382,8 +389,14 @@ impl Player {
     fn act(&mut self, name: &str, given: &Value) -> Result<(), Error> {
         let prompt = || Ok::<_, Error>(Prompt::from_json(given.clone())?.0);
         match name {
-            "steer" => self.agent.queue(Queue::Steering, prompt()?)?,
-            "follow_up" => self.agent.queue(Queue::FollowUp, prompt()?)?,
+            "steer" => drop(self.agent.queue(Queue::Steering, prompt()?)?),
+            "follow_up" => drop(self.agent.queue(Queue::FollowUp, prompt()?)?),
+            "log_steer" | "log_follow_up" => {
+                let (method, queue) =
+                    if name == "log_steer" { ("steer", Queue::Steering) } else { ("follow_up", Queue::FollowUp) };
+                let delivery = self.agent.queue(queue, prompt()?)?;
+                self.record.log.push(format!("{method}: {}", delivery.as_str()));
+            }
             "abort" => self.agent.handle(Input::Abort),
             "clear_steering_queue" => self.agent.clear_queue(Queue::Steering),
             "clear_follow_up_queue" => self.agent.clear_queue(Queue::FollowUp),
