@@ -1,6 +1,7 @@
 //! Events: constants and tables of the C library, exports and stubs of Python, interfaces of Node, lists of the documentation.
 
 use agent_loop_proto::table::events::{EventRow, all};
+use agent_loop_proto::table::fields::FieldRow;
 
 use crate::text::{camel, constant, wrap};
 use crate::{doc, types};
@@ -56,7 +57,7 @@ pub(crate) fn python_exports() -> String {
 
 pub(crate) fn python_stubs() -> String {
     let stub = |row: &EventRow| {
-        let base = if row.is_update { "MessageUpdate" } else { "Event" };
+        let base = if row.is_update { "MessageUpdate" } else { "_Event" };
         let positional = match row.positional {
             [] => "()".to_owned(),
             names => names.iter().map(|name| format!("Literal[\"{name}\"]")).collect::<Vec<_>>().join(", "),
@@ -67,13 +68,34 @@ pub(crate) fn python_stubs() -> String {
             format!("    @property\n    def {}(self) -> {}:\n{text}", field.name, types::names(field).python)
         });
         format!(
-            "\n@final\nclass {}({base}):\n{}\n    __match_args__: ClassVar[tuple[{positional}]]\n{}",
+            "\n@final\nclass {}({base}):\n{}\n    __match_args__: ClassVar[tuple[{positional}]]\n{}{}",
             row.variant,
             doc::of_python(&documented(row), "    "),
+            constructor(row),
             properties.collect::<String>()
         )
     };
     format!("{}\n", each(stub))
+}
+
+/// The constructor of an event's class: the fields of patterns by position too, the others by name.
+fn constructor(row: &EventRow) -> String {
+    let (before, after): (Vec<&FieldRow>, Vec<&FieldRow>) =
+        row.fields.iter().partition(|field| row.positional.contains(&field.name));
+    let parameter = |field: &&FieldRow| {
+        let default = if field.is_optional { " = None" } else { "" };
+        format!("        {}: {}{default},\n", field.name, types::names(field).python)
+    };
+    // In the order of the patterns.
+    let positional = row.positional.iter().filter_map(|name| before.iter().find(|field| field.name == *name));
+    let lines: String = positional.map(parameter).chain(["        *,\n".to_owned()]).chain(after.iter().map(parameter)).collect();
+    let common = "        run_id: str = \"run\",\n        seq: int = 0,\n        turn: int = 1,\n";
+    format!("    def __new__(\n        cls,\n{lines}{common}    ) -> Self: ...\n")
+}
+
+/// The classes of all events.
+pub(crate) fn python_union() -> String {
+    all().into_iter().map(|row| format!("    {},\n", row.variant)).collect()
 }
 
 pub(crate) fn node_interfaces() -> String {

@@ -110,6 +110,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("exports of hook inputs", hooks::python_exports),
             ("exports of events", events::python_exports),
             ("events", events::python_stubs),
+            ("union of events", events::python_union),
             ("inputs of hooks", hooks::python_stubs),
         ],
     ),

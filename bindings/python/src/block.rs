@@ -2,10 +2,11 @@
 
 use agent_loop::ContentBlock as CoreBlock;
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyDict, PyDictMethods, PyString, PyTuple, PyType};
 
-use crate::json;
+use crate::{construct, json};
 
 /// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -15,6 +16,24 @@ pub(crate) struct ContentBlock {
 
 #[pymethods]
 impl ContentBlock {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<ContentBlock> {
+        Err(PyTypeError::new_err("make a TextBlock, ThinkingBlock, ImageBlock, ToolCall or OpaqueBlock"))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "block", &self.core)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter(r#type)]
     fn kind(&self) -> &'static str {
         match &self.core {
@@ -61,7 +80,8 @@ pub(crate) fn blocks<'py>(py: Python<'py>, content: &[CoreBlock]) -> PyResult<Bo
 macro_rules! block_class {
     (
         $(#[$doc:meta])*
-        $name:ident [$($position:literal),*]
+        $name:ident $kind:literal [$($position:literal),*]
+        $(with { $($extra:item)* })?
         { $($field:ident: |$py:ident, $core:pat_param| $value:expr,)* }
     ) => {
         $(#[$doc])*
@@ -70,6 +90,14 @@ macro_rules! block_class {
 
         #[pymethods]
         impl $name {
+            #[new]
+            #[pyo3(signature = (*arguments, **named), text_signature = None)]
+            fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<$name>> {
+                Ok(made(arguments.py(), stringify!($name), $kind, &[$($position),*], arguments, named)?.add_subclass($name))
+            }
+
+            $($($extra)*)?
+
             #[classattr]
             fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
                 match_args(py, &[$($position),*])
@@ -92,7 +120,7 @@ macro_rules! block_class {
 
 block_class! {
     /// Text.
-    TextBlock ["text"] {
+    TextBlock "text" ["text"] {
         text: |py, CoreBlock::Text { text, .. }| text,
         signature: |py, CoreBlock::Text { signature, .. }| signature.as_deref(),
     }
@@ -100,7 +128,7 @@ block_class! {
 
 block_class! {
     /// The model's reasoning.
-    ThinkingBlock ["thinking"] {
+    ThinkingBlock "thinking" ["thinking"] {
         thinking: |py, CoreBlock::Thinking { thinking, .. }| thinking,
         signature: |py, CoreBlock::Thinking { signature, .. }| signature.as_deref(),
         redacted: |py, CoreBlock::Thinking { redacted, .. }| *redacted,
@@ -109,7 +137,21 @@ block_class! {
 
 block_class! {
     /// An image, base64.
-    ImageBlock ["data", "mime_type"] {
+    ImageBlock "image" ["data", "mime_type"]
+    with {
+        /// An image in a file. Raises `OSError` if it cannot be read.
+        #[classmethod]
+        #[pyo3(signature = (path, mime_type=None))]
+        fn from_path<'py>(
+            class: &Bound<'py, PyType>,
+            path: std::path::PathBuf,
+            mime_type: Option<json::Text>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let bytes = class.py().detach(|| std::fs::read(path))?;
+            class.call1((PyBytes::new(class.py(), &bytes), mime_type.map(|text| text.0)))
+        }
+    }
+    {
         data: |py, CoreBlock::Image { data, .. }| data,
         mime_type: |py, CoreBlock::Image { mime_type, .. }| mime_type,
     }
@@ -117,7 +159,7 @@ block_class! {
 
 block_class! {
     /// A call of a tool, made by the model.
-    ToolCall ["name", "arguments"] {
+    ToolCall "tool_call" ["name", "arguments"] {
         id: |py, CoreBlock::ToolCall(call)| &call.id,
         name: |py, CoreBlock::ToolCall(call)| &call.name,
         arguments: |py, CoreBlock::ToolCall(call)| json::map_to_py(py, &call.arguments)?,
@@ -128,10 +170,50 @@ block_class! {
 
 block_class! {
     /// A vendor's own block: kept and sent back unchanged.
-    OpaqueBlock ["protocol", "data"] {
+    OpaqueBlock "opaque" ["protocol", "data"] {
         protocol: |py, CoreBlock::Opaque { protocol, .. }| protocol,
         data: |py, CoreBlock::Opaque { data, .. }| json::to_py(py, data)?,
     }
+}
+
+/// The base of a block that is made from its fields. The data of an image may be bytes.
+fn made(
+    py: Python<'_>,
+    class: &str,
+    kind: &str,
+    positional: &[&str],
+    arguments: &Bound<'_, PyTuple>,
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyClassInitializer<ContentBlock>> {
+    let mut arguments = arguments.clone();
+    let mut named = named.map(PyDictMethods::copy).transpose()?;
+    let mut detected = None;
+    if kind == "image" {
+        let mut data = arguments.get_item(0).ok();
+        if data.is_none() {
+            data = named.as_ref().map(|named| named.get_item("data")).transpose()?.flatten();
+        }
+        if let Some(data) = data.filter(|data| !data.is_instance_of::<PyString>() && !data.is_none()) {
+            detected = Some(construct::mime_type(&construct::head(&data)?));
+            let rest = arguments.iter().skip(1);
+            if arguments.is_empty() {
+                named.get_or_insert_with(|| PyDict::new(py)).set_item("data", construct::base64(&data)?)?;
+            } else {
+                arguments = PyTuple::new(py, [construct::base64(&data)?].into_iter().chain(rest).collect::<Vec<_>>())?;
+            }
+        }
+    }
+    let mut fields = construct::fields(class, positional, &arguments, named.as_ref())?;
+    if let Some(detected) = detected
+        && !fields.contains_key("mime_type")
+    {
+        fields.insert("mime_type".to_owned(), detected?.into());
+    }
+    fields.insert("type".to_owned(), kind.into());
+    if kind == "tool_call" {
+        fields.entry("arguments").or_insert_with(|| serde_json::json!({}));
+    }
+    Ok(PyClassInitializer::from(ContentBlock { core: construct::data(py, class, fields.into())? }))
 }
 
 /// The names of the positional patterns of a class.

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use agent_loop::host::events_of;
 use agent_loop::{Event as CoreEvent, EventData, MessageUpdate as Update};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::Value;
 
 use crate::block::match_args;
 use crate::field::Field;
-use crate::json;
 use crate::message::message;
+use crate::{construct, json};
 
 /// One event of a run.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -24,6 +26,28 @@ impl Event {
 
 #[pymethods]
 impl Event {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Event> {
+        Err(PyTypeError::new_err("make an event of its own class, for example TextDelta"))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Event>().is_ok_and(|other| other.get().0.to_json() == self.0.to_json())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "event", &(&self.0.run_id, self.0.seq, self.0.turn, &self.0.data))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter(r#type)]
     fn kind(&self) -> &'static str {
         self.0.kind()
@@ -97,6 +121,20 @@ macro_rules! event_classes {
 
             #[pymethods]
             impl $variant {
+                #[new]
+                #[pyo3(signature = (*arguments, **named), text_signature = None)]
+                fn new(
+                    arguments: &Bound<'_, PyTuple>,
+                    named: Option<&Bound<'_, PyDict>>,
+                ) -> PyResult<PyClassInitializer<$variant>> {
+                    let known: &[(&str, bool)] =
+                        &[$($((stringify!($field), event_classes!(@needed $($optional)?)),)*)?];
+                    let is_update = event_classes!(@is_update $wrap);
+                    let positional: &[&str] = &[$($(stringify!($positional)),*)?];
+                    let $core = made(stringify!($variant), is_update, positional, known, arguments, named)?;
+                    Ok($initializer.add_subclass($variant))
+                }
+
                 #[classattr]
                 fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
                     match_args(py, &[$($(stringify!($positional)),*)?])
@@ -126,6 +164,10 @@ macro_rules! event_classes {
             }
         }
     };
+    (@is_update update) => { true };
+    (@is_update other) => { false };
+    (@needed) => { true };
+    (@needed optional) => { false };
     (@pattern update $variant:ident $field:ident) => { EventData::MessageUpdate(Update::$variant { $field, .. }) };
     (@pattern other $variant:ident $field:ident) => { EventData::$variant { $field, .. } };
     (@any update $variant:ident) => { EventData::MessageUpdate(Update::$variant { .. }) };
@@ -138,6 +180,30 @@ events_of!(
     event_classes
     [MessageUpdate, message_update, |core| PyClassInitializer::from(Event(core)).add_subclass(MessageUpdate), update]
 );
+
+/// An event that is made from its fields: `run_id`, `seq` and `turn` may be left out.
+fn made(
+    class: &str,
+    is_update: bool,
+    positional: &[&str],
+    known: &[(&str, bool)],
+    arguments: &Bound<'_, PyTuple>,
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<CoreEvent> {
+    let py = arguments.py();
+    let mut fields = construct::fields(class, positional, arguments, named)?;
+    let mut all = vec![("run_id", false), ("seq", false), ("turn", false)];
+    all.extend(is_update.then_some(("content_index", true)));
+    all.extend(known);
+    construct::check(py, class, &fields, &all)?;
+    let mut take = |name: &str, default: Value| fields.remove(name).unwrap_or(default);
+    let head = [take("run_id", "run".into()), take("seq", 0.into()), take("turn", 1.into())];
+    let (run_id, seq, turn): (Arc<str>, u64, u32) = construct::data(py, class, Value::from(head.to_vec()))?;
+    // In the form that its own crate reads, by the names of variants, which are those of the classes.
+    let data = if known.is_empty() && !is_update { Value::from(class) } else { serde_json::json!({ class: fields }) };
+    let data = if is_update { serde_json::json!({ "MessageUpdate": data }) } else { data };
+    Ok(CoreEvent::new(run_id, seq, turn, construct::data(py, class, data)?, None))
+}
 
 /// The event as an object of the class of its type.
 pub(crate) fn event(py: Python<'_>, core: CoreEvent) -> PyResult<Py<PyAny>> {

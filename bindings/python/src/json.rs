@@ -9,6 +9,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::block::ContentBlock;
 use crate::message::Message;
+use crate::tool::{PartialResult, ToolOutput};
+use crate::usage::{Cost, Usage};
 
 /// How deep lists and dicts may nest; as deep as serde_json reads.
 const DEPTH: usize = 127;
@@ -102,6 +104,18 @@ impl Reader<'_> {
         }
         if let Ok(block) = value.cast::<ContentBlock>() {
             return to_value(&block.get().core);
+        }
+        if let Ok(usage) = value.cast::<Usage>() {
+            return to_value(&usage.get().0);
+        }
+        if let Ok(cost) = value.cast::<Cost>() {
+            return to_value(&cost.get().0);
+        }
+        if let Ok(output) = value.cast::<ToolOutput>() {
+            return to_value(&output.get().0);
+        }
+        if let Ok(partial) = value.cast::<PartialResult>() {
+            return to_value(&partial.get().0);
         }
         // `cast` would print what a property `__class__` raises.
         if value.is_instance(&value.py().get_type::<PyMapping>())?

@@ -6,6 +6,7 @@
 mod agent;
 mod block;
 mod call;
+mod construct;
 mod error;
 mod event;
 mod field;
@@ -49,6 +50,7 @@ mod _native {
 
     #[pymodule_export]
     use crate::{
+        construct::restore,
         error::is_retryable,
         model::models,
         testing::check_events,

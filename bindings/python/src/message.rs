@@ -7,12 +7,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::block::{block, blocks, match_args};
 use crate::usage::Usage;
-use crate::{error, json};
+use crate::{construct, error, json};
 
 /// One message of a conversation: a `UserMessage`, `AssistantMessage`, `ToolResultMessage` or `CustomMessage`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -24,6 +25,24 @@ pub(crate) struct Message {
 
 #[pymethods]
 impl Message {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Message> {
+        Err(PyTypeError::new_err("make a UserMessage, AssistantMessage, ToolResultMessage or CustomMessage"))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "message", &self.core)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn role(&self) -> &str {
         self.core.role()
@@ -92,7 +111,7 @@ pub(crate) fn one_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Arc<
 macro_rules! message_class {
     (
         $(#[$doc:meta])*
-        $name:ident is $variant:ident [$($position:literal),*]
+        $name:ident is $variant:ident $role:literal [$($position:literal),*]
         { $($field:ident: |$py:ident, $core:ident| $value:expr,)* }
     ) => {
         $(#[$doc])*
@@ -101,6 +120,13 @@ macro_rules! message_class {
 
         #[pymethods]
         impl $name {
+            #[new]
+            #[pyo3(signature = (*arguments, **named), text_signature = None)]
+            fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<$name>> {
+                let fields = construct::fields(stringify!($name), &[$($position),*], arguments, named)?;
+                Ok(made(arguments.py(), stringify!($name), $role, fields)?.add_subclass($name))
+            }
+
             #[classattr]
             fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
                 match_args(py, &[$($position),*])
@@ -141,12 +167,12 @@ macro_rules! message_class {
 
 message_class! {
     /// The user's text and images.
-    UserMessage is User ["content"] {}
+    UserMessage is User "user" ["content"] {}
 }
 
 message_class! {
     /// The model's text, thinking and tool calls.
-    AssistantMessage is Assistant ["content"] {
+    AssistantMessage is Assistant "assistant" ["content"] {
         provider: |py, core| &core.provider,
         protocol: |py, core| &core.protocol,
         model: |py, core| &core.model,
@@ -162,7 +188,7 @@ message_class! {
 
 message_class! {
     /// The result of a tool call.
-    ToolResultMessage is ToolResult ["tool_name", "content", "is_error"] {
+    ToolResultMessage is ToolResult "tool_result" ["tool_name", "content", "is_error"] {
         tool_call_id: |py, core| &core.tool_call_id,
         tool_name: |py, core| &core.tool_name,
         details: |py, core| json::to_py(py, &core.details)?,
@@ -176,10 +202,33 @@ pub(crate) struct CustomMessage;
 
 #[pymethods]
 impl CustomMessage {
+    #[new]
+    #[pyo3(signature = (role, **named), text_signature = None)]
+    fn new(py: Python<'_>, role: json::Text, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<CustomMessage>> {
+        if let Some(class) = STANDARD.iter().find_map(|(standard, class)| (*standard == role.0).then_some(class)) {
+            let text = format!("CustomMessage: the role {:?} is not a custom one; make a {class}", role.0);
+            return Err(error::raised(py, agent_loop::Error::invalid_argument(text)));
+        }
+        let fields = construct::fields("CustomMessage", &[], &PyTuple::empty(py), named)?;
+        Ok(made(py, "CustomMessage", &role.0, fields)?.add_subclass(CustomMessage))
+    }
+
     #[getter]
     fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(slf.py(), &slf.as_super().get().core)
     }
+}
+
+/// The roles that are not custom, with the classes of their messages.
+const STANDARD: [(&str, &str); 3] =
+    [("user", "UserMessage"), ("assistant", "AssistantMessage"), ("tool_result", "ToolResultMessage")];
+
+/// The base of a message that is made from its fields.
+fn made(py: Python<'_>, class: &str, role: &str, fields: Map<String, Value>) -> PyResult<PyClassInitializer<Message>> {
+    let mut map = Map::from_iter([("role".to_owned(), Value::from(role))]);
+    map.extend(fields);
+    let core = construct::data(py, class, Value::Object(map))?;
+    Ok(PyClassInitializer::from(Message { core: Arc::new(core), content: PyOnceLock::new() }))
 }
 
 fn tool_calls<'py>(py: Python<'py>, message: &agent_loop::AssistantMessage) -> PyResult<Bound<'py, PyTuple>> {

@@ -11,9 +11,9 @@ use crate::event::event;
 use crate::future::{NativeFuture, Output};
 use crate::host::Host;
 use crate::job_queue::JobQueue;
-use crate::message::{message, messages};
+use crate::message::{from_py, message, messages};
 use crate::usage::Usage;
-use crate::{error, json};
+use crate::{construct, error, json};
 
 /// The most events that one call converts. More would save nothing and use more memory.
 const BATCH: usize = 256;
@@ -106,6 +106,42 @@ impl RunResult {
 
 #[pymethods]
 impl RunResult {
+    /// A result of messages, for tests. Unless given, `usage` is the sum of the messages' and `turns` the number of answers.
+    #[new]
+    #[pyo3(signature = (*, outcome="completed", messages=None, usage=None, turns=None, error=None, undelivered=None))]
+    fn py_new(
+        py: Python<'_>,
+        outcome: &str,
+        messages: Option<&Bound<'_, PyAny>>,
+        usage: Option<PyRef<'_, Usage>>,
+        turns: Option<u32>,
+        error: Option<&Bound<'_, PyAny>>,
+        undelivered: Option<PyRef<'_, Undelivered>>,
+    ) -> PyResult<RunResult> {
+        let outcome = construct::data(py, "RunResult: outcome", outcome.into())?;
+        let messages = messages.map(|messages| from_py(messages, "RunResult: messages")).transpose()?.unwrap_or_default();
+        let error = error.map(|error| json::from_py(&error.call_method0("to_dict")?, "RunResult: error")).transpose()?;
+        let answers = || messages.iter().filter_map(|message| message.as_assistant());
+        let sum = || agent_loop::Usage::sum(answers().map(|answer| &answer.usage));
+        let usage = usage.map_or_else(sum, |usage| usage.0.clone());
+        let turns = turns.unwrap_or_else(|| u32::try_from(answers().count()).unwrap_or(u32::MAX));
+        let mut core = CoreResult::new(outcome, messages, usage, turns, error.as_ref().map(error::from_fields));
+        core.undelivered = undelivered.map(|undelivered| undelivered.0.clone());
+        Ok(RunResult(core))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "result", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn outcome(&self) -> &'static str {
         self.0.outcome.as_str()
@@ -171,10 +207,32 @@ impl RunResult {
 
 /// Queued messages that a stateless run did not append.
 #[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct Undelivered(agent_loop::Undelivered);
+pub(crate) struct Undelivered(pub(crate) agent_loop::Undelivered);
 
 #[pymethods]
 impl Undelivered {
+    #[new]
+    #[pyo3(signature = (*, steering=None, follow_up=None))]
+    fn new(steering: Option<&Bound<'_, PyAny>>, follow_up: Option<&Bound<'_, PyAny>>) -> PyResult<Undelivered> {
+        let read = |list: Option<&Bound<'_, PyAny>>, what| list.map(|list| from_py(list, what)).transpose();
+        Ok(Undelivered(agent_loop::Undelivered {
+            steering: read(steering, "Undelivered: steering")?.unwrap_or_default(),
+            follow_up: read(follow_up, "Undelivered: follow_up")?.unwrap_or_default(),
+        }))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "undelivered", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn steering<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         messages(py, &self.0.steering)

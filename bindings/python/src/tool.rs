@@ -13,7 +13,7 @@ use crate::call::Target;
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::host::{Host, Shared};
-use crate::json;
+use crate::{construct, json};
 
 /// A tool's name, description and parameters, checked when it is made.
 #[pyclass(frozen, module = "agent_loop._native")]
@@ -137,6 +137,30 @@ pub(crate) struct ToolOutput(pub(crate) agent_loop::ToolOutput);
 
 #[pymethods]
 impl ToolOutput {
+    #[new]
+    #[pyo3(signature = (*arguments, **named), text_signature = None)]
+    fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<ToolOutput> {
+        let (py, class) = (arguments.py(), "ToolOutput");
+        let mut fields = construct::fields(class, &["content"], arguments, named)?;
+        construct::check(py, class, &fields, &[("content", true), ("details", false), ("terminate", false)])?;
+        construct::blocks_of_text(&mut fields);
+        fields.entry("details").or_insert_with(|| serde_json::Value::Null);
+        fields.entry("terminate").or_insert_with(|| false.into());
+        construct::data(py, class, fields.into()).map(ToolOutput)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "output", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         blocks(py, &self.0.content)
@@ -176,6 +200,29 @@ pub(crate) struct PartialResult(pub(crate) agent_loop::event::PartialResult);
 
 #[pymethods]
 impl PartialResult {
+    #[new]
+    #[pyo3(signature = (*arguments, **named), text_signature = None)]
+    fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PartialResult> {
+        let (py, class) = (arguments.py(), "PartialResult");
+        let mut fields = construct::fields(class, &["content"], arguments, named)?;
+        construct::check(py, class, &fields, &[("content", true), ("details", false)])?;
+        construct::blocks_of_text(&mut fields);
+        fields.entry("details").or_insert_with(|| serde_json::Value::Null);
+        construct::data(py, class, fields.into()).map(PartialResult)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "partial", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         blocks(py, &self.0.content)
@@ -184,6 +231,11 @@ impl PartialResult {
     #[getter]
     fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_py(py, &self.0.details)
+    }
+
+    #[getter]
+    fn text(&self) -> String {
+        self.0.text()
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,8 +1,9 @@
 //! Token usage and cost.
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::json;
+use crate::{construct, json};
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`.
 #[pyclass(frozen, module = "agent_loop")]
@@ -10,6 +11,36 @@ pub(crate) struct Usage(pub(crate) agent_loop::Usage);
 
 #[pymethods]
 impl Usage {
+    /// `total` is the sum of the four counts unless it is given.
+    #[new]
+    #[pyo3(signature = (*, input=0, output=0, cache_read=0, cache_write=0, reasoning=0, total=None, cost=None))]
+    fn new(
+        input: u64,
+        output: u64,
+        cache_read: u64,
+        cache_write: u64,
+        reasoning: u64,
+        total: Option<u64>,
+        cost: Option<PyRef<'_, Cost>>,
+    ) -> Usage {
+        let sum = || [output, cache_read, cache_write].into_iter().fold(input, u64::saturating_add);
+        let total = total.unwrap_or_else(sum);
+        let cost = cost.map(|cost| cost.0.clone());
+        Usage(agent_loop::Usage { input, output, cache_read, cache_write, reasoning, total, cost })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "usage", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn input(&self) -> u64 {
         self.0.input
@@ -60,10 +91,30 @@ impl Usage {
 
 /// A price in US dollars.
 #[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct Cost(agent_loop::model::Cost);
+pub(crate) struct Cost(pub(crate) agent_loop::model::Cost);
 
 #[pymethods]
 impl Cost {
+    /// `total` is the sum unless it is given.
+    #[new]
+    #[pyo3(signature = (*, input=0.0, output=0.0, cache_read=0.0, cache_write=0.0, total=None))]
+    fn new(input: f64, output: f64, cache_read: f64, cache_write: f64, total: Option<f64>) -> Cost {
+        let total = total.unwrap_or(input + output + cache_read + cache_write);
+        Cost(agent_loop::model::Cost { input, output, cache_read, cache_write, total })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        construct::reduced(py, "cost", &self.0)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn input(&self) -> f64 {
         self.0.input

@@ -1,15 +1,18 @@
 """The native half of `agent_loop`, for readers and type checkers. Applications import from `agent_loop`.
 
-Messages, blocks, events and results are frozen and may be used from any thread. Their values are converted when read; the dicts
-and lists they return are copies. Every `to_dict` returns JSON values in the canonical form, the same in every language.
+Messages, blocks, events and results are frozen and may be used from any thread. They can be made from their fields, compared,
+pickled and copied; a copy is the same object, and an event from another process has no `partial()`. Their values are converted
+when read; the dicts and lists they return are copies. Every `to_dict` returns JSON values in the canonical form, the same in
+every language.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context
+from os import PathLike
 from types import TracebackType
-from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, final
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, Union, final
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self, TypeAlias, disjoint_base
 
 from .errors import AgentError
 from .options import _JsonObject, _Model, _ThinkingLevel
@@ -54,6 +57,7 @@ __all__ = [
     "models",
     "recent",
     "repair",
+    "restore",
     # <generated: exports of hook inputs>
     "AfterToolCall",
     "BeforeToolCall",
@@ -99,6 +103,7 @@ OPTIONS: Final[tuple[str, ...]]
 _T = TypeVar("_T", covariant=True)
 _M = TypeVar("_M", bound="Message | _JsonObject")
 
+_Content: TypeAlias = str | Sequence["ContentBlock | _JsonObject"]
 _StopReason = Literal["stop", "length", "tool_use", "refusal", "error", "aborted"]
 _Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
 
@@ -107,6 +112,18 @@ _Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
 @final
 class Usage:
     """Tokens of one message, or the sum of a run. The counts are disjoint, except that `reasoning` is part of `output`."""
+
+    def __new__(
+        cls,
+        *,
+        input: int = 0,
+        output: int = 0,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        reasoning: int = 0,
+        total: int | None = None,
+        cost: Cost | None = None,
+    ) -> Self: ...
 
     @property
     def input(self) -> int:
@@ -129,12 +146,24 @@ class Usage:
     @property
     def cost(self) -> Cost | None:
         """The cost in US dollars; None when no price or no count is known."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
 @final
 class Cost:
     """A cost in US dollars, by kind of token."""
+
+    def __new__(
+        cls,
+        *,
+        input: float = 0.0,
+        output: float = 0.0,
+        cache_read: float = 0.0,
+        cache_write: float = 0.0,
+        total: float | None = None,
+    ) -> Self: ...
 
     @property
     def input(self) -> float:
@@ -151,13 +180,15 @@ class Cost:
     @property
     def total(self) -> float:
         """The sum."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
 # ---- messages -------------------------------------------------------------------------------------------------------------
 
 @disjoint_base
-class Message:
+class _Message:
     """One message of a conversation: a `UserMessage`, `AssistantMessage`, `ToolResultMessage` or `CustomMessage`."""
 
     @property
@@ -166,16 +197,24 @@ class Message:
     @property
     def text(self) -> str:
         """All text of the message, joined with nothing between the blocks."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The message as a dict, which `prompt` and the option `messages` accept."""
     def to_json(self) -> str:
         """The message in canonical JSON, on one line."""
 
 @final
-class UserMessage(Message):
+class UserMessage(_Message):
     """The user's text and images."""
 
     __match_args__: ClassVar[tuple[Literal["content"]]]
+    def __new__(
+        cls,
+        content: _Content,
+        *,
+        timestamp: int = ...,
+    ) -> Self: ...
     @property
     def content(self) -> tuple[ContentBlock, ...]:
         """The blocks."""
@@ -184,10 +223,24 @@ class UserMessage(Message):
         """When it was made, in milliseconds since the epoch."""
 
 @final
-class AssistantMessage(Message):
+class AssistantMessage(_Message):
     """The model's text, thinking and tool calls."""
 
     __match_args__: ClassVar[tuple[Literal["content"]]]
+    def __new__(
+        cls,
+        content: _Content,
+        *,
+        provider: str = ...,
+        protocol: str = ...,
+        model: str = ...,
+        usage: Usage | _JsonObject = ...,
+        stop_reason: _StopReason | None = None,
+        raw_stop_reason: str | None = None,
+        response_id: str | None = None,
+        error: AgentError | _JsonObject | None = None,
+        timestamp: int = ...,
+    ) -> Self: ...
     @property
     def content(self) -> tuple[ContentBlock, ...]:
         """The blocks, in the order in which they started."""
@@ -226,10 +279,20 @@ class AssistantMessage(Message):
         """When the request was made, in milliseconds since the epoch."""
 
 @final
-class ToolResultMessage(Message):
+class ToolResultMessage(_Message):
     """The result of a tool call."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["content"], Literal["is_error"]]]
+    def __new__(
+        cls,
+        tool_name: str,
+        content: _Content,
+        is_error: bool = False,
+        *,
+        tool_call_id: str,
+        details: Any = None,
+        timestamp: int = ...,
+    ) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The id of the call."""
@@ -250,8 +313,14 @@ class ToolResultMessage(Message):
         """When it was made, in milliseconds since the epoch."""
 
 @final
-class CustomMessage(Message):
+class CustomMessage(_Message):
     """A message of a custom role: kept in the transcript, never sent to a model unless `convert_to_llm` converts it."""
+
+    def __new__(
+        cls,
+        role: str,
+        **fields: Any,
+    ) -> Self: ...
 
     @property
     def data(self) -> dict[str, Any]:
@@ -259,21 +328,32 @@ class CustomMessage(Message):
 
 # ---- content blocks -------------------------------------------------------------------------------------------------------
 
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | CustomMessage
+"""A message: an object of the class of its role. `isinstance` works with it."""
+
 @disjoint_base
-class ContentBlock:
+class _ContentBlock:
     """A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`."""
 
     @property
     def type(self) -> Literal["text", "thinking", "image", "tool_call", "opaque"]:
         """The kind of block."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
 @final
-class TextBlock(ContentBlock):
+class TextBlock(_ContentBlock):
     """Text."""
 
     __match_args__: ClassVar[tuple[Literal["text"]]]
+    def __new__(
+        cls,
+        text: str,
+        *,
+        signature: str | None = None,
+    ) -> Self: ...
     @property
     def text(self) -> str:
         """The text."""
@@ -282,10 +362,17 @@ class TextBlock(ContentBlock):
         """The vendor's signature, which is sent back with the block."""
 
 @final
-class ThinkingBlock(ContentBlock):
+class ThinkingBlock(_ContentBlock):
     """The model's reasoning."""
 
     __match_args__: ClassVar[tuple[Literal["thinking"]]]
+    def __new__(
+        cls,
+        thinking: str,
+        *,
+        signature: str | None = None,
+        redacted: bool = False,
+    ) -> Self: ...
     @property
     def thinking(self) -> str:
         """The text; empty when it is redacted."""
@@ -297,10 +384,19 @@ class ThinkingBlock(ContentBlock):
         """Whether the vendor hid the text."""
 
 @final
-class ImageBlock(ContentBlock):
+class ImageBlock(_ContentBlock):
     """An image, base64."""
 
     __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]]
+    def __new__(
+        cls,
+        data: str | bytes | bytearray | memoryview,
+        mime_type: str | None = None,
+    ) -> Self:
+        """An image of bytes, or of base64 text, which needs a `mime_type`. PNG, JPEG, GIF and WebP are recognised in bytes."""
+    @classmethod
+    def from_path(cls, path: str | PathLike[str], mime_type: str | None = None) -> Self:
+        """An image in a file. Raises `OSError` if it cannot be read, ValueError for another format without a `mime_type`."""
     @property
     def data(self) -> str:
         """The image, base64."""
@@ -309,10 +405,19 @@ class ImageBlock(ContentBlock):
         """Such as `image/png`."""
 
 @final
-class ToolCall(ContentBlock):
+class ToolCall(_ContentBlock):
     """A call of a tool, made by the model."""
 
     __match_args__: ClassVar[tuple[Literal["name"], Literal["arguments"]]]
+    def __new__(
+        cls,
+        name: str,
+        arguments: _JsonObject = ...,
+        *,
+        id: str,
+        raw_arguments: str | None = None,
+        signature: str | None = None,
+    ) -> Self: ...
     @property
     def id(self) -> str:
         """The id of the call."""
@@ -330,10 +435,15 @@ class ToolCall(ContentBlock):
         """The vendor's signature, which is sent back with the block."""
 
 @final
-class OpaqueBlock(ContentBlock):
+class OpaqueBlock(_ContentBlock):
     """A vendor's own block: kept and sent back unchanged."""
 
     __match_args__: ClassVar[tuple[Literal["protocol"], Literal["data"]]]
+    def __new__(
+        cls,
+        protocol: str,
+        data: Any,
+    ) -> Self: ...
     @property
     def protocol(self) -> str:
         """The wire format it belongs to."""
@@ -343,8 +453,11 @@ class OpaqueBlock(ContentBlock):
 
 # ---- events ---------------------------------------------------------------------------------------------------------------
 
+ContentBlock: TypeAlias = TextBlock | ThinkingBlock | ImageBlock | ToolCall | OpaqueBlock
+"""A content block: an object of the class of its type. `isinstance` works with it."""
+
 @disjoint_base
-class Event:
+class _Event:
     """One event of a run. There is a subclass for each type."""
 
     @property
@@ -361,12 +474,14 @@ class Event:
         """The number of the turn, from 1; 0 in `AgentStart`."""
     def partial(self) -> AssistantMessage | None:
         """The assistant message as of this event; None for events that are not part of a message's stream."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The event as a dict."""
     def to_json(self) -> str:
         """The event in canonical JSON, on one line."""
 
-class MessageUpdate(Event):
+class MessageUpdate(_Event):
     """A part of the assistant message as it streams: one of its subclasses."""
 
     @property
@@ -376,22 +491,44 @@ class MessageUpdate(Event):
 # <generated: events>
 
 @final
-class AgentStart(Event):
+class AgentStart(_Event):
     """The run begins."""
 
     __match_args__: ClassVar[tuple[()]]
+    def __new__(
+        cls,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
 
 @final
-class TurnStart(Event):
+class TurnStart(_Event):
     """A turn begins."""
 
     __match_args__: ClassVar[tuple[()]]
+    def __new__(
+        cls,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
 
 @final
-class MessageStart(Event):
+class MessageStart(_Event):
     """A message begins. An assistant message is empty then, and has no stop reason yet."""
 
     __match_args__: ClassVar[tuple[Literal["message"]]]
+    def __new__(
+        cls,
+        message: Message,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def message(self) -> Message:
         """The message."""
@@ -401,12 +538,29 @@ class TextStart(MessageUpdate):
     """A text block begins."""
 
     __match_args__: ClassVar[tuple[Literal["content_index"]]]
+    def __new__(
+        cls,
+        content_index: int,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
 
 @final
 class TextDelta(MessageUpdate):
     """More text of a text block."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
+    def __new__(
+        cls,
+        delta: str,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def delta(self) -> str:
         """The added text."""
@@ -416,6 +570,15 @@ class TextEnd(MessageUpdate):
     """A text block is complete."""
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
+    def __new__(
+        cls,
+        block: TextBlock,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def block(self) -> TextBlock:
         """The complete block."""
@@ -425,12 +588,29 @@ class ThinkingStart(MessageUpdate):
     """A thinking block begins."""
 
     __match_args__: ClassVar[tuple[Literal["content_index"]]]
+    def __new__(
+        cls,
+        content_index: int,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
 
 @final
 class ThinkingDelta(MessageUpdate):
     """More text of a thinking block."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
+    def __new__(
+        cls,
+        delta: str,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def delta(self) -> str:
         """The added text."""
@@ -440,6 +620,15 @@ class ThinkingEnd(MessageUpdate):
     """A thinking block is complete."""
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
+    def __new__(
+        cls,
+        block: ThinkingBlock,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def block(self) -> ThinkingBlock:
         """The complete block."""
@@ -449,6 +638,16 @@ class ToolCallStart(MessageUpdate):
     """A tool call of the model begins."""
 
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"]]]
+    def __new__(
+        cls,
+        id: str,
+        name: str,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -461,6 +660,15 @@ class ToolCallDelta(MessageUpdate):
     """More of a tool call's arguments."""
 
     __match_args__: ClassVar[tuple[Literal["delta"]]]
+    def __new__(
+        cls,
+        delta: str,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def delta(self) -> str:
         """The next part of the arguments' JSON text."""
@@ -470,24 +678,51 @@ class ToolCallEnd(MessageUpdate):
     """A tool call of the model is complete."""
 
     __match_args__: ClassVar[tuple[Literal["block"]]]
+    def __new__(
+        cls,
+        block: ToolCall,
+        *,
+        content_index: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def block(self) -> ToolCall:
         """The complete block."""
 
 @final
-class MessageEnd(Event):
+class MessageEnd(_Event):
     """A message is complete and in the transcript."""
 
     __match_args__: ClassVar[tuple[Literal["message"]]]
+    def __new__(
+        cls,
+        message: Message,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def message(self) -> Message:
         """The complete message."""
 
 @final
-class ToolExecutionStart(Event):
+class ToolExecutionStart(_Event):
     """The execution of a tool call begins."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["arguments"]]]
+    def __new__(
+        cls,
+        tool_name: str,
+        arguments: dict[str, Any],
+        *,
+        tool_call_id: str,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The call's id."""
@@ -499,10 +734,21 @@ class ToolExecutionStart(Event):
         """The arguments as the model gave them, before validation."""
 
 @final
-class ToolExecutionUpdate(Event):
+class ToolExecutionUpdate(_Event):
     """A tool reports its progress."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["partial_result"]]]
+    def __new__(
+        cls,
+        tool_name: str,
+        partial_result: PartialResult,
+        *,
+        tool_call_id: str,
+        arguments: dict[str, Any],
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The call's id."""
@@ -517,10 +763,22 @@ class ToolExecutionUpdate(Event):
         """The progress that was reported."""
 
 @final
-class ToolExecutionEnd(Event):
+class ToolExecutionEnd(_Event):
     """A tool call has its result."""
 
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["result"], Literal["is_error"]]]
+    def __new__(
+        cls,
+        tool_name: str,
+        result: ToolOutput,
+        is_error: bool,
+        *,
+        tool_call_id: str,
+        duration_ms: int,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The call's id."""
@@ -538,10 +796,19 @@ class ToolExecutionEnd(Event):
         """The time since the start event, in milliseconds."""
 
 @final
-class TurnEnd(Event):
+class TurnEnd(_Event):
     """A turn is over."""
 
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]]
+    def __new__(
+        cls,
+        message: AssistantMessage,
+        tool_results: tuple[ToolResultMessage, ...],
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def message(self) -> AssistantMessage:
         """The turn's assistant message."""
@@ -550,10 +817,22 @@ class TurnEnd(Event):
         """The tool results, in the order of the calls."""
 
 @final
-class AgentEnd(Event):
+class AgentEnd(_Event):
     """The run is over; no event follows."""
 
     __match_args__: ClassVar[tuple[Literal["outcome"]]]
+    def __new__(
+        cls,
+        outcome: _Outcome,
+        *,
+        messages: tuple[Message, ...],
+        error: AgentError | None = None,
+        turns: int,
+        usage: Usage,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages this run added, in transcript order."""
@@ -574,10 +853,20 @@ class AgentEnd(Event):
         """How many steering and follow-up messages wait for another run."""
 
 @final
-class Retry(Event):
+class Retry(_Event):
     """The model call is retried after a backoff."""
 
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["delay_ms"], Literal["error"]]]
+    def __new__(
+        cls,
+        attempt: int,
+        delay_ms: int,
+        error: AgentError,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def attempt(self) -> int:
         """1 for the first retry."""
@@ -589,10 +878,20 @@ class Retry(Event):
         """The error of the failed attempt."""
 
 @final
-class Diagnostic(Event):
+class Diagnostic(_Event):
     """Something was repaired, dropped, late or unusual."""
 
     __match_args__: ClassVar[tuple[Literal["code"], Literal["message"]]]
+    def __new__(
+        cls,
+        code: str,
+        message: str,
+        *,
+        data: Any,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def code(self) -> str:
         """A short word for programs: one of the codes of diagnostics, or a custom provider's."""
@@ -604,19 +903,62 @@ class Diagnostic(Event):
         """More; which fields depends on the code."""
 
 @final
-class Raw(Event):
+class Raw(_Event):
     """One frame as the provider sent it; with the option `raw_events`."""
 
     __match_args__: ClassVar[tuple[Literal["data"]]]
+    def __new__(
+        cls,
+        data: Any,
+        *,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
     @property
     def data(self) -> Any:
         """The frame's JSON, or its text where it is not JSON."""
 
 # </generated>
 
+Event: TypeAlias = Union[
+    # <generated: union of events>
+    AgentStart,
+    TurnStart,
+    MessageStart,
+    TextStart,
+    TextDelta,
+    TextEnd,
+    ThinkingStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    MessageEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    ToolExecutionEnd,
+    TurnEnd,
+    AgentEnd,
+    Retry,
+    Diagnostic,
+    Raw,
+    # </generated>
+]
+"""An event: an object of the class of its type. `isinstance` works with it."""
+
 @final
 class ToolOutput:
     """A tool's result as events and hooks carry it."""
+
+    def __new__(
+        cls,
+        content: _Content,
+        *,
+        details: Any = None,
+        terminate: bool = False,
+    ) -> Self: ...
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
@@ -630,6 +972,8 @@ class ToolOutput:
     @property
     def text(self) -> str:
         """All text, joined with nothing between the blocks."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -637,12 +981,24 @@ class ToolOutput:
 class PartialResult:
     """A tool's progress update, before its result."""
 
+    def __new__(
+        cls,
+        content: _Content,
+        *,
+        details: Any = None,
+    ) -> Self: ...
+
     @property
     def content(self) -> tuple[ContentBlock, ...]:
         """The text and images."""
     @property
     def details(self) -> Any:
         """Any JSON value for the application."""
+    @property
+    def text(self) -> str:
+        """All text, joined with nothing between the blocks."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -651,6 +1007,17 @@ class PartialResult:
 @final
 class RunResult:
     """The result of a run."""
+
+    def __new__(
+        cls,
+        *,
+        outcome: _Outcome = "completed",
+        messages: Sequence[Message | _JsonObject] | None = None,
+        usage: Usage | None = None,
+        turns: int | None = None,
+        error: AgentError | None = None,
+        undelivered: Undelivered | None = None,
+    ) -> Self: ...
 
     @property
     def outcome(self) -> _Outcome:
@@ -679,6 +1046,8 @@ class RunResult:
     @property
     def undelivered(self) -> Undelivered | None:
         """The queued messages that a stateless run did not append; None for an agent's run, where they stay queued."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
     def to_json(self) -> str:
@@ -688,12 +1057,21 @@ class RunResult:
 class Undelivered:
     """Queued messages that a stateless run did not append, in order."""
 
+    def __new__(
+        cls,
+        *,
+        steering: Sequence[Message | _JsonObject] | None = None,
+        follow_up: Sequence[Message | _JsonObject] | None = None,
+    ) -> Self: ...
+
     @property
     def steering(self) -> tuple[Message, ...]:
         """The messages of the steering queue."""
     @property
     def follow_up(self) -> tuple[Message, ...]:
         """The messages of the follow-up queue."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -880,6 +1258,7 @@ class Repaired:
     def repairs(self) -> tuple[Repair, ...]:
         """The changes, in transcript order."""
 
+def restore(kind: str, text: str) -> Any: ...
 def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
     """Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 
