@@ -308,6 +308,10 @@ async def test_a_listener_that_never_ends_does_not_keep_a_cancelled_task():
         run._agent.subscribe(listener)
 
 
+# Python 3.10 does not pass the message of a cancellation on.
+KEEPS_MESSAGES = sys.version_info >= (3, 11)
+
+
 def ends(kept):
     """Hooks and a listener that keep the outcome of a run, and take some iterations of the event loop for it."""
 
@@ -376,7 +380,7 @@ async def test_found_p1_a_task_that_is_cancelled_again_and_again_waits_for_the_e
         task.cancel("the first" if first else "another")
         first = False
         await asyncio.sleep(0)
-    with pytest.raises(asyncio.CancelledError, match="another" if how == "close" else "the first"):
+    with pytest.raises(asyncio.CancelledError, match=("another" if how == "close" else "the first") if KEEPS_MESSAGES else ""):
         await task
     assert kept == [*ENDS, ("finally", False, "so far")]
 

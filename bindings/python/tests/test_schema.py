@@ -190,14 +190,6 @@ def test_parameters_that_cannot_be():
         assert str(caught.value).startswith(text)
 
 
-def test_a_method_in_a_class_body_has_no_self_yet():
-    with pytest.raises(TypeError, match="tool 'method': parameter 'self': it has no annotation"):
-
-        class Holder:
-            @tool
-            def method(self): ...
-
-
 def test_defaults_are_not_required_and_in_the_schema():
     def function(
         context: ToolContext,

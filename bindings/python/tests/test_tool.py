@@ -104,7 +104,7 @@ async def test_a_tool_without_a_decorator():
             "tool: at /parameters/a: a value of type object",
         ),
         (lambda: tool("name"), TypeError, "tool: expected a function, got str; use Tool(name=…, execute=…) or @tool(name=…)"),
-        (lambda: tool(lambda: 1), InvalidArgumentError, 'tool name "<lambda>": use 1 to 64 letters'),
+        (lambda: tool(lambda: 1), InvalidArgumentError, "tool: a lambda has no name; write tool(name=…, parameters="),
     ],
 )
 def test_a_wrong_tool_is_named(make, error, text):

@@ -404,8 +404,13 @@ class Agent:
     def tools(self, tools: Iterable[Tool]) -> None:
         tools = list(tools)
         for index, tool in enumerate(tools):
+            if isinstance(tool, Tool) and tool.is_method:
+                text = f"tools[{index}]: {tool.name} is a method; give the tool of an object, as in Weather().forecast"
+                raise TypeError(text)
             if not isinstance(tool, Tool):
                 hint = "; decorate the function with @tool" if callable(tool) else ""
+                if isinstance(getattr(tool, "__func__", None), Tool):
+                    hint = "; write @tool above @classmethod"
                 raise TypeError(f"tools[{index}]: expected a Tool, got {type(tool).__name__}{hint}")
         self._native.set_tools(tools)
 

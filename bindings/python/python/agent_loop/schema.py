@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
+from .constraints import Unknown, constraints_of
 from .tool_context import ToolContext
 
 Schema = dict[str, Any]
@@ -30,7 +31,8 @@ SIMPLE: dict[Any, Schema] = {
     object: {},
 }
 
-KNOWN = "str, int, float, bool, None, list, dict, Optional, Union, Literal, Enum, TypedDict, dataclasses, Any, Annotated"
+KNOWN = """str, int, float, bool, None, list, dict, Optional, Union, Literal, Enum, TypedDict, dataclasses, pydantic models, \
+Any, Annotated"""
 
 
 class Unsupported(Exception):
@@ -40,19 +42,21 @@ class Unsupported(Exception):
 class Signature:
     """A tool's function: the schema of its parameters, and how it is called with JSON."""
 
-    def __init__(self, name: str, function: Callable[..., Any], *, derive: bool) -> None:
-        """With `derive` false, annotations are read only to find the context parameter."""
+    def __init__(self, name: str, function: Callable[..., Any], *, derive: bool, skip: int = 0) -> None:
+        """With `derive` false, annotations are read only to find the context parameter. `skip` are the parameters that a method
+        gets from its object."""
         self.context: str | None = None
         self.readers: dict[str, Reader] = {}
         properties: dict[str, Schema] = {}
         required = []
         hints = hints_of(name, function) if derive else context_only(function)
-        for parameter in parameters_of(function):
+        bound = bound_names(function)
+        for parameter in parameters_of(function)[skip:]:
             hint = hints.get(parameter.name, parameter.empty)
             if is_context(hint):
                 self.context = parameter.name
                 continue
-            if not derive:
+            if not derive or parameter.name in bound:
                 continue
             try:
                 check_kind(parameter)
@@ -62,6 +66,11 @@ class Signature:
                     f"tool {name!r}: parameter {parameter.name!r}: {why}. Known are {KNOWN}; "
                     f"or give the schema yourself: @tool(parameters={{…}})"
                 ) from None
+            if hasattr(parameter.default, "default_factory") and hasattr(parameter.default, "metadata"):
+                raise TypeError(
+                    f"tool {name!r}: parameter {parameter.name!r}: its default is a Field; "
+                    f"write {parameter.name}: Annotated[…, Field(…)], with a plain default"
+                )
             if parameter.default is parameter.empty:
                 required.append(parameter.name)
             elif isinstance(parameter.default, (str, int, float)):
@@ -69,7 +78,7 @@ class Signature:
             properties[parameter.name] = schema
             if reader is not None:
                 self.readers[parameter.name] = reader
-        self.schema = of_object(properties, required)
+        self.schema = with_definitions(of_object(properties, required))
 
     def bound(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
         """The keyword arguments of a call."""
@@ -82,19 +91,36 @@ class Signature:
 
 def first_paragraph(function: Callable[..., Any]) -> str:
     """The first paragraph of a function's docstring, on one line."""
-    text = inspect.getdoc(function) or ""
+    text = inspect.getdoc(unwrapped(function)) or ""
     return " ".join(text.split("\n\n")[0].split())
+
+
+def unwrapped(function: Any) -> Any:
+    """The function in a partial."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def bound_names(function: Any) -> set[str]:
+    """The parameters that a partial gives by name: the model does not."""
+    names: set[str] = set()
+    while isinstance(function, functools.partial):
+        names |= function.keywords.keys()
+        function = function.func
+    return names
 
 
 def hints_of(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function, also of one in a partial or of an object with `__call__`."""
-    inner: Any = function.func if isinstance(function, functools.partial) else function
+    inner = unwrapped(function)
     if not isinstance(inner, type) and not inspect.isroutine(inner):
         inner = type(inner).__call__
     try:
         return typing.get_type_hints(inner, include_extras=True)
     except Exception as error:
-        raise TypeError(f"tool {name!r}: its annotations cannot be read: {error}") from error
+        hint = "the names in them must be those of its module; or give the schema yourself: @tool(parameters={…})"
+        raise TypeError(f"tool {name!r}: its annotations cannot be read: {error}; {hint}") from error
 
 
 def context_only(function: Callable[..., Any]) -> dict[str, Any]:
@@ -152,9 +178,13 @@ def describe(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         schema, reader = describe(arguments[0], outer)
-        texts = [text for text in arguments[1:] if isinstance(text, str)]
-        return ({**schema, "description": texts[0]} if texts else schema), reader
-    if origin in REQUIREMENTS:
+        for one in reversed(arguments[1:]):
+            try:
+                schema = {**schema, **constraints_of(one, schema)}
+            except Unknown as why:
+                raise Unsupported(str(why)) from None
+        return schema, reader
+    if is_requirement(origin, "Required", "NotRequired", "ReadOnly"):
         return describe(arguments[0], outer)
     if origin is Literal:
         return of_values(list(arguments)), None
@@ -169,9 +199,12 @@ def describe(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
     if isinstance(hint, type):
         if hint in outer:
             raise Unsupported(f"{hint.__name__} contains itself")
+        if hasattr(hint, "model_json_schema") and hasattr(hint, "model_validate"):
+            return of_model(hint)
         if issubclass(hint, enum.Enum):
             return of_values([member.value for member in hint]), hint
-        if typing.is_typeddict(hint):
+        # Also one of typing_extensions.
+        if issubclass(hint, dict) and hasattr(hint, "__required_keys__"):
             return of_typed_dict(hint, (*outer, hint))
         # What `dataclasses.is_dataclass` looks at: its import takes longer than the schemas of most programs.
         if hasattr(hint, "__dataclass_fields__"):
@@ -179,14 +212,23 @@ def describe(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
     raise Unsupported(f"there is no JSON Schema for {getattr(hint, '__name__', hint)}")
 
 
-def requirements() -> set[Any]:
-    """`Required` and `NotRequired`, of the language or of typing_extensions."""
-    modules = [typing, sys.modules.get("typing_extensions")]
-    found = [getattr(module, name, None) for module in modules for name in ("Required", "NotRequired")]
-    return {one for one in found if one is not None}
+def is_requirement(origin: Any, *names: str) -> bool:
+    """Whether it is one of these words about a field, of the language or of typing_extensions."""
+    # Looked up when needed: typing_extensions may be imported after this module.
+    modules = typing, sys.modules.get("typing_extensions")
+    return origin is not None and any(origin is getattr(module, name, None) for module in modules for name in names)
 
 
-REQUIREMENTS = requirements()
+def is_required(name: str, hint: Any, owner: Any) -> bool:
+    """Whether a `TypedDict` needs a field. What the class says of itself is wrong where its annotations were texts, and on Python
+    3.10 with `NotRequired` of typing_extensions."""
+    while (origin := typing.get_origin(hint)) is not None:
+        if is_requirement(origin, "Required", "NotRequired"):
+            return is_requirement(origin, "Required")
+        if origin is not typing.Annotated and not is_requirement(origin, "ReadOnly"):
+            break
+        hint = typing.get_args(hint)[0]
+    return name in owner.__required_keys__
 
 
 def whole(value: Any) -> Any:
@@ -238,18 +280,48 @@ def of_dict(arguments: tuple[Any, ...], outer: tuple[Any, ...]) -> tuple[Schema,
 
 
 def of_typed_dict(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
-    fields = typing.get_type_hints(hint, include_extras=True)
-    required = [name for name in fields if name in hint.__required_keys__]
+    fields = hints_of_class(hint)
+    required = [name for name, field in fields.items() if is_required(name, field, hint)]
     schema, readers = of_fields(hint, fields, required, outer)
     if not readers:
         return schema, None
     return schema, lambda values: {name: readers[name](value) if name in readers else value for name, value in values.items()}
 
 
+def hints_of_class(hint: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(hint, include_extras=True)
+    except Exception as error:
+        raise Unsupported(f"the annotations of {hint.__name__} cannot be read: {error}") from error
+
+
+def of_model(hint: Any) -> tuple[Schema, Reader]:
+    """A pydantic model: its own schema, and objects of it. What it refuses is the call's error."""
+    return hint.model_json_schema(), hint.model_validate
+
+
+def with_definitions(schema: Schema) -> Schema:
+    """Moves the definitions of models to the whole schema, where their references look for them."""
+    definitions: Schema = {}
+
+    def collect(part: Any) -> Any:
+        if isinstance(part, list):
+            return [collect(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        for name, definition in part.get("$defs", {}).items():
+            if definitions.setdefault(name, definition) != definition:
+                raise TypeError(f"two different classes {name} in the parameters of a tool; give one of them another name")
+        return {name: collect(item) for name, item in part.items() if name != "$defs"}
+
+    collected: Schema = collect(schema)
+    return collected | {"$defs": definitions} if definitions else collected
+
+
 def of_dataclass(hint: Any, outer: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
     import dataclasses
 
-    hints = typing.get_type_hints(hint, include_extras=True)
+    hints = hints_of_class(hint)
     init_fields = [field for field in dataclasses.fields(hint) if field.init]
     missing = dataclasses.MISSING
     required = [field.name for field in init_fields if field.default is missing and field.default_factory is missing]

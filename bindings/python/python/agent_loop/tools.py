@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
-from .errors import InvalidArgumentError, one_line
+from .errors import CallbackError, InvalidArgumentError, one_line
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
     from typing import Literal
 
     from typing_extensions import Never, TypeAlias
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     _CancelMode: TypeAlias = Literal["task", "token"]
+    _Function: TypeAlias = Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]
     _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
 
 
@@ -27,7 +29,9 @@ class Tool:
 
     - `name`: letters, digits, `_`, `-`; unique in an agent
     - `execute`: called with the arguments (a dict) and a `ToolContext`; an async function on the event loop of the run, a plain
-      one on a thread of its own. Its return value is the tool's result: text, any other JSON value, or a full result
+      one on a thread of its own. Of a generator, plain or async, each value that it yields is an update, reported when the next
+      one is there; the result is what it returns, or if that is nothing (as always of an async one) its last value, which is then
+      no update. Its return value is the tool's result: text, any other JSON value, or a full result
       `{"content": [blocks], "details", "is_error", "terminate"}`. An exception becomes an error result `Type: message`, of a
       `CallbackError` the message alone; so does a value that is not JSON.
     - `description`: for the model
@@ -77,7 +81,9 @@ class Tool:
         self.execute = execute
         self.cancel_mode = cancel_mode
         self.is_async = is_async(execute)
+        self.is_method = False
         self._function: Callable[..., Any] = execute
+        self._signature: Any = None
         self.prepare_arguments = prepare_arguments
         if prepare_arguments is not None:
             from .hooks import hook_callback
@@ -117,7 +123,9 @@ class Tool:
     async def _answer(self, call: _native.HostCall) -> None:
         """Answers a call with an async function, on the event loop of the run."""
         try:
-            call.respond(await self.execute(call.arguments(), ToolContext(call.context)))
+            context = ToolContext(call.context)
+            value = self.execute(call.arguments(), context)
+            call.respond(await (last_of(value, context) if is_async_generator(value) else value))
         except BaseException as error:
             call.fail(one_line(error))
             if not issubclass(type(error), Exception):
@@ -126,13 +134,33 @@ class Tool:
     def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            value = call.vars.copy().run(self.execute, call.arguments(), ToolContext(call.context))
+            value = call.vars.copy().run(self._result, call.arguments(), ToolContext(call.context))
             if is_coroutine(value):
                 value.close()
                 raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
+            if is_async_generator(value):
+                raise TypeError(f"the tool {self.name} is a plain function that returned an async generator; make it one itself")
             call.respond(value)
         except BaseException as error:
             call.fail(one_line(error))
+
+    def _result(self, arguments: dict[str, Any], context: ToolContext) -> Any:
+        value = self.execute(arguments, context)
+        return returned_by(value, context) if is_generator(value) else value
+
+    def __get__(self, instance: object, owner: type | None = None) -> Tool:
+        """The tool of an object, or of the class for a `classmethod`, when this one was made of a method."""
+        if not self.is_method:
+            return self
+        function: Any = self._function
+        bound = function.__get__(instance, owner)
+        if bound is function:
+            return self
+        made = copy.copy(self)
+        made.is_method = False
+        made._function = bound
+        made.execute = as_execute(bound, self._signature)
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the decorated function directly, without an agent."""
@@ -143,7 +171,7 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: _Function, /) -> Tool: ...
 
 
 @overload
@@ -159,11 +187,11 @@ def tool(
     timeout_ms: int | None = None,
     prepare_arguments: _Prepare | None = None,
     cancel_mode: _CancelMode = "task",
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> Callable[[_Function], Tool]: ...
 
 
 def tool(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     name: str | None = None,
@@ -175,7 +203,7 @@ def tool(
     prepare_arguments: _Prepare | None = None,
     cancel_mode: _CancelMode = "task",
     **unknown: Never,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+) -> Tool | Callable[[_Function], Tool]:
     """Makes a `Tool` of an async or plain function.
 
     ```python
@@ -184,10 +212,14 @@ def tool(
         \"\"\"The weather forecast for a city.\"\"\"
     ```
 
+    Also of a method, whose tool is then `object.method`, of a `classmethod` or `staticmethod`, of a generator (see `Tool`), of a
+    partial, which keeps its own arguments, and of an object with `__call__`. A lambda needs `name` and `parameters`.
+
     The function's name is the tool's name, the first paragraph of its docstring the description. The JSON Schema of the
     parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `dict`, `Optional`, `Union`, `Literal`,
-    `Enum`, `TypedDict`, dataclasses, `Any`, and `Annotated[…, "description"]`. Parameters with a default are not required. A
-    parameter annotated `ToolContext` receives the context and is not part of the schema.
+    `Enum`, `TypedDict`, dataclasses, pydantic models, `Any`, and `Annotated[…, "description"]`, also with constraints, as in
+    `Annotated[int, Field(ge=1)]` of pydantic, annotated_types or msgspec. Parameters with a default are not required.
+    A parameter annotated `ToolContext` receives the context and is not part of the schema.
 
     The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`,
     annotations are not read. Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
@@ -205,16 +237,22 @@ def tool(
             cancel_mode=cancel_mode,
             **unknown,
         )
-    if not callable(function):
+    receiver = receivers(function)
+    function = getattr(function, "__func__", function) if isinstance(function, staticmethod) else function
+    if not callable(function) and not isinstance(function, classmethod):
         raise TypeError(f"tool: expected a function, got {type(function).__name__}; use Tool(name=…, execute=…) or @tool(name=…)")
-    from .schema import Signature, first_paragraph
+    from .schema import Signature, first_paragraph, unwrapped
 
     if name is None:
-        name = getattr(function, "__name__", type(function).__name__)
-    signature = Signature(name, function, derive=parameters is None)
+        inner = unwrapped(function)
+        name = getattr(inner, "__name__", type(inner).__name__)
+        if name == "<lambda>":
+            raise InvalidArgumentError("tool: a lambda has no name; write tool(name=…, parameters={…})(lambda …: …)")
+    inside = function.__func__ if isinstance(function, classmethod) else function
+    signature = Signature(name, inside, derive=parameters is None, skip=receiver)
     made = Tool(
         name=name,
-        execute=as_execute(function, signature),
+        execute=as_execute(inside, signature),
         description=first_paragraph(function) if description is None else description,
         parameters=signature.schema if parameters is None else parameters,
         label=label,
@@ -225,18 +263,15 @@ def tool(
         **unknown,
     )
     functools.update_wrapper(made, function)
+    made.is_async = is_async(inside)
+    made.is_method = receiver > 0
+    made._signature = signature
     made._function = function
     return made
 
 
 def as_execute(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, Any], ToolContext], Any]:
     """A decorated function as a tool's `execute`."""
-    if is_async(function):
-
-        async def execute_async(arguments: dict[str, Any], context: ToolContext) -> Any:
-            return await function(**signature.bound(arguments, context))
-
-        return execute_async
 
     def execute(arguments: dict[str, Any], context: ToolContext) -> Any:
         return function(**signature.bound(arguments, context))
@@ -244,11 +279,73 @@ def as_execute(function: Callable[..., Any], signature: Any) -> Callable[[dict[s
     return execute
 
 
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling a function returns a coroutine."""
+def receivers(function: object) -> int:
+    """How many parameters a function gets from its object: one that is defined in a class has `self` or `cls`."""
     import inspect
 
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+    if isinstance(function, classmethod):
+        return 1
+    if not inspect.isfunction(function):
+        return 0
+    scope = function.__qualname__.rpartition(".")[0]
+    if not scope or scope.endswith("<locals>"):
+        return 0
+    first = next(iter(inspect.signature(function).parameters), None)
+    return int(first in ("self", "cls"))
+
+
+async def last_of(values: AsyncGenerator[Any, None], context: ToolContext) -> Any:
+    """Reports all values of an async generator but the last one, and returns that."""
+    waiting: list[Any] = []
+    try:
+        async for value in values:
+            for one in waiting:
+                context.update(one)
+            waiting = [value]
+    finally:
+        await values.aclose()
+    return waiting[0] if waiting else None
+
+
+def returned_by(values: Generator[Any, None, Any], context: ToolContext) -> Any:
+    """Reports the values of a generator, and returns what it returns, or if that is nothing its last value."""
+    waiting: list[Any] = []
+    try:
+        while not context.is_cancelled:
+            try:
+                value = next(values)
+            except StopIteration as end:
+                if end.value is None:
+                    return waiting[0] if waiting else None
+                for one in waiting:
+                    context.update(one)
+                return end.value
+            for one in waiting:
+                context.update(one)
+            waiting = [value]
+    finally:
+        values.close()
+    raise CallbackError("aborted")
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling a function returns a coroutine or an async generator."""
+    import inspect
+
+    both = inspect.iscoroutinefunction, inspect.isasyncgenfunction
+    return any(is_of(one) for is_of in both for one in (function, getattr(function, "__call__", None)))
+
+
+def is_async_generator(value: object) -> bool:
+    import inspect
+
+    return inspect.isasyncgen(value)
+
+
+def is_generator(value: object) -> bool:
+    import inspect
+
+    return inspect.isgenerator(value)
 
 
 def is_coroutine(value: object) -> bool:
