@@ -155,8 +155,8 @@ const MAX_CALLS: usize = 1_000;
 const BYTES_PER_DELTA: usize = 16;
 
 impl MessageBuilder {
-    /// `head` is the empty message: provider, protocol, model, timestamp. `max_bytes` is the most that it may grow to: a model that
-    /// never stops must not eat the memory.
+    /// `head` is the empty message: provider, protocol, model, timestamp. `max_bytes` is the most that it may grow to: a model
+    /// that never stops must not eat the memory.
     pub fn new(head: AssistantMessage, turn: u32, prices: Option<Prices>, max_bytes: usize) -> MessageBuilder {
         MessageBuilder {
             log: MessageLog::new(head),

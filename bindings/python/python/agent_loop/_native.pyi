@@ -829,6 +829,7 @@ class AgentEnd(_Event):
         error: AgentError | None = None,
         turns: int,
         usage: Usage,
+        queued: int,
         run_id: str = "run",
         seq: int = 0,
         turn: int = 1,

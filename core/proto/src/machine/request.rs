@@ -220,8 +220,8 @@ impl RequestPreparation {
 /// The error of a transcript that is larger than it may be.
 fn too_long(bytes: usize, most: usize) -> Error {
     let text = format!(
-        "the transcript has {bytes} bytes, more than max_transcript_bytes ({most}); replace its messages with fewer ones, or raise \
-         the limit"
+        "the transcript has {bytes} bytes, more than max_transcript_bytes ({most}); replace its messages with fewer ones, or \
+         raise the limit"
     );
     Error::new(ErrorKind::Limit, text)
 }

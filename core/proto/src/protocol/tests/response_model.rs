@@ -32,7 +32,7 @@ fn named(protocol: &str, asked: &str, answered: &Value) -> Option<String> {
     };
     let (deltas, _) = Fixture::of_protocol(protocol).decode(&frames);
     let head = AssistantMessage { model: asked.to_owned(), ..AssistantMessage::new(Vec::new()) };
-    let mut builder = MessageBuilder::new(head, 1, None);
+    let mut builder = MessageBuilder::new(head, 1, None, usize::MAX);
     for delta in deltas {
         builder.apply(delta).unwrap();
     }
