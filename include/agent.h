@@ -2145,8 +2145,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     TRANSFORM_CONTEXT        {messages}; an array of messages
  *     CONVERT_TO_LLM           {messages}; an array of messages
  *     GET_API_KEY              {provider}; a text
- *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {block: true, reason?} or
- *                                {arguments}
+ *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {block: true, reason?,
+ *                                terminate?} or {arguments}
  *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result, is_error}; any of {content,
  *                                details, is_error, terminate}; content is text or blocks
  *     PREPARE_NEXT_TURN        {turn, message, tool_results}; any of {context, model, thinking_level};

@@ -12,7 +12,7 @@
 //! let agent = Agent::builder("anthropic/claude-sonnet-4-5")
 //!     .before_tool_call(|call, _context| async move {
 //!         Ok::<_, String>(match call.tool_name.as_str() {
-//!             "delete" => ToolDecision::Block { reason: "ask first".into() },
+//!             "delete" => ToolDecision::block("ask first"),
 //!             _ => ToolDecision::Allow,
 //!         })
 //!     })
@@ -64,7 +64,7 @@ pub(crate) mod inputs {
 ///     println!("{} runs in three seconds", call.tool_name);
 ///     Ok::<_, String>(match context.sleep(3000).await {
 ///         true => ToolDecision::Allow,
-///         false => ToolDecision::Block { reason: "the run was aborted".into() },
+///         false => ToolDecision::block("the run was aborted"),
 ///     })
 /// });
 /// # let _ = agent;
@@ -106,7 +106,7 @@ pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'s
 /// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
 /// agent.set_hook(Hook::before_tool_call(|call, _context| async move {
 ///     if call.tool_name == "delete" {
-///         return Ok::<_, String>(ToolDecision::Block { reason: "not here".into() });
+///         return Ok::<_, String>(ToolDecision::block("not here"));
 ///     }
 ///     Ok(ToolDecision::Allow)
 /// }));

@@ -100,9 +100,11 @@ export interface Failure extends Canonical {
 
 /**
  * The answer of `beforeToolCall`: blocks the call, with a reason for the model, or replaces its arguments, which are validated
- * again.
+ * again. With `terminate` the run ends after the turn, if all its results say so.
  */
-export type ToolDecision = { block: true; reason?: string } | { block?: false; arguments?: Record<string, unknown> }
+export type ToolDecision =
+  | { block: true; reason?: string; terminate?: boolean }
+  | { block?: false; arguments?: Record<string, unknown> }
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {

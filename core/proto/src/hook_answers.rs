@@ -21,7 +21,7 @@ use crate::table::options::{THINKING_LEVELS, Type};
 /// fn decide(path: &str) -> ToolDecision {
 ///     match path.starts_with("/tmp/") {
 ///         true => ToolDecision::Allow,
-///         false => ToolDecision::Block { reason: "only files in /tmp may be written".into() },
+///         false => ToolDecision::block("only files in /tmp may be written"),
 ///     }
 /// }
 /// assert_eq!(decide("/tmp/a"), ToolDecision::Allow);
@@ -36,6 +36,8 @@ pub enum ToolDecision {
     Block {
         /// For the model.
         reason: String,
+        /// Whether the run may end here, as [`ToolOutput::terminate`](crate::tool::ToolOutput::terminate).
+        terminate: bool,
     },
     /// It runs with these arguments, which are validated again.
     Replace {
@@ -44,17 +46,27 @@ pub enum ToolDecision {
     },
 }
 
+impl ToolDecision {
+    /// The call does not run, for this reason; the run goes on.
+    pub fn block(reason: impl Into<String>) -> ToolDecision {
+        ToolDecision::Block { reason: reason.into(), terminate: false }
+    }
+}
+
 impl FromJson for ToolDecision {
     fn from_json(value: Value) -> Result<ToolDecision, String> {
-        let mut map = fields(value, &["block", "reason", "arguments"])?;
+        let mut map = fields(value, &["block", "reason", "terminate", "arguments"])?;
         let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
         let reason: Option<String> = field(&mut map, "reason", "a text")?;
+        let terminate: Option<bool> = field(&mut map, "terminate", "true or false")?;
         let arguments = field(&mut map, "arguments", "an object")?;
         // An incomplete decision must not allow a call.
         match (block, reason, arguments) {
             (true, reason, None) => {
-                Ok(ToolDecision::Block { reason: reason.unwrap_or_else(|| "the call was blocked".to_owned()) })
+                let reason = reason.unwrap_or_else(|| "the call was blocked".to_owned());
+                Ok(ToolDecision::Block { reason, terminate: terminate.unwrap_or(false) })
             }
+            (false, ..) if terminate == Some(true) => Err("there is \"terminate\": true, but no \"block\": true".to_owned()),
             (true, _, Some(_)) => Err("a call cannot be both blocked and given new arguments".to_owned()),
             (false, Some(_), _) => Err("there is a reason, but no \"block\": true".to_owned()),
             (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),

@@ -60,7 +60,7 @@ fn context() -> Context {
 
 fn hooks() -> (ToolDecision, ToolOverride, Result<TurnChange, Error>) {
     let change = || Ok(TurnChange::default().model(model()?).thinking_level(ThinkingLevel::High).tools(["double"]));
-    (ToolDecision::Block { reason: "ask first".to_owned() }, ToolOverride::default().terminate(true), change())
+    (ToolDecision::block("ask first"), ToolOverride::default().terminate(true), change())
 }
 
 fn options() -> (ToolChoice, ThinkingBudgets, ExecutionMode) {

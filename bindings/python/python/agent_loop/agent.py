@@ -121,7 +121,7 @@ class Agent:
       roles. Without this hook, messages of other roles are left out. Returns an array of messages.
     - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one. Returns a text.
     - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, or
-      replace its arguments, which are validated again. Returns `{block: true, reason?}` or `{arguments}`.
+      replace its arguments, which are validated again. Returns `{block: true, reason?, terminate?}` or `{arguments}`.
     - `after_tool_call(call)`, the `AfterToolCall`: After a tool ran, successfully or not: may replace parts of its result.
       Returns any of `{content, details, is_error, terminate}`; `content` is text or blocks.
     - `prepare_next_turn(turn)`, the `TurnSummary`: After each turn that another may follow: may change context, model and

@@ -191,8 +191,8 @@ impl Batch {
                 }
                 Made
             }
-            CheckResult::Failed(why) => {
-                self.end_call(run, index, ToolOutput::error(why), true);
+            CheckResult::Failed(output) => {
+                self.end_call(run, index, output, true);
                 if self.is_sequential {
                     self.stage = BatchStage::Result;
                     return Made;

@@ -70,13 +70,13 @@ pub(super) enum CheckResult {
     AsksHook(CheckStage),
     /// The call may run with these arguments.
     Passed(Map<String, Value>),
-    /// The call does not run; the text is for the model.
-    Failed(String),
+    /// The call does not run; this is its result.
+    Failed(ToolOutput),
 }
 
 /// Goes on checking a call. Those of a truncated message are not executed.
 pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> CheckResult {
-    try_check(run, call, is_truncated, stage).unwrap_or_else(CheckResult::Failed)
+    try_check(run, call, is_truncated, stage).unwrap_or_else(|why| CheckResult::Failed(ToolOutput::error(why)))
 }
 
 fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> Result<CheckResult, String> {
@@ -151,7 +151,9 @@ fn approve(
     });
     match asked {
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
-        Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason }))) => Err(reason),
+        Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason, terminate }))) => {
+            Ok(CheckResult::Failed(ToolOutput { terminate, ..ToolOutput::error(reason) }))
+        }
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Replace { arguments }))) => {
             validated(tool, &arguments, config).map(CheckResult::Passed)
         }

@@ -30,7 +30,7 @@ macro_rules! hooks_of {
             /// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
             /// again.
             BeforeToolCall before_tool_call = 4, "0.1.0": BeforeToolCall => ToolDecision,
-                answer "`{block: true, reason?}` or `{arguments}`", Call;
+                answer "`{block: true, reason?, terminate?}` or `{arguments}`", Call;
             /// After a tool ran, successfully or not: may replace parts of its result.
             AfterToolCall after_tool_call = 5, "0.1.0": AfterToolCall => ToolOverride,
                 answer "any of `{content, details, is_error, terminate}`; `content` is text or blocks", Call;
