@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use agent_loop::{Agent, EventData, FnTool, MessageUpdate, ModelSpec, Outcome, Runtime};
+use agent_loop::model::{BlockStart, Delta, DeltaSink, Model, ModelInfo, ModelRequest};
+use agent_loop::{Agent, Error, EventData, FnTool, MessageUpdate, ModelSpec, Outcome, Runtime, StopReason};
 use agent_loop_benches::answers::Format;
 use serde_json::{Value, json};
 
@@ -17,6 +18,8 @@ struct Counting;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// The bytes that are allocated, and the most that were.
+    static BYTES: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn count() {
@@ -24,21 +27,33 @@ fn count() {
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
+fn count_bytes(more: usize, less: usize) {
+    let _ = BYTES.try_with(|bytes| {
+        let (now, most) = bytes.get();
+        // While it moves, an allocation is there twice.
+        let (peak, now) = (now + more.cast_signed(), now + more.cast_signed() - less.cast_signed());
+        bytes.set((now, most.max(peak)));
+    });
+}
+
 // SAFETY: every call goes on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        count_bytes(layout.size(), 0);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count_bytes(0, layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        count_bytes(size, layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.realloc(at, layout, size) }
     }
@@ -135,4 +150,54 @@ fn found_e2_no_json_tree_is_built_for_a_piece_of_text_or_of_arguments() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Answers with a text in so many pieces of this size.
+struct Writes {
+    pieces: usize,
+    size: usize,
+}
+
+impl Model for Writes {
+    fn info(&self) -> ModelInfo<'_> {
+        ModelInfo { provider: "own", protocol: "own", id: "w", prices: None }
+    }
+
+    fn stream<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        sink: &'a DeltaSink,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+        Box::pin(async move {
+            sink.push(Delta::Start { key: 0, block: BlockStart::Text });
+            for _ in 0..self.pieces {
+                sink.push(Delta::Append { key: 0, text: "x".repeat(self.size) });
+                sink.ready().await;
+            }
+            sink.push(Delta::Stop { reason: StopReason::Stop, raw: None });
+            Ok(())
+        })
+    }
+}
+
+#[test]
+fn found_a8_a_message_takes_at_most_four_times_its_size() {
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // The second is all deltas: each costs 16 bytes of the message's size.
+    for (pieces, size) in [(512, 64 << 10), (500_000, 4)] {
+        let counted = pieces * (size + 16);
+        tokio.block_on(async {
+            let agent = Agent::builder(Writes { pieces, size }).build().unwrap();
+            let (before, _) = BYTES.get();
+            BYTES.set((before, before));
+            let mut run = agent.stream("Go.").unwrap();
+            while let Some(event) = run.next().await {
+                black_box(event);
+            }
+            assert_eq!(run.result().await.unwrap().text.len(), pieces * size);
+            let times = (BYTES.get().1 - before) as f64 / counted as f64;
+            println!("{pieces} pieces of {size} bytes: {times:.2} times the message's size");
+            assert!(times <= 4.0, "{pieces} pieces of {size} bytes: {times:.2} times");
+        });
+    }
 }

@@ -35,6 +35,14 @@ fn options() {
 }
 
 #[test]
+fn each_limit_stands_in_the_page_of_limits() {
+    let of_runtimes = ["threads", "max_tool_threads", "stack_bytes"];
+    let limits = options::all().filter(|row| row.group == options::Group::Limits || row.name.starts_with("max_"));
+    let names = limits.map(|row| row.name).filter(|name| *name != "max_tokens").chain(of_runtimes);
+    expect(&[("docs/limits.md", names.map(|name| format!("`{name}`")).collect())]);
+}
+
+#[test]
 fn events() {
     let each = |write: fn(&events::EventRow) -> String| events::all().into_iter().map(write).collect();
     let constant = |row: &events::EventRow| format!("AGENT_EVENT_{} = {},", row.word.to_ascii_uppercase(), row.value);
