@@ -201,7 +201,8 @@
  *
  * fork(). Threads are not copied, so a runtime does not work in a child process: starting a run there
  * fails with AGENT_INVALID_STATE, agent_runtime_shutdown() does nothing and returns AGENT_OK, handles
- * may be freed. Waiting there for a run of the parent would never end. Create a new runtime in the
+ * may be freed. An agent whose run was active is idle there, with an error that says so, and messages as
+ * far as they were. Waiting there for a run of the parent would never end. Create a new runtime in the
  * child, and fork while no run is active: a lock that another thread holds at that moment stays locked
  * in the child. Descriptors of the library are closed by exec().
  *

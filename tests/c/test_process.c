@@ -277,35 +277,45 @@ static void no_runtime_without_threads(const char *options)
     error = NULL;
 }
 
-/* The part of the child process: its exit status is 0 if all held, 77 if the system does not limit it. */
-static int play_without_threads(void)
+/* From here on the system gives no thread, if it limits this process. Needs a runtime that was made before. */
+static bool take_threads_away(void)
 {
-    agent_runtime_t *one = NULL;
-    agent_t *agent;
     pthread_t thread;
-    bool is_error = false;
-    char *result;
-    rlim_t most;
 
-    /* the superuser has no limit; whoever has this number has no other process */
-    if (geteuid() == 0 && setuid(54321) != 0)
-        return 77;
-    check_ok = true;
-    if (agent_runtime_new(NULL, 0, &runtime, NULL) != AGENT_OK || !limit_threads(1))
-        return 77;
-    if (pthread_create(&thread, NULL, nothing, NULL) == 0) {
-        pthread_join(thread, NULL);
-        return 77;
-    }
-    no_runtime_without_threads(NULL);
-    no_runtime_without_threads("{\"threads\": 8}");
-    agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.") ", " SAYS("Again.")), respond_ok, NULL);
-    result = tool_result(agent, &is_error);
+    if (!limit_threads(1))
+        return false;
+    if (pthread_create(&thread, NULL, nothing, NULL) != 0)
+        return true;
+    pthread_join(thread, NULL);
+    return false;
+}
+
+static void play_tool_without_threads(void)
+{
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.") ", " SAYS("Again.")), respond_ok, NULL);
+    bool is_error = false;
+    char *result = tool_result(agent, &is_error);
+
     EXPECT_CONTAINS(result, "tool could not be called: the system gives no thread: ");
     EXPECT(is_error);
     free(result);
     agent_run_free(play(agent));
     agent_free(agent);
+    limit_threads(RLIM_INFINITY);
+    agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), respond_ok, NULL);
+    result = tool_result(agent, &is_error);
+    EXPECT_TEXT(result, "ok");
+    free(result);
+    agent_free(agent);
+}
+
+static void play_runtimes_without_threads(void)
+{
+    agent_runtime_t *one = NULL;
+    rlim_t most;
+
+    no_runtime_without_threads(NULL);
+    no_runtime_without_threads("{\"threads\": 8}");
     /* a few: an error or a runtime that works, and never a wait */
     for (most = 2; most < 16; most++) {
         limit_threads(most);
@@ -318,24 +328,33 @@ static int play_without_threads(void)
             error = NULL;
         }
     }
-    limit_threads(RLIM_INFINITY);
-    agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), respond_ok, NULL);
-    result = tool_result(agent, &is_error);
-    EXPECT_TEXT(result, "ok");
-    free(result);
-    agent_free(agent);
+}
+
+/* The part of the child process: its exit status is 0 if all held, 77 if the system does not limit it. */
+static int play_without_threads(const char *part)
+{
+    /* the superuser has no limit; whoever has this number has no other process */
+    if (geteuid() == 0 && setuid(54321) != 0)
+        return 77;
+    check_ok = true;
+    if (agent_runtime_new(NULL, 0, &runtime, NULL) != AGENT_OK || !take_threads_away())
+        return 77;
+    if (strcmp(part, "tool") == 0)
+        play_tool_without_threads();
+    else
+        play_runtimes_without_threads();
     agent_runtime_shutdown(runtime, 10000, NULL);
     agent_runtime_free(runtime);
     return check_ok ? 0 : 1;
 }
 
-static void found_e3_without_threads_a_call_fails_and_a_runtime_is_refused(void)
+static void play_in_child(const char *part)
 {
     int status = 0;
     pid_t child = fork();
 
     if (child == 0) {
-        execl(program, program, "without threads", (char *)NULL);
+        execl(program, program, part, (char *)NULL);
         _exit(2);
     }
     CHECK(waitpid(child, &status, 0) == child);
@@ -346,11 +365,21 @@ static void found_e3_without_threads_a_call_fails_and_a_runtime_is_refused(void)
         CHECK(WEXITSTATUS(status) == 0);
 }
 
+static void found_e3_a_call_fails_without_a_thread(void)
+{
+    play_in_child("tool");
+}
+
+static void found_a11_a_runtime_is_refused_without_threads(void)
+{
+    play_in_child("runtimes");
+}
+
 int main(int argc, char **argv)
 {
     program = argv[0];
     if (argc > 1)
-        return play_without_threads();
+        return play_without_threads(argv[1]);
     begin();
     if (reset_port(0))
         RUN(found_e23_a_reset_in_a_request_never_kills_the_process);
@@ -358,6 +387,7 @@ int main(int argc, char **argv)
         RUN(found_e23_a_reset_in_a_request_over_tls_never_kills_the_process);
     RUN(found_e22_signals_are_handled_on_the_programs_threads);
     RUN(found_c8_tools_wait_for_one_of_the_threads_that_there_may_be);
-    RUN(found_e3_without_threads_a_call_fails_and_a_runtime_is_refused);
+    RUN(found_e3_a_call_fails_without_a_thread);
+    RUN(found_a11_a_runtime_is_refused_without_threads);
     return end();
 }

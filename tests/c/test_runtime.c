@@ -237,6 +237,51 @@ static void a_forked_child_is_refused(void)
     agent_free(agent);
 }
 
+/* Whether this agent, whose run goes on in the parent, is idle here and says why. */
+static bool is_idle_in_child(agent_t *agent)
+{
+    agent_run_t *run = NULL;
+    agent_text_t *text = NULL;
+    const char *state;
+
+    if (agent_state_json(agent, &text, NULL) != AGENT_OK)
+        return false;
+    state = agent_text_data(text, NULL);
+    return strstr(state, "\"is_streaming\":false") && strstr(state, "\"pending_tool_calls\":[]")
+        && strstr(state, "the process forked while it was active")
+        && agent_wait_for_idle(agent, -1, NULL) == AGENT_OK
+        /* not busy: what is missing is a runtime of this process */
+        && agent_prompt(agent, "Go.", AGENT_NTS, &run, &error) == AGENT_INVALID_STATE
+        && strstr(agent_error_message(error, NULL), "made before the process forked");
+}
+
+static void found_a14_an_agent_with_a_run_is_idle_in_a_forked_child(void)
+{
+    gate_t running = GATE;
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}")), waiting, &running);
+    agent_run_t *run = NULL;
+    int status = 0;
+    pid_t child;
+
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&running, 1);
+    child = fork();
+    if (child == 0) {
+        const char *program = is_idle_in_child(agent) ? "true" : "false";
+
+        /* not exit(): the child must not release the parent's memory */
+        execlp(program, program, (char *)NULL);
+        _exit(2);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    agent_abort(agent, NULL);
+    read_out(run);
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
+    agent_run_free(run);
+    agent_free(agent);
+}
+
 int main(void)
 {
     begin();
@@ -249,5 +294,6 @@ int main(void)
     RUN(shutdown_inside_a_callback_is_refused);
     RUN(handles_are_freed_in_any_order);
     RUN(a_forked_child_is_refused);
+    RUN(found_a14_an_agent_with_a_run_is_idle_in_a_forked_child);
     return end();
 }

@@ -151,6 +151,17 @@ impl<R: ActiveRun> Conversation<R> {
         self.pending_tool_calls.clear();
     }
 
+    /// The active run is not here any more, as its process has forked. What its queues had stays with it.
+    pub fn abandon(&mut self, error: Error) {
+        if let Some(active) = self.active.take() {
+            // Nothing of it can be used: a thread that is not here may have held its locks.
+            std::mem::forget(active);
+            self.streaming_message = None;
+            self.pending_tool_calls.clear();
+            self.error = Some(error);
+        }
+    }
+
     /// Records an event of the active run, before listeners and readers get it. [`EventData::MessageUpdate`] can be left out by
     /// hosts that do not load loops: then all events of a message share its text.
     pub fn record(&mut self, event: &Event) {

@@ -58,7 +58,12 @@ impl Agent {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // Sections under the lock are short and cannot leave it half changed.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.conversation.active().is_some_and(|run| run.0.is_in_parent()) {
+            let text = "the run was interrupted here: the process forked while it was active, and it goes on in the parent";
+            state.conversation.abandon(Error::new(ErrorKind::Aborted, text));
+        }
+        state
     }
 
     /// The state, to change what turns are configured with: an active run notices it.

@@ -21,7 +21,6 @@ pub(crate) struct RunShared {
     pub(crate) queue: Option<EventQueue>,
     pub(crate) abort: CancelToken,
     /// Where it lives.
-    #[cfg(feature = "__bindings")]
     pub(super) runtime: Runtime,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
@@ -43,7 +42,6 @@ impl RunShared {
             id,
             queue,
             abort: runtime.token(),
-            #[cfg(feature = "__bindings")]
             runtime,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
@@ -55,6 +53,11 @@ impl RunShared {
     /// The state machine that decides what the run does, locked. Never held while a function of the host is called.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Loop> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it goes on in another process, which this one was forked from.
+    pub(crate) fn is_in_parent(&self) -> bool {
+        self.runtime.is_forked()
     }
 
     /// Reports to the loop from another thread than its driver's, which takes notice.
