@@ -126,6 +126,38 @@ def test_multiprocessing_by_fork():
     assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "['done', 'done', 'done', 'done']\n"
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("at_exit", ["closed", "alive"])
+def test_found_a12_a_subinterpreter_is_refused(when, at_exit):
+    program = f"""
+    import textwrap
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        import _xxsubinterpreters as interpreters
+
+    if {when == "after"}:
+        import agent_loop
+    other = interpreters.create()
+    code = '''
+    try:
+        import agent_loop
+    except ImportError as error:
+        assert "agent_loop cannot be imported in a subinterpreter; import it in the main one" in str(error), error
+    else:
+        raise SystemError("it was imported")
+    '''
+    failed = interpreters.run_string(other, textwrap.dedent(code))
+    assert failed is None, failed
+    if {at_exit == "closed"}:
+        interpreters.destroy(other)
+    """
+    ends = """
+    print(asyncio.run(make().prompt("go")).text, asyncio.run(make().prompt("again")).text)
+    """
+    assert run(textwrap.dedent(program) + textwrap.dedent(SCRIPTED) + textwrap.dedent(ends)) == "done done\n"
+
+
 def test_two_loops_in_two_threads():
     together = threading.Barrier(2, timeout=30)
 

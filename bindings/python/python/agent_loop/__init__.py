@@ -21,6 +21,7 @@ asyncio.run(main())
 ```
 """
 
+from . import interpreter as _interpreter  # before all others
 from ._native import (
     VERSION as __version__,
     AssistantMessage,
