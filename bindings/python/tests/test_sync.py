@@ -1,10 +1,13 @@
-"""`prompt_sync` and `resume_sync`: for code without an event loop."""
+"""`prompt_sync`, `resume_sync`, `stream_sync`: for code without an event loop."""
 
 import asyncio
+import signal
+import sys
+import threading
 
 import pytest
-from agent_loop import InvalidStateError, ServerError, tool
-from scripts import agent, calls, fails, results, says
+from agent_loop import Agent, InvalidStateError, ProviderError, ServerError, tool
+from scripts import agent, calls, fails, kinds, results, says
 
 
 @tool
@@ -59,3 +62,109 @@ async def test_a_plain_tool_may_use_another_agent_but_not_its_own():
     other, own = results(await subject.prompt("go"))
     assert other == "from another"
     assert own.startswith("InvalidStateError: starting a run inside a listener, hook or tool")
+
+
+# ---- events without an event loop -----------------------------------------------------------------------------------------
+
+
+def test_found_p8_events_in_a_plain_for():
+    @tool
+    async def add(a: int):
+        """Adds."""
+        await asyncio.sleep(0)
+        return a
+
+    subject, heard = agent(calls("add", a=1), says("a", "b"), says("again"), tools=[add]), []
+    subject.subscribe(heard.append)
+    run = subject.stream_sync("go")
+    events = list(run)
+    assert kinds(events) == kinds(heard) and kinds(events)[-1] == "agent_end"
+    assert (run.result().text, run.id, list(run)) == ("ab", events[0].run_id, [])
+    assert run.result() == run.result()
+    with subject.stream_sync("again") as run:
+        text = "".join(event.delta for event in run if event.type == "text_delta")
+    assert text == run.result().text == "again"
+    assert repr(run) == f"<SyncRun {run.id}: completed>"
+
+
+def endless():
+    async def provider(request):
+        while True:
+            yield "word "
+            await asyncio.sleep(0.001)
+
+    ended = []
+    return Agent("own/endless", provider=provider, after_run=lambda result: ended.append(result.outcome)), ended
+
+
+@pytest.mark.parametrize("how", ["with", "close", "dropped", "abort", "error"])
+def test_found_p8_leaving_it_aborts_the_run(how):
+    subject, ended = endless()
+    if how == "error":
+        with pytest.raises(ZeroDivisionError), subject.stream_sync("go") as run:
+            for event in run:
+                if event.type == "text_delta":
+                    1 / 0
+    elif how == "with":
+        with subject.stream_sync("go") as run:
+            next(event for event in run if event.type == "text_delta")
+        assert run.result().outcome == "aborted"
+    elif how == "dropped":
+        for event in subject.stream_sync("go"):
+            if event.type == "text_delta":
+                break
+        del event
+    else:
+        run = subject.stream_sync("go")
+        next(event for event in run if event.type == "text_delta")
+        if how == "abort":
+            run.abort()
+            assert kinds(list(run))[-1] == "agent_end"
+        run.close()
+        run.close()
+        assert run.result().outcome == "aborted"
+    assert (subject.is_streaming, ended, subject.messages[-1].stop_reason) == (False, ["aborted"], "aborted")
+
+
+def test_found_p8_ctrl_c_aborts_it():
+    subject, ended = endless()
+    main = threading.get_ident()
+    with pytest.raises(KeyboardInterrupt):
+        for event in subject.stream_sync("go"):
+            if event.type == "text_start":
+                threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT)).start()
+    # On Python 3.10 it may hit the provider, which then fails.
+    assert not subject.is_streaming and len(ended) == 1
+    assert ended == ["aborted"] or sys.version_info < (3, 11)
+
+
+def test_found_p8_a_failed_run_raises_at_its_end():
+    subject, events = agent(*[fails("provider", "out of order")] * 3), []
+    run = subject.stream_sync("go")
+    with pytest.raises(ProviderError, match="^out of order$") as caught:
+        for event in run:
+            events.append(event)
+    assert kinds(events)[-1] == "agent_end"
+    with pytest.raises(ProviderError) as again:
+        run.result()
+    assert again.value is caught.value
+    assert kinds(list(subject.stream_sync("go", raise_errors=False)))[-1] == "agent_end"
+    assert kinds(list(subject.stream_resume_sync(raise_errors=False)))[-1] == "agent_end"
+
+
+def test_found_p8_a_result_without_reading():
+    run = agent(says(*"x" * 3000)).stream_sync("go")
+    assert run.result().text == "x" * 3000
+    assert list(run) == []
+
+
+async def test_found_p8_inside_an_event_loop_it_is_refused():
+    subject = agent(says("ok"))
+    with pytest.raises(InvalidStateError, match=r"stream_sync would block the event loop that runs here; use `async for"):
+        subject.stream_sync("go")
+    assert (await asyncio.to_thread(lambda: subject.stream_sync("go").result())).text == "ok"
+
+
+def test_found_p8_a_wrong_prompt_is_raised_at_once():
+    with pytest.raises(TypeError, match="prompt"):
+        agent(says("ok")).stream_sync(object())

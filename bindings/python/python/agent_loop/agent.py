@@ -12,6 +12,7 @@ from .scope import INSIDE
 from .tools import Tool
 
 if TYPE_CHECKING:
+    from .sync import SyncRun
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
@@ -216,6 +217,21 @@ class Agent:
         if not self._native.may_resume_queued():
             return None
         return self._begin(lambda caller: self._native.resume(False, True, caller), raise_errors)
+
+    def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True) -> SyncRun:
+        """Same as `stream`, for code without an event loop: `for event in agent.stream_sync("Hello")`.
+
+        Raises `InvalidStateError` where an event loop runs.
+        """
+        from .sync import SyncRun
+
+        return SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors))
+
+    def stream_resume_sync(self, *, raise_errors: bool = True) -> SyncRun:
+        """Same as `stream_resume`, for code without an event loop; see `stream_sync`."""
+        from .sync import SyncRun
+
+        return SyncRun("stream_resume", lambda: self.stream_resume(raise_errors=raise_errors))
 
     def prompt_sync(self, prompt: _Prompt) -> RunResult:
         """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
