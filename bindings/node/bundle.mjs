@@ -55,10 +55,20 @@ writeFileSync(
 
 write('testing.js', `const load = require('./modules.js')\n${testing}`)
 write('index.js', `module.exports = require('./modules.js')('./index.js')\n`)
-write(
-  'modules.js',
-  `const modules = {
-${Array.from(texts, ([name, text]) => `'./${name}'(exports) {\n${text}},\n`).join('')}}
+write('modules.js', `${joined([...texts.keys()])}module.exports = load\n`)
+
+// For browsers: only what they can run.
+const canonical = joined(['canonical.js', 'object.js'])
+write('canonical.js', `${canonical}exports.fromCanonical = load('./canonical.js').fromCanonical\n`)
+writeFileSync(
+  join(dist, 'canonical.mjs'),
+  `// Written by bundle.mjs.\n${canonical}export const { fromCanonical } = load('./canonical.js')\n`,
+)
+
+/** The text of modules, and of a function that loads one by its name. */
+function joined(names) {
+  return `const modules = {
+${names.map((name) => `'./${name}'(exports) {\n${texts.get(name)}},\n`).join('')}}
 const loaded = new Map()
 /** The exports of a module. */
 function load(name) {
@@ -69,9 +79,8 @@ function load(name) {
   }
   return exports
 }
-module.exports = load
-`,
-)
+`
+}
 
 function write(name, text) {
   writeFileSync(join(dist, name), `// Written by bundle.mjs.\n'use strict'\n${text}`)

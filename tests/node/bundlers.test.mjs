@@ -145,6 +145,21 @@ test('found_n2_nft: the tracer of Next.js and Vercel finds all files', async (t)
   }
 })
 
+test('found_n5_browser: a bundle for browsers reads what a server sent', async (t) => {
+  const outfile = join(folder, 'browser', 'page.mjs')
+  const contents = `import { fromCanonical } from 'agent-loop/canonical'
+    globalThis.page = (data) => fromCanonical(JSON.parse(data)).toolName`
+  const stdin = { contents, resolveDir: folder }
+  const options = { bundle: true, platform: 'browser', format: 'esm', outfile, logLevel: 'silent' }
+  const { warnings } = await esbuild.build({ stdin, ...options })
+  assert.deepEqual(warnings, [])
+  const event = '{"type":"tool_execution_start","run_id":"r","seq":1,"turn":1,"tool_call_id":"a","tool_name":"t","arguments":{}}'
+  const moved = temporary(t)
+  cpSync(dirname(outfile), moved, { recursive: true })
+  const text = `import(${JSON.stringify(join(moved, 'page.mjs'))}).then(() => console.log(page('${event}')))`
+  assert.deepEqual(node(moved, '--eval', text), { status: 0, stdout: 't\n', stderr: '' })
+})
+
 test('found_n2_missing: a bundle without the native module says what to set', async (t) => {
   const outfile = join(folder, 'missing', 'app.cjs')
   const entryPoints = [join(folder, 'app.mjs')]

@@ -1,12 +1,71 @@
 /**
- * Canonical JSON, the same in every language: names in snake case. The engine sends JavaScript its names in camel case; the way
- * back is here. Only the contract's names change: never those in arguments, details, parameters or data, and never a value.
+ * agent-loop/canonical: canonical JSON, the same in every language: names in snake case. `JSON.stringify` writes events, messages
+ * and results in it. This module is also for browsers, which receive them from a server; it has no native part.
+ *
+ * ```ts
+ * source.onmessage = ({ data }) => {
+ *   const event = fromCanonical(JSON.parse(data) as CanonicalEvent)
+ *   if (event.type === 'tool_execution_start') show(event.toolName)
+ * }
+ * ```
+ *
+ * Only the contract's names change: never those in arguments, details, metadata, parameters or data, and never a value.
+ *
+ * @packageDocumentation
  */
 
+import type { ErrorInfo } from './errors.js'
+import type { AgentEvent } from './event.js'
+import type { ContentBlock, Message, StandardMessage, Usage } from './message.js'
 import { isObject } from './object.js'
+import type { RunResult } from './run.js'
 
-/** What may be inside these fields is the user's or a provider's. (A model's names are read in both spellings.) */
-const VERBATIM = new Set(['arguments', 'data', 'details', 'headers', 'model', 'parameters', 'payload'])
+export type { AgentEvent, ContentBlock, ErrorInfo, Message, RunResult, StandardMessage, Usage }
+
+/** The fields whose values are the user's or a provider's. (A model's names are read in both spellings.) */
+type Verbatim = 'arguments' | 'data' | 'details' | 'headers' | 'metadata' | 'model' | 'parameters' | 'payload'
+
+/** A name in snake case. */
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? First extends Lowercase<First>
+    ? `${First}${SnakeCase<Rest>}`
+    : `_${Lowercase<First>}${SnakeCase<Rest>}`
+  : Name
+
+type CanonicalFields<T> = {
+  [Name in keyof T as Name extends 'toJSON' ? never : SnakeCase<Name & string>]: Name extends Verbatim
+    ? T[Name]
+    : CanonicalOf<T[Name]>
+}
+
+/** The canonical form of a type of this package: what JSON has of its values. Custom messages stay as they are. */
+export type CanonicalOf<T> = T extends readonly (infer Item)[]
+  ? CanonicalOf<Item>[]
+  : T extends { role: string }
+    ? T extends { role: StandardMessage['role'] }
+      ? CanonicalFields<T>
+      : T
+    : T extends object
+      ? CanonicalFields<T>
+      : T
+
+/** An event in canonical JSON. */
+export type CanonicalEvent = CanonicalOf<AgentEvent>
+/** A message in canonical JSON. */
+export type CanonicalMessage = CanonicalOf<Message>
+/** The result of a run in canonical JSON. */
+export type CanonicalResult = CanonicalOf<RunResult>
+
+const VERBATIM: ReadonlySet<string> = new Set<Verbatim>([
+  'arguments',
+  'data',
+  'details',
+  'headers',
+  'metadata',
+  'model',
+  'parameters',
+  'payload',
+])
 
 /** A message of any other role is the user's. */
 const ROLES = new Set<unknown>(['user', 'assistant', 'tool_result'])
@@ -62,6 +121,31 @@ export function canonicalFields(object: object, outer: readonly object[] = []): 
   for (const name in object) {
     const value = (object as Record<string, unknown>)[name]
     fields[snakeCase(name)] = VERBATIM.has(name) ? value : canonical(value, inside)
+  }
+  return fields
+}
+
+/**
+ * Returns an event, a message, a result, or a list of them, as this package has them: with names in camel case. `JSON.stringify`
+ * writes it in canonical form again.
+ *
+ * @param json Canonical JSON, parsed. It does not change.
+ */
+export function fromCanonical(json: CanonicalEvent): AgentEvent
+export function fromCanonical(json: CanonicalMessage): Message
+export function fromCanonical(json: CanonicalResult): RunResult
+export function fromCanonical(json: readonly CanonicalEvent[]): AgentEvent[]
+export function fromCanonical(json: readonly CanonicalMessage[]): Message[]
+export function fromCanonical(json: unknown): unknown {
+  return withToJson(camelCase(json))
+}
+
+function camelCase(value: unknown): unknown {
+  if (!isObject(value) || isCustom(value)) return value
+  if (Array.isArray(value)) return value.map(camelCase)
+  const fields: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(value)) {
+    fields[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())] = VERBATIM.has(name) ? field : camelCase(field)
   }
   return fields
 }

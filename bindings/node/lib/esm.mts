@@ -15,6 +15,7 @@ export const {
   Tool,
   errorOf,
   expectFunction,
+  fromCanonical,
   invalidArgument,
   invalidState,
   isErrorKind,

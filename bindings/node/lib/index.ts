@@ -14,6 +14,8 @@
 
 export { Agent } from './agent.js'
 export type { Listener } from './callbacks.js'
+export { fromCanonical } from './canonical.js'
+export type { CanonicalEvent, CanonicalMessage, CanonicalOf, CanonicalResult } from './canonical.js'
 export * from './errors.js'
 export type * from './event.js'
 export type {

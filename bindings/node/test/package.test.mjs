@@ -128,6 +128,23 @@ test('found_n3_schema_types: what zod and MCP give fits, with every check on', (
   assert.deepEqual([status, stdout], [0, ''])
 })
 
+test('found_n5_browser_types: a program without the types of Node has those of canonical JSON', () => {
+  cpSync(join(packageFolder, 'test/types/canonical.mts'), join(folder, 'canonical.mts'))
+  const compilerOptions = {
+    module: 'ESNext',
+    moduleResolution: 'bundler',
+    target: 'ES2022',
+    lib: ['ES2023', 'DOM'],
+    types: [],
+    noEmit: true,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+  }
+  writeFileSync(join(folder, 'canonical.json'), JSON.stringify({ compilerOptions, files: ['canonical.mts'] }))
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'canonical.json'], { cwd: folder, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [0, ''])
+})
+
 test('the examples', () => {
   cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), {
     recursive: true,

@@ -1,0 +1,5 @@
+/**
+ * The types of `import`; `bundle.mjs` writes its code, which has no native part.
+ */
+
+export * from './canonical.js'
