@@ -191,7 +191,7 @@ pub(crate) fn node_words() -> String {
 fn node_type(row: &OptionRow) -> String {
     match (row.kind, named(row)) {
         (_, Some(name)) => name.to_owned(),
-        (Type::Text, _) => "string | undefined".to_owned(),
+        (Type::Text, _) => "string".to_owned(),
         (Type::Texts, _) => "readonly string[]".to_owned(),
         (Type::Number | Type::Whole(_) | Type::Milliseconds | Type::TimeLimit, _) => "number".to_owned(),
         (Type::Flag, _) => "boolean".to_owned(),
@@ -202,9 +202,10 @@ fn node_type(row: &OptionRow) -> String {
 
 fn node(rows: impl Iterator<Item = &'static OptionRow>) -> String {
     let field = |row: &OptionRow| {
-        let optional = if row.name == "model" { "" } else { "?" };
+        // With `undefined`: under `exactOptionalPropertyTypes` an option could not be passed on otherwise.
+        let (optional, or) = if row.name == "model" { ("", "") } else { ("?", " | undefined") };
         let text = doc::of_node(&described(row), "  ");
-        format!("{text}  {}{optional}: {}\n", camel(row.name), node_type(row))
+        format!("{text}  {}{optional}: {}{or}\n", camel(row.name), node_type(row))
     };
     rows.map(field).collect()
 }

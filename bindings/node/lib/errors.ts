@@ -39,15 +39,15 @@ export interface ErrorInfo {
   /** What went wrong, where, and what to do. Never contains an API key. */
   message: string
   /** The provider that answered, if one did. */
-  provider?: string
+  provider?: string | undefined
   /** The status of the HTTP response. */
-  httpStatus?: number
+  httpStatus?: number | undefined
   /** The provider's id of the failed request, for its support. */
-  requestId?: string
+  requestId?: string | undefined
   /** Whether the same request may succeed later. */
   retryable: boolean
   /** How long the provider asks to wait before a retry, in milliseconds. */
-  retryAfterMs?: number
+  retryAfterMs?: number | undefined
 }
 
 /** The base class of this library's errors. */

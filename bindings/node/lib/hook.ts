@@ -103,31 +103,31 @@ export interface Failure extends Canonical {
  * again. With `terminate` the run ends after the turn, if all its results say so.
  */
 export type ToolDecision =
-  | { block: true; reason?: string; terminate?: boolean }
-  | { block?: false; arguments?: Record<string, unknown> }
+  | { block: true; reason?: string | undefined; terminate?: boolean | undefined }
+  | { block?: false | undefined; arguments?: Record<string, unknown> | undefined }
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
-  content?: string | readonly (TextBlock | ImageBlock)[]
+  content?: string | readonly (TextBlock | ImageBlock)[] | undefined
   /** Null replaces the details, too. */
   details?: unknown
-  isError?: boolean
+  isError?: boolean | undefined
   /** Whether the run may end after this call. */
-  terminate?: boolean
+  terminate?: boolean | undefined
 }
 
 /** The answer of `prepareNextTurn`: changes the rest of the run; what is left out stays. The agent itself does not change. */
 export interface TurnChange {
   context?: {
-    systemPrompt?: string
+    systemPrompt?: string | undefined
     /** Replaces the messages that the model sees; what the run adds is appended to them. */
-    messages?: readonly MessageInput[]
+    messages?: readonly MessageInput[] | undefined
     /** The tools to offer: a selection of the agent's tools, or their names. */
-    tools?: readonly (Tool | string)[]
-  }
+    tools?: readonly (Tool | string)[] | undefined
+  } | undefined
   /** `provider/id`, or an object. */
-  model?: string | ModelSpec
-  thinkingLevel?: ThinkingLevel
+  model?: string | ModelSpec | undefined
+  thinkingLevel?: ThinkingLevel | undefined
 }
 
 /**

@@ -17,7 +17,7 @@ export interface TextBlock {
   type: 'text'
   text: string
   /** The provider's signature, kept byte for byte. */
-  signature?: string
+  signature?: string | undefined
 }
 
 /** The model's reasoning. */
@@ -25,9 +25,9 @@ export interface ThinkingBlock {
   type: 'thinking'
   /** May be empty. */
   thinking: string
-  signature?: string
+  signature?: string | undefined
   /** Whether the provider withheld the text. */
-  redacted?: boolean
+  redacted?: boolean | undefined
 }
 
 /** An image. */
@@ -47,8 +47,8 @@ export interface ToolCallBlock {
   name: string
   arguments: Record<string, unknown>
   /** The arguments as text, if they are not a JSON object; `arguments` is then empty. */
-  rawArguments?: string
-  signature?: string
+  rawArguments?: string | undefined
+  signature?: string | undefined
 }
 
 /** Provider data that is kept unchanged and sent back. */
@@ -113,13 +113,13 @@ export interface AssistantMessage extends Canonical {
   /** Null in a partial message. */
   stopReason: StopReason | null
   /** The provider's word for it. */
-  rawStopReason?: string
+  rawStopReason?: string | undefined
   /** The provider's id of the response. */
-  responseId?: string
+  responseId?: string | undefined
   /** The model that has answered, where the server names another one than was asked for. */
-  responseModel?: string
+  responseModel?: string | undefined
   /** Present exactly when `stopReason` is `error` or `aborted`. */
-  error?: ErrorInfo
+  error?: ErrorInfo | undefined
   /** In milliseconds since the epoch. */
   timestamp: number
 }
@@ -160,14 +160,17 @@ export interface CustomMessages {}
 /** One message of a conversation. */
 export type Message = StandardMessage | CustomMessages[keyof CustomMessages]
 
+/** With fields that may be left out, or undefined. */
+type Optional<T> = { [Name in keyof T]?: T[Name] | undefined }
+
 /** A message as input: optional fields may be left out. Parsed canonical JSON is accepted, too. */
 export type MessageInput =
   | Message
-  | { role: 'user'; content: string | (TextBlock | ImageBlock)[]; timestamp?: number }
-  | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Partial<
+  | { role: 'user'; content: string | (TextBlock | ImageBlock)[]; timestamp?: number | undefined }
+  | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Optional<
       Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>
     >)
-  | ({ role: 'tool_result'; toolCallId: string; content: string | (TextBlock | ImageBlock)[] } & Partial<
+  | ({ role: 'tool_result'; toolCallId: string; content: string | (TextBlock | ImageBlock)[] } & Optional<
       Omit<ToolResultMessage, 'role' | 'toolCallId' | 'content' | 'toJSON'>
     >)
 

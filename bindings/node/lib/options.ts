@@ -23,10 +23,10 @@ import type { ExecutionMode } from './tool.js'
 /** Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays. */
 export interface PriceTier {
   above: number
-  input?: number
-  output?: number
-  cacheRead?: number
-  cacheWrite?: number
+  input?: number | undefined
+  output?: number | undefined
+  cacheRead?: number | undefined
+  cacheWrite?: number | undefined
 }
 
 /** A model as an object, where `provider/id` is not enough. */
@@ -34,36 +34,44 @@ export interface ModelSpec {
   provider: string
   id: string
   /** The model's name for display. */
-  label?: string
+  label?: string | undefined
   /**
    * The entry of `models()` whose limits and prices apply, where `id` is a custom name (an Azure deployment, an alias):
    * `openai/gpt-5`.
    */
-  baseModel?: string
+  baseModel?: string | undefined
   /** The wire format; the provider's by default. */
-  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay'
+  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay' | undefined
   /** The server's address, with or without `/v1`; the provider's by default. */
-  baseUrl?: string
+  baseUrl?: string | undefined
   /** Added to each request to this model. */
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
   /** The project on Vertex AI; `GOOGLE_CLOUD_PROJECT` by default. */
-  project?: string
+  project?: string | undefined
   /** The location on Vertex AI, a region or `global`; `GOOGLE_CLOUD_LOCATION` by default. */
-  location?: string
+  location?: string | undefined
   /** Azure's `api-version`; `AZURE_OPENAI_API_VERSION` by default. */
-  apiVersion?: string
+  apiVersion?: string | undefined
   /** The context window in tokens. */
-  contextWindow?: number
+  contextWindow?: number | undefined
   /** The most tokens of one answer. */
-  maxOutputTokens?: number
+  maxOutputTokens?: number | undefined
   /** The kinds of input that the model accepts. */
-  input?: ('text' | 'image')[]
+  input?: ('text' | 'image')[] | undefined
   /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
-  thinking?: boolean | string
+  thinking?: boolean | string | undefined
   /** US dollars per million tokens. */
-  cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number; tiers?: PriceTier[] }
+  cost?:
+    | {
+        input?: number | undefined
+        output?: number | undefined
+        cacheRead?: number | undefined
+        cacheWrite?: number | undefined
+        tiers?: PriceTier[] | undefined
+      }
+    | undefined
   /** Differences of its server; the names are in `docs/providers.md`. */
-  quirks?: Record<string, unknown>
+  quirks?: Record<string, unknown> | undefined
   /** The answers of a `scripted` model. */
   script?: unknown
 }
@@ -82,7 +90,7 @@ export type SteeringPolicy = 'skip_remaining' | 'after_batch'
 // </generated>
 
 /** The thinking budget of each level in tokens, for providers that take a number of tokens. */
-export type ThinkingBudgets = { [level in Exclude<ThinkingLevel, 'off'>]?: number }
+export type ThinkingBudgets = { [level in Exclude<ThinkingLevel, 'off'>]?: number | undefined }
 
 /** Whether the model may, must not or must call tools, or the one tool that it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
@@ -90,19 +98,19 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 /** How requests reach the server; see `docs/network.md`. */
 export interface Network {
   /** `http://user:password@host:port`; also https, socks5 and socks5h. False for none. */
-  proxy?: string | false
+  proxy?: string | false | undefined
   /** Hosts that are reached without the proxy. */
-  noProxy?: string | string[]
+  noProxy?: string | string[] | undefined
   /** A PEM file with certificate authorities to trust in addition to `roots`. */
-  caFile?: string
+  caFile?: string | undefined
   /** A PEM file with the client certificate, for servers that require one. */
-  clientCertificate?: string
+  clientCertificate?: string | undefined
   /** A PEM file with the key of `clientCertificate`, if it is not in the same file. */
-  clientKey?: string
+  clientKey?: string | undefined
   /** The certificate authorities to trust: the operating system's (default), Mozilla's bundled list, or both. */
-  roots?: 'system' | 'bundled' | 'both'
+  roots?: 'system' | 'bundled' | 'both' | undefined
   /** IP addresses by host name, used instead of DNS. */
-  resolve?: Record<string, string>
+  resolve?: Record<string, string> | undefined
 }
 
 /** The hooks, as options. */
@@ -118,7 +126,7 @@ export interface Settings extends HookOptions {
   /** Custom providers by name, `{ mine: f }` for all models `mine/…`, also of `fallbacks`. */
   providers?: Readonly<Record<string, Provider>> | undefined
   /** Functions around the execution of tools, the outermost first. */
-  middleware?: readonly Middleware[]
+  middleware?: readonly Middleware[] | undefined
 
   // <generated: options of runs>
   /** The model: `provider/id`, or an object where that is not enough. */
@@ -131,110 +139,110 @@ export interface Settings extends HookOptions {
    * Models that are called in this order when the model fails before its first content and no retry is left. One of the same
    * provider uses the agent's address and key, another one its own. Default: none.
    */
-  fallbacks?: readonly (string | ModelSpec)[]
+  fallbacks?: readonly (string | ModelSpec)[] | undefined
   /** Headers of each request. Default: none. */
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
   /** Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates. */
-  network?: Network
+  network?: Network | undefined
   /**
    * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
    * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.
    */
-  thinkingBudgets?: ThinkingBudgets
+  thinkingBudgets?: ThinkingBudgets | undefined
   /** The sampling temperature; 0 is sent as 0. Default: the provider's. */
-  temperature?: number
+  temperature?: number | undefined
   /**
    * The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
    * answer. Default: the provider's.
    */
-  maxTokens?: number
+  maxTokens?: number | undefined
   /** Texts that end the answer when the model writes them. Default: none. */
-  stopSequences?: readonly string[]
+  stopSequences?: readonly string[] | undefined
   /**
    * Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
    * `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's.
    */
-  toolChoice?: ToolChoice
+  toolChoice?: ToolChoice | undefined
   /** Identifies the conversation to providers that cache or route by it. Default: none. */
   sessionId?: string | undefined
   /** How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`. */
-  cacheRetention?: 'short' | 'long' | 'none'
+  cacheRetention?: 'short' | 'long' | 'none' | undefined
   /** How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`. */
-  thinkingLevel?: ThinkingLevel
+  thinkingLevel?: ThinkingLevel | undefined
   /** Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false. */
-  rawEvents?: boolean
+  rawEvents?: boolean | undefined
   /** The most turns of one run; 0 for no limit. Default: 10. */
-  maxTurns?: number
+  maxTurns?: number | undefined
   /**
    * How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
    * `one_at_a_time`.
    */
-  steeringMode?: QueueMode
+  steeringMode?: QueueMode | undefined
   /**
    * How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
    * `one_at_a_time`.
    */
-  followUpMode?: QueueMode
+  followUpMode?: QueueMode | undefined
   /**
    * What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
    * `after_batch`. Default: `skip_remaining`.
    */
-  steeringPolicy?: SteeringPolicy
+  steeringPolicy?: SteeringPolicy | undefined
   /**
    * Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`. Default: `parallel`.
    */
-  toolExecution?: ExecutionMode
+  toolExecution?: ExecutionMode | undefined
   /** The most tool calls that run concurrently. Default: 8. */
-  maxParallelTools?: number
+  maxParallelTools?: number | undefined
   /**
    * How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does not,
    * `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
    */
-  validation?: 'coerce' | 'strict' | 'off'
+  validation?: 'coerce' | 'strict' | 'off' | undefined
   /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
-  maxResultBytes?: number
+  maxResultBytes?: number | undefined
   /** The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864. */
-  maxMessageBytes?: number
+  maxMessageBytes?: number | undefined
   /**
    * The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
    * 16,777,216.
    */
-  maxResultBytesKept?: number
+  maxResultBytesKept?: number | undefined
   /** The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0. */
-  maxTranscriptBytes?: number
+  maxTranscriptBytes?: number | undefined
   /** How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000. */
-  abortGraceMs?: number
+  abortGraceMs?: number | undefined
   /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */
-  connectTimeoutMs?: number
+  connectTimeoutMs?: number | undefined
   /** The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000. */
-  firstByteTimeoutMs?: number
+  firstByteTimeoutMs?: number | undefined
   /** The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000. */
-  idleTimeoutMs?: number
+  idleTimeoutMs?: number | undefined
   /** The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000. */
-  requestTimeoutMs?: number
+  requestTimeoutMs?: number | undefined
   /** The time limit of a tool call, in milliseconds; 0 for none. Default: 0. */
-  toolTimeoutMs?: number
+  toolTimeoutMs?: number | undefined
   /** The time limit of a run, in milliseconds; 0 for none. Default: 0. */
-  runTimeoutMs?: number
+  runTimeoutMs?: number | undefined
   /** How long a run waits for a listener, and for `afterRun`, in milliseconds; 0 for no limit. Default: 30,000. */
-  listenerTimeoutMs?: number
+  listenerTimeoutMs?: number | undefined
   /** The most retries of a failed model call. Default: 2. */
-  maxRetries?: number
+  maxRetries?: number | undefined
   /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500. */
-  retryBaseMs?: number
+  retryBaseMs?: number | undefined
   /** The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000. */
-  maxRetryDelayMs?: number
+  maxRetryDelayMs?: number | undefined
   // </generated>
 }
 
 /** The options of an agent. */
 export interface AgentOptions extends Settings {
   /** The tools that the model may call. */
-  tools?: readonly Tool[]
+  tools?: readonly Tool[] | undefined
 
   // <generated: options of agents>
   /** The conversation so far. Not during a run. Default: none. */
-  messages?: readonly MessageInput[]
+  messages?: readonly MessageInput[] | undefined
   /** The text that precedes the messages: instructions for the model. Default: none. */
   systemPrompt?: string | undefined
   // </generated>

@@ -34,7 +34,7 @@ export interface ModelRequest extends Canonical {
     toolChoice?: ToolChoice
     sessionId?: string
     cacheRetention?: 'long' | 'none'
-    thinkingBudgets?: Required<ThinkingBudgets>
+    thinkingBudgets?: Record<keyof ThinkingBudgets, number>
     headers?: Record<string, string>
   }
 }
@@ -42,14 +42,14 @@ export interface ModelRequest extends Canonical {
 /** The end of an answer. */
 export interface ModelEnd {
   /** By default `tool_use` if there are tool calls, else `stop`. */
-  stopReason?: Exclude<StopReason, 'error' | 'aborted'>
+  stopReason?: Exclude<StopReason, 'error' | 'aborted'> | undefined
   /** The provider's word for it. */
-  rawStopReason?: string
+  rawStopReason?: string | undefined
   /** The provider's id of the response. */
-  responseId?: string
+  responseId?: string | undefined
   /** The model that has answered, where it is another one than was asked for. */
-  responseModel?: string
-  usage?: Partial<Usage>
+  responseModel?: string | undefined
+  usage?: { [Name in keyof Usage]?: Usage[Name] | undefined } | undefined
 }
 
 /**
@@ -61,14 +61,14 @@ export type ModelChunk =
   | string
   | { text: string }
   | { thinking: string }
-  | { toolCall: { id?: string; name: string; arguments?: Record<string, unknown> | string } }
-  | { type: 'text_start' | 'thinking_start'; contentIndex?: number }
-  | { type: 'tool_call_start'; contentIndex?: number; id?: string; name: string }
-  | { type: 'text_delta' | 'thinking_delta' | 'tool_call_delta'; contentIndex?: number; delta: string }
-  | { type: 'text_end' | 'thinking_end' | 'tool_call_end'; contentIndex?: number; signature?: string }
+  | { toolCall: { id?: string | undefined; name: string; arguments?: Record<string, unknown> | string | undefined } }
+  | { type: 'text_start' | 'thinking_start'; contentIndex?: number | undefined }
+  | { type: 'tool_call_start'; contentIndex?: number | undefined; id?: string | undefined; name: string }
+  | { type: 'text_delta' | 'thinking_delta' | 'tool_call_delta'; contentIndex?: number | undefined; delta: string }
+  | { type: 'text_end' | 'thinking_end' | 'tool_call_end'; contentIndex?: number | undefined; signature?: string | undefined }
   | { end: ModelEnd | NonNullable<ModelEnd['stopReason']> }
-  | { error: { kind: ErrorKind; message: string } & Partial<ErrorInfo> }
-  | { diagnostic: { code: string; message?: string; data?: unknown } }
+  | { error: { kind: ErrorKind; message: string } & { [Name in keyof ErrorInfo]?: ErrorInfo[Name] | undefined } }
+  | { diagnostic: { code: string; message?: string | undefined; data?: unknown } }
 
 /** The context of a custom provider. */
 export interface ModelContext {

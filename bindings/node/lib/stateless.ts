@@ -16,11 +16,11 @@ import type { Tool } from './tool.js'
 /** The context of a stateless run. */
 export interface Context {
   /** The system prompt; empty by default. */
-  systemPrompt?: string
+  systemPrompt?: string | undefined
   /** The conversation so far. */
-  messages?: readonly MessageInput[]
+  messages?: readonly MessageInput[] | undefined
   /** The tools that the model may call. */
-  tools?: readonly Tool[]
+  tools?: readonly Tool[] | undefined
 }
 
 /** The options of a stateless run. */

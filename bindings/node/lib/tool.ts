@@ -24,9 +24,9 @@ export interface ToolResult {
   /** Data for the application; never sent to the model. */
   details?: unknown
   /** Whether the call failed. */
-  isError?: boolean
+  isError?: boolean | undefined
   /** Whether the run may end after this call. */
-  terminate?: boolean
+  terminate?: boolean | undefined
 }
 
 /** Whether a tool may run concurrently with other calls of the same message. */
@@ -37,7 +37,7 @@ export interface ToolOptions<S = JsonSchema | StandardSchema> {
   /** 1 to 64 letters, digits, `_` or `-`; unique within an agent. */
   name: string
   /** What the tool does, for the model. */
-  description?: string
+  description?: string | undefined
   /**
    * A JSON Schema of type object, or a schema of zod, valibot or ArkType; without it the tool has no parameters. Such a schema
    * also makes the arguments that `execute` gets, with its defaults and transformations. Hooks, middleware and events have the
@@ -45,16 +45,16 @@ export interface ToolOptions<S = JsonSchema | StandardSchema> {
    */
   parameters?: S | undefined
   /** The tool's name for display; `name` by default. */
-  label?: string
+  label?: string | undefined
   /** The agent's `toolExecution` by default. */
-  executionMode?: ExecutionMode
+  executionMode?: ExecutionMode | undefined
   /** The time limit of a call in milliseconds; 0 (default) for none. The agent's `toolTimeoutMs` applies as well. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /**
    * Changes the model's arguments before they are validated against `parameters`, for models that get them wrong. Returns the new
    * arguments, or nothing to keep them. If it throws, the call fails with that error's text.
    */
-  prepareArguments?: (args: Record<string, unknown>, context: HookContext) => unknown
+  prepareArguments?: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
   /**
    * Runs the tool. If it throws, the model gets the error's text as an error result. Of a generator, each value that it yields is
    * an update, and what it returns is the result; if it returns nothing, the last value is.

@@ -145,6 +145,31 @@ test('found_n5_browser_types: a program without the types of Node has those of c
   assert.deepEqual([status, stdout], [0, ''])
 })
 
+test('found_n6_node10: TypeScript finds each path, also where it does not read "exports"', () => {
+  link('@types/node', 'undici-types')
+  const text = `import { Agent } from 'agent-loop'
+    import { fromCanonical, type CanonicalEvent } from 'agent-loop/canonical'
+    import { checkEvents } from 'agent-loop/testing'
+    export const check = (event: CanonicalEvent) => checkEvents([fromCanonical(event)])
+    export const agent: Agent = new Agent({ model: 'p/m' })`
+  writeFileSync(join(folder, 'old.ts'), text)
+  const old = { module: 'CommonJS', moduleResolution: 'node10', ignoreDeprecations: '6.0' }
+  const compilerOptions = { ...old, target: 'ES2022', types: ['node'], strict: true, noEmit: true }
+  writeFileSync(join(folder, 'old.json'), JSON.stringify({ compilerOptions, files: ['old.ts'] }))
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'old.json'], { cwd: folder, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [0, ''])
+})
+
+test('found_n6_undefined: what may be left out may be undefined', () => {
+  cpSync(join(packageFolder, 'test/types/undefined.mts'), join(folder, 'undefined.mts'))
+  link('@types/node', 'undici-types')
+  const checks = { strict: true, exactOptionalPropertyTypes: true }
+  const compilerOptions = { module: 'Node16', target: 'ES2022', noEmit: true, types: ['node'], ...checks }
+  writeFileSync(join(folder, 'undefined.json'), JSON.stringify({ compilerOptions, files: ['undefined.mts'] }))
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'undefined.json'], { cwd: folder, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [0, ''])
+})
+
 test('the examples', () => {
   cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), {
     recursive: true,
