@@ -420,7 +420,8 @@ enum {
     /** Before each model call, after `transform_context`: converts all messages to the three
      *  standard roles. Without this hook, messages of other roles are left out. */
     AGENT_HOOK_CONVERT_TO_LLM = 2,
-    /** Before each model call: the API key for a provider, instead of the configured one. */
+    /** Before each model call: the API key for a provider, instead of the configured one, or a
+     *  token, or headers. */
     AGENT_HOOK_GET_API_KEY = 3,
     /** Before a tool runs: may block the call, with a reason for the model, or replace its
      *  arguments, which are validated again. */
@@ -2145,7 +2146,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     hook                     input; answer
  *     TRANSFORM_CONTEXT        {messages}; an array of messages
  *     CONVERT_TO_LLM           {messages}; an array of messages
- *     GET_API_KEY              {provider}; a text
+ *     GET_API_KEY              {provider}; a text, {bearer} or {headers}; of what is empty, the
+ *                                configured key
  *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {block: true, reason?,
  *                                terminate?} or {arguments}
  *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result, is_error}; any of {content,

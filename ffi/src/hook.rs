@@ -18,7 +18,7 @@ pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
 /// Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook,
 /// messages of other roles are left out.
 pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
-/// Before each model call: the API key for a provider, instead of the configured one.
+/// Before each model call: the API key for a provider, instead of the configured one, or a token, or headers.
 pub const AGENT_HOOK_GET_API_KEY: i32 = 3;
 /// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again.
 pub const AGENT_HOOK_BEFORE_TOOL_CALL: i32 = 4;

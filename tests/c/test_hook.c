@@ -108,6 +108,41 @@ static void a_key_is_fetched(void)
     agent_free(agent);
 }
 
+/* A key that cannot be sent shows in the error which one would have been, and none is shown. */
+static int key_error(const char *answer, const char *text)
+{
+    hook_t hook = {.answer = answer};
+    agent_t *agent = scripted("company/m");
+    agent_run_t *run;
+    int found;
+
+    EXPECT_OK(agent_set_base_url(agent, "http://127.0.0.1:1", AGENT_NTS, &error));
+    EXPECT_OK(agent_set_api_key(agent, "sk-configured\nsk-two", AGENT_NTS, &error));
+    EXPECT_OK(agent_set_hook(agent, AGENT_HOOK_GET_API_KEY, answering, &hook, NULL, &error));
+    run = play(agent);
+    found = EXPECT(agent_error_status(agent_run_error(run)) == AGENT_INVALID_ARGUMENT) &&
+            EXPECT_CONTAINS(agent_error_message(agent_run_error(run), NULL), text) &&
+            EXPECT(strstr(agent_run_json(run, NULL), "sk-") == NULL);
+    agent_run_free(run);
+    agent_free(agent);
+    return found;
+}
+
+static void found_e9_an_empty_key_is_no_answer(void)
+{
+    const char *answers[] = {"\"\"", "\" \\n\\t\"", "null", "{}", "{\"bearer\": \"\"}", "{\"headers\": {}}"};
+    size_t i;
+
+    for (i = 0; i < sizeof answers / sizeof *answers; i++)
+        CHECK(key_error(answers[i], "the API key for company, from api_key or get_api_key, has a line break"));
+}
+
+static void found_w13_a_token_or_headers(void)
+{
+    CHECK(key_error("{\"bearer\": \"sk-one\\nsk-two\"}", "the API key for company, from api_key or get_api_key, has a line break"));
+    CHECK(key_error("{\"headers\": {\"x-company\": \"sk-one\\nsk-two\"}}", "header \"x-company\": the value has characters"));
+}
+
 #define ONE_CALL SCRIPTED(CALLS("tool", "{\"n\": 1}") "," SAYS("Done."))
 
 static void a_call_is_blocked_or_changed(void)
@@ -449,6 +484,8 @@ int main(void)
     begin();
     RUN(the_messages_for_the_model_are_changed);
     RUN(a_key_is_fetched);
+    RUN(found_e9_an_empty_key_is_no_answer);
+    RUN(found_w13_a_token_or_headers);
     RUN(a_call_is_blocked_or_changed);
     RUN(a_result_is_changed);
     RUN(turns_are_prepared_and_the_run_is_stopped);

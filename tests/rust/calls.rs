@@ -30,7 +30,7 @@ async fn each_try_of_a_call_has_the_key_that_the_hook_gave() {
     let busy = Answer::json(json!({ "error": { "message": "busy" } })).status(503).header("retry-after-ms", "1");
     let mock = Mock::start(Script::new().answer(busy.times(2)).answer(chat("done")));
     let agent = agent(&mock, json!({}));
-    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-hook".to_owned())) }));
+    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-hook".into())) }));
     assert_eq!(agent.prompt("go").await.unwrap().text, "done");
     let keys: Vec<String> = mock.requests().iter().map(|request| request.headers["authorization"].clone()).collect();
     assert_eq!(keys, ["Bearer sk-hook"; 3]);

@@ -1,6 +1,7 @@
 //! The engine and model servers: HTTP, faults, recorded loops.
 
 mod faults;
+mod keys;
 mod loops;
 mod network;
 mod support;

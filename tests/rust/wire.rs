@@ -473,7 +473,7 @@ async fn white_space_around_a_key_is_not_sent() {
     let mock = Mock::start(Script::new().answer(messages_answer("x").times(9)));
     let agent = Agent::builder("anthropic/tiny").base_url(&mock.url()).api_key(" sk-1\n").build().unwrap();
     agent.prompt("go").await.unwrap();
-    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-2\r\n".to_owned())) }));
+    agent.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some("sk-2\r\n".into())) }));
     agent.prompt("go").await.unwrap();
     let keys: Vec<String> = mock.requests().iter().map(|request| request.headers["x-api-key"].clone()).collect();
     assert_eq!(keys, ["sk-1", "sk-2"]);

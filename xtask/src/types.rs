@@ -43,7 +43,7 @@ const EXACT: &[(&str, &str, &str, &str)] = &[
 const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("()", "object", "", "ignored"),
     ("bool", "bool | None", "boolean", "unchanged"),
-    ("Option<String>", "str | None", "string", "unchanged"),
+    ("Option<ApiKey>", "str | _JsonObject | None", "ApiKey", "unchanged"),
     ("Option<Map<String, Value>>", "_JsonObject | None", "Record<string, unknown>", "unchanged"),
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),
     ("Vec<Message>", "_Prompt | Sequence[str] | None", "PromptInput | readonly string[]", "canonical"),

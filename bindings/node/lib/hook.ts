@@ -99,6 +99,12 @@ export interface Failure extends Canonical {
 // </generated>
 
 /**
+ * The answer of `getApiKey`: a key, a token that is sent as `authorization: Bearer …` whatever the provider, or headers that are
+ * sent in place of any key and win over all others. What is empty is no answer.
+ */
+export type ApiKey = string | { bearer: string } | { headers: Record<string, string> }
+
+/**
  * The answer of `beforeToolCall`: blocks the call, with a reason for the model, or replaces its arguments, which are validated
  * again. With `terminate` the run ends after the turn, if all its results say so.
  */
@@ -144,8 +150,8 @@ export interface Hooks {
    * messages of other roles are left out.
    */
   convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
-  /** Before each model call: the API key for a provider, instead of the configured one. */
-  getApiKey: (provider: string, context: HookContext) => HookAnswer<string>
+  /** Before each model call: the API key for a provider, instead of the configured one, or a token, or headers. */
+  getApiKey: (provider: string, context: HookContext) => HookAnswer<ApiKey>
   /** Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again. */
   beforeToolCall: (call: BeforeToolCall, context: HookContext) => HookAnswer<ToolDecision>
   /** After a tool ran, successfully or not: may replace parts of its result. */

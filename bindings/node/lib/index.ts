@@ -19,6 +19,7 @@ export type { CanonicalEvent, CanonicalMessage, CanonicalOf, CanonicalResult } f
 export * from './errors.js'
 export type * from './event.js'
 export type {
+  ApiKey,
   HookAnswer,
   HookName,
   Hooks,

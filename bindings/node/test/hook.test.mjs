@@ -125,6 +125,32 @@ test('the key of a hook is sent', async (t) => {
   assert.equal(request.headers.authorization, 'Bearer from-hook')
 })
 
+test('found_e9: an empty key is no answer', async (t) => {
+  for (const answer of ['', ' \n\t', null, undefined, {}, { bearer: '' }, { headers: {} }]) {
+    const url = await mock(t, [chatFrames('hi')])
+    const agent = new Agent({ model: 'company/tiny', baseUrl: url, apiKey: 'configured', getApiKey: () => answer })
+    await agent.prompt('go')
+    const [request] = await requestsTo(url)
+    assert.equal(request.headers.authorization, 'Bearer configured')
+  }
+})
+
+test('found_w13: a token or headers', async (t) => {
+  const sent = async (answer) => {
+    const url = await mock(t, [{ status: 401, body: { json: { error: { message: 'not sk-hook' } } } }])
+    const model = { provider: 'company', id: 'tiny', protocol: 'anthropic', baseUrl: url }
+    const agent = new Agent({ model, apiKey: 'configured', maxRetries: 0, getApiKey: async () => answer })
+    const error = await agent.prompt('go').catch((error) => error)
+    assert.ok(!`${error.stack} ${JSON.stringify(error)}`.includes('sk-hook'), error)
+    return (await requestsTo(url))[0].headers
+  }
+  assert.equal((await sent('sk-hook'))['x-api-key'], 'sk-hook')
+  const ofToken = await sent({ bearer: 'sk-hook' })
+  assert.deepEqual([ofToken.authorization, ofToken['x-api-key']], ['Bearer sk-hook', undefined])
+  const ofHeaders = await sent({ headers: { 'x-company': 'sk-hook' } })
+  assert.deepEqual([ofHeaders['x-company'], ofHeaders['x-api-key'], ofHeaders.authorization], ['sk-hook', undefined, undefined])
+})
+
 test('a call is allowed, blocked, or its arguments are replaced', async () => {
   const add = does('add', ({ a }) => `got ${a}`, { parameters: { type: 'object', properties: { a: { type: 'number' } } } })
   const list = [

@@ -113,6 +113,33 @@ async def test_get_api_key():
     assert keys == ["fresh", "fresh", "configured"]
 
 
+async def keys_and_headers(answer):
+    """What a provider gets when the hook answers this beside a configured key."""
+    got = []
+
+    def provider(request):
+        got.append((request.api_key, request.options.get("headers")))
+        assert "sk-hook" not in repr(request)
+        yield "ok"
+
+    subject = Agent("own/model", provider=provider, api_key="configured", headers={"x-team": "blue"})
+    subject.set_options(get_api_key=lambda provider: answer)
+    await subject.prompt("go")
+    return got[0]
+
+
+@pytest.mark.parametrize("answer", ["", " \n\t ", None, {}, {"bearer": ""}, {"bearer": None}, {"headers": {}}])
+async def test_found_e9_an_empty_key_is_no_answer(answer):
+    assert await keys_and_headers(answer) == ("configured", {"x-team": "blue"})
+
+
+async def test_found_w13_a_token_or_headers():
+    assert await keys_and_headers("sk-hook\n") == ("sk-hook", {"x-team": "blue"})
+    assert await keys_and_headers({"bearer": "sk-hook\n"}) == ("sk-hook", {"x-team": "blue"})
+    given = {"headers": {"x-sign": "sk-hook", "x-team": "red"}}
+    assert await keys_and_headers(given) == (None, {"x-team": "red", "x-sign": "sk-hook"})
+
+
 async def test_before_tool_call_allows_blocks_and_replaces():
     got, hooks = recording("before_tool_call")
     for answer, text in [
@@ -346,7 +373,7 @@ async def test_of_a_callback_error_only_the_message_is_reported():
         ("transform_context", "text", "TypeError: the answer: expected a list of messages, got str"),
         ("transform_context", [5], "the answer[0]: "),
         ("convert_to_llm", [{"role": "user"}], "the answer[0]: "),
-        ("get_api_key", 5, "expected a text or null"),
+        ("get_api_key", 5, 'expected a text, {"bearer": text}, {"headers": object of texts} or null'),
         ("get_api_key", object(), "TypeError: the answer: a value of type object is not JSON"),
         ("should_stop_after_turn", "yes", 'expected true or false, got "yes"'),
         ("prepare_next_turn", {"modle": 1}, 'unknown field "modle"; did you mean "model"?'),

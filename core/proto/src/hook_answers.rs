@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use crate::api_key::ApiKey;
 use crate::did_you_mean::{Spelling, check_names};
 use crate::message::{ContentBlock, Message};
 use crate::model_spec::ModelSpec;
@@ -275,17 +276,6 @@ impl FromJson for bool {
             Value::Null => Ok(false),
             Value::Bool(answer) => Ok(answer),
             other => Err(format!("expected true or false, got {other}")),
-        }
-    }
-}
-
-impl FromJson for Option<String> {
-    fn from_json(value: Value) -> Result<Option<String>, String> {
-        match value {
-            Value::Null => Ok(None),
-            Value::String(text) => Ok(Some(text)),
-            // Not in the text: it may be a key in a wrapping.
-            _ => Err("expected a text or null".to_owned()),
         }
     }
 }

@@ -22,6 +22,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod answer_reader;
+pub mod api_key;
 pub mod chunk;
 pub mod conversation;
 pub mod delta;

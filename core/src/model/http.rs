@@ -15,6 +15,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::interface::{Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
+use super::redact::{Secrets, redact};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
@@ -46,6 +47,8 @@ struct Credential {
     key: Option<String>,
     /// Where the key is from, for errors.
     source: String,
+    /// Whether it goes as a token, whatever the provider has for keys.
+    is_bearer: bool,
     /// Whether the key is an access token that we fetched: another may take its place.
     is_fetched: bool,
     /// Whose limits count, where the token does not say.
@@ -60,6 +63,10 @@ impl HttpModel {
 
     /// The configured key, else one of the provider's environment variables.
     fn key(&self, call: &ModelRequest) -> Result<Credential, Error> {
+        // What authenticates is in them: no other key goes along.
+        if !call.auth_headers.is_empty() {
+            return Ok(Credential::default());
+        }
         // White space around a key is not a part of it: a line break that came with it from a file or a command.
         let given = |key: &str, source: String| {
             let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
@@ -67,6 +74,7 @@ impl HttpModel {
         };
         let of_variable = |name: &&str| given(&std::env::var(name).ok()?, format!("the environment variable {name}"));
         let configured = call.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
+        let configured = configured.map(|found| Credential { is_bearer: call.is_bearer, ..found });
         let found = configured.or_else(|| self.key_variables().iter().find_map(of_variable));
         let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
         let needed = self.is_of_vendor() && !by_header && self.encoder.served.known.is_some_and(|known| !known.key_optional);
@@ -97,7 +105,7 @@ impl HttpModel {
     fn is_keyed(&self, credential: &Credential, call: &ModelRequest) -> bool {
         let in_address = !self.url.username().is_empty() || self.url.password().is_some();
         let in_query = self.url.query_pairs().any(|(name, _)| is_credential(&name));
-        let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
+        let by_header = !call.auth_headers.is_empty() || self.given_headers(call).any(|(name, _)| is_credential(name));
         credential.key.is_some() || in_address || in_query || by_header
     }
 
@@ -122,7 +130,11 @@ impl HttpModel {
         let credential = self.key(call)?;
         let own = ["authorization", "x-goog-api-key"];
         let by_header = self.given_headers(call).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
-        if credential.key.is_some() || by_header || self.encoder.served.hosting != Hosting::Vertex {
+        if credential.key.is_some()
+            || by_header
+            || !call.auth_headers.is_empty()
+            || self.encoder.served.hosting != Hosting::Vertex
+        {
             return Ok(credential);
         }
         let Connections { client, tokens } = &*self.connections;
@@ -130,7 +142,7 @@ impl HttpModel {
         match Box::pin(tokens.google(client, &call.network, call.connect_timeout_ms)).await {
             Ok(GoogleToken { token, quota_project }) => {
                 let source = "Google's credentials".to_owned();
-                Ok(Credential { key: Some(token.to_string()), source, is_fetched: true, quota_project })
+                Ok(Credential { key: Some(token.to_string()), source, is_bearer: true, is_fetched: true, quota_project })
             }
             // A gateway may have credentials of its own.
             Err(_) if !self.is_of_vendor() => Ok(Credential::default()),
@@ -139,9 +151,10 @@ impl HttpModel {
     }
 
     /// What authenticates: the header of the key, as the provider wants it.
-    fn key_header(&self, key: &str) -> (&'static str, String) {
+    fn key_header(&self, key: &str, is_bearer: bool) -> (&'static str, String) {
         let bearer = || ("authorization", format!("Bearer {key}"));
         match self.encoder.served.hosting {
+            _ if is_bearer => bearer(),
             Hosting::Plain => self.encoder.served.protocol.key_header(key),
             // A token of Entra ID is a JWT, a key is not.
             Hosting::Azure if key.starts_with("eyJ") => bearer(),
@@ -156,11 +169,11 @@ impl HttpModel {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-        let given = self.given_headers(call).map(|(name, value)| (name.as_str(), text(value)));
+        let given = self.given_headers(call).chain(&call.auth_headers).map(|(name, value)| (name.as_str(), text(value)));
         let session = self.encoder.served.quirks.session_header.zip(call.request.options.session_id.clone());
         let session = session.map(|(header, id)| (header.name(), id));
         let own = self.encoder.served.protocol.headers(&call.request, self.target());
-        let key = credential.key.as_deref().map(|key| self.key_header(key));
+        let key = credential.key.as_deref().map(|key| self.key_header(key, credential.is_bearer));
         if key.as_ref().is_some_and(|(_, value)| HeaderValue::from_str(value).is_err()) {
             let (provider, source) = (&self.encoder.spec.provider, &credential.source);
             return Err(Error::invalid_argument(format!(
@@ -168,7 +181,9 @@ impl HttpModel {
             )));
         }
         let quota = credential.quota_project.clone().map(|project| ("x-goog-user-project", project));
-        for (name, value) in own.into_iter().chain(key).chain(quota).chain(session).chain(given) {
+        // A token was answered for this call alone.
+        let (token, key) = if credential.is_bearer { (key, None) } else { (None, key) };
+        for (name, value) in own.into_iter().chain(key).chain(quota).chain(session).chain(given).chain(token) {
             let (name, value) = header(name, &value)?;
             headers.insert(name, value);
         }
@@ -180,31 +195,9 @@ impl HttpModel {
         self.encoder.spec.headers.iter().chain(&call.headers)
     }
 
-    /// A text of the server's without what authenticates. Servers echo keys, whole or in parts of their texts: none of them goes
-    /// further.
-    fn redacted(&self, text: &str, credential: &Credential, call: &ModelRequest) -> String {
-        let in_address = self.in_address();
-        let mut secrets: Vec<&str> = in_address.iter().map(String::as_str).chain(credential.key.as_deref()).collect();
-        for value in self.given_headers(call).filter(|(name, _)| is_credential(name)).filter_map(|(_, value)| value.as_str()) {
-            // With the scheme before it (`Bearer`, `Basic`) and without.
-            secrets.extend([value].into_iter().chain(value.split(' ').next_back()));
-        }
-        provider_error::redacted(text, &secrets)
-    }
-
-    /// What of the address authenticates, as it stands there and as a server reads it.
-    fn in_address(&self) -> Vec<String> {
-        let query = self.url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-        let in_query = query.filter(|(name, _)| is_credential(name)).map(|(_, value)| value);
-        // A user without a password is a token.
-        let user = Some(self.url.username()).filter(|user| !user.is_empty() && self.url.password().is_none());
-        let written: Vec<&str> = in_query.chain(user).chain(self.url.password()).collect();
-        // Decoded as a query's values, where a plus would be a space.
-        let values: Vec<String> = written.iter().map(|text| format!("={}", text.replace('+', "%2B"))).collect();
-        let mut read = self.url.clone();
-        read.set_query(Some(&values.join("&")));
-        let decoded: Vec<String> = read.query_pairs().map(|(_, value)| value.into_owned()).collect();
-        written.into_iter().map(str::to_owned).chain(decoded).collect()
+    /// What authenticates a call: none of it goes further.
+    fn secrets(&self, credential: &Credential, call: &ModelRequest) -> Secrets {
+        Secrets::of(credential.key.as_deref(), &call.auth_headers, self.given_headers(call), &self.url)
     }
 
     fn target(&self) -> Target<'_> {
@@ -230,7 +223,7 @@ impl HttpModel {
             Ok(response) => self.read(response, call, &credential, sink).await,
             Err(error) => Err(error),
         };
-        read.map_err(|error| error.clone().with_message(&self.redacted(error.message(), &credential, call)))
+        read.map_err(|error| self.secrets(&credential, call).taken_out_of_error(error))
     }
 
     async fn send(&self, call: &ModelRequest, credential: &Credential) -> Result<Response, Error> {
@@ -254,10 +247,13 @@ impl HttpModel {
         sink: &DeltaSink,
     ) -> Result<(), Error> {
         let provider = self.encoder.spec.provider.as_str();
-        let redacted = |text: &str| self.redacted(text, credential, call);
+        let secrets = || self.secrets(credential, call);
+        let redacted = |text: &str| secrets().taken_out_of(text);
         sink.alive();
         if call.wants_response {
-            sink.push(Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) });
+            let mut head = Delta::Response { status: response.status(), headers: Box::new(listed(response.headers())) };
+            redact(std::slice::from_mut(&mut head), secrets);
+            sink.push(head);
         }
         if response.status() != 200 {
             let error = Box::pin(self.refusal(&mut response, redacted)).await;
@@ -275,31 +271,31 @@ impl HttpModel {
                 Ok(chunk) => chunk,
                 // There are servers that hang up without ending the body: no harm, when all was said.
                 Err(error) => {
-                    let mut out = sink.lock();
-                    reader.end(&mut out).map_err(|_| error.clone().with_provider(provider))?;
-                    let message = format!("{}; all was said, but the usage may be missing", error.message());
-                    out.push(Delta::Diagnostic { code: codes::BROKEN_END.into(), message, data: Box::default() });
-                    return Ok(());
+                    return redacted_in(sink, secrets, |out| {
+                        reader.end(out).map_err(|_| error.clone().with_provider(provider))?;
+                        let message = format!("{}; all was said, but the usage may be missing", error.message());
+                        out.push(Delta::Diagnostic { code: codes::BROKEN_END.into(), message, data: Box::default() });
+                        Ok(())
+                    });
                 }
             };
             sink.alive();
-            let more = {
-                let mut out = sink.lock();
-                let mut take = |frame: Frame<'_>| reader.frame(&frame, &mut out);
+            let more = redacted_in(sink, secrets, |out| {
+                let mut take = |frame: Frame<'_>| reader.frame(&frame, out);
                 match &chunk {
-                    Some(chunk) => splitter.feed(chunk, take)?,
+                    Some(chunk) => splitter.feed(chunk, take),
                     // A last frame that cannot be read is half of one.
                     None => match splitter.finish(&mut take) {
-                        Err(error) if error.kind() == ErrorKind::Protocol => true,
-                        end => end?,
+                        Err(error) if error.kind() == ErrorKind::Protocol => Ok(true),
+                        end => end,
                     },
                 }
-            };
+            })?;
             if !more {
                 return Ok(());
             }
             if chunk.is_none() {
-                let ended = reader.end(&mut sink.lock());
+                let ended = redacted_in(sink, secrets, |out| reader.end(out));
                 let stray = || redacted(&String::from_utf8_lossy(splitter.stray()));
                 return ended.map_err(|error| self.no_stream(&response, &stray(), reader.has_begun(), error));
             }
@@ -355,6 +351,15 @@ impl HttpModel {
         }
         error
     }
+}
+
+/// Lets deltas be pushed, and takes the secrets out of them before anybody has them.
+fn redacted_in<R>(sink: &DeltaSink, secrets: impl Fn() -> Secrets, push: impl FnOnce(&mut Vec<Delta>) -> R) -> R {
+    let mut out = sink.lock();
+    let before = out.len();
+    let result = push(&mut out);
+    redact(out.get_mut(before..).unwrap_or_default(), secrets);
+    result
 }
 
 /// Headers by name; those of one name in one text.

@@ -3,6 +3,7 @@
 //! A model pushes [`Delta`]s into a [`DeltaSink`] while its future runs; the run takes out all that are there each time the
 //! future waits, so that a burst from the network costs one wakeup.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -94,8 +95,12 @@ pub struct ModelRequest {
     pub request: Arc<Request>,
     /// Headers for the HTTP request; they win over the model's and the protocol's own.
     pub headers: Map<String, Value>,
-    /// The configured key.
+    /// The configured key, or the key or token of the hook `get_api_key`.
     pub api_key: Option<String>,
+    /// Whether that key is a token, which goes as `authorization: Bearer …` whatever the provider.
+    pub is_bearer: bool,
+    /// The headers of the hook `get_api_key`. They are sent in place of any key, and win over all others.
+    pub auth_headers: Map<String, Value>,
     /// The provider that the agent's own key is for, where this model does not get it: for errors.
     pub withheld_key: Option<String>,
     /// Whether each frame is wanted unread ([`Delta::Raw`]).
@@ -111,15 +116,25 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
+    /// The headers with those of the hook.
+    fn all_headers(&self) -> Cow<'_, Map<String, Value>> {
+        if self.auth_headers.is_empty() {
+            return Cow::Borrowed(&self.headers);
+        }
+        let mut all = self.headers.clone();
+        all.extend(self.auth_headers.clone());
+        Cow::Owned(all)
+    }
+
     /// The options as custom providers receive them, headers included; to be serialized.
     pub fn options(&self) -> impl Serialize + '_ {
-        Options { options: &self.request.options, headers: &self.headers }
+        Options { options: &self.request.options, headers: self.all_headers() }
     }
 }
 
 struct Options<'a> {
     options: &'a ModelOptions,
-    headers: &'a Map<String, Value>,
+    headers: Cow<'a, Map<String, Value>>,
 }
 
 /// Not derived with `flatten`, which makes a map of fields.
@@ -129,7 +144,7 @@ impl Serialize for Options<'_> {
         let mut fields = serializer.serialize_struct("Options", 8)?;
         self.options.serialize_given(&mut fields)?;
         if !self.headers.is_empty() {
-            fields.serialize_field("headers", self.headers)?;
+            fields.serialize_field("headers", &*self.headers)?;
         }
         fields.end()
     }

@@ -53,6 +53,7 @@
 pub(crate) mod custom;
 pub(crate) mod http;
 pub(crate) mod interface;
+mod redact;
 pub(crate) mod resolve;
 mod scripted;
 pub(crate) mod source;

@@ -25,6 +25,7 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::{BoxFuture, catch_panic, has_ended};
+use crate::hook::ApiKey;
 use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
@@ -54,7 +55,7 @@ pub(crate) struct Driver {
     /// The models that the loop knows by their keys.
     models: Vec<ResolvedModel>,
     /// What `get_api_key` has answered for the next model call.
-    key: Option<String>,
+    key: Option<ApiKey>,
     /// What the hook `on_payload` has answered to the headers of the next model call.
     payload_headers: PayloadHeaders,
     tools: BTreeMap<u32, ToolContext>,
@@ -328,7 +329,7 @@ impl Driver {
     /// A hook's answer as the loop takes it.
     fn hook_answered(&mut self, mut answer: HookAnswer) -> Result<HookAnswer, String> {
         match &mut answer {
-            HookAnswer::GetApiKey(key) => self.key = key.take(),
+            HookAnswer::GetApiKey(key) => self.key = key.take().and_then(ApiKey::trimmed),
             HookAnswer::OnPayload(Some(payload)) => self.payload_headers.extract(payload),
             _ => {}
         }

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ModelCall};
 
+use serde_json::Map;
 use tracing::Instrument;
 
 use super::queue::BATCH;
@@ -13,6 +14,7 @@ use crate::agent::host_side::HostSide;
 use crate::clock::{Busy, Clock};
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
+use crate::hook::ApiKey;
 use crate::model::table::ResolvedModel;
 use crate::model::{Delta, DeltaSink, ModelRequest};
 use crate::provider::headers_for;
@@ -41,7 +43,7 @@ impl Streaming {
         call: &ModelCall,
         ResolvedModel { model, takes_keys }: ResolvedModel,
         host: &HostSide,
-        key: Option<String>,
+        key: Option<ApiKey>,
         clock: &Clock,
         scope: Scope,
     ) -> Streaming {
@@ -52,12 +54,21 @@ impl Streaming {
             true => format!("{provider} at another address"),
             false => host.keys_for.clone(),
         });
-        let api_key = key.or_else(|| agent_key.filter(|_| takes_keys));
+        let (api_key, is_bearer, auth_headers) = match key {
+            Some(ApiKey::Key(key)) => (Some(key), false, Map::new()),
+            Some(ApiKey::Bearer(token)) => (Some(token), true, Map::new()),
+            Some(ApiKey::Headers(headers)) => {
+                (None, false, headers.into_iter().map(|(name, value)| (name, value.into())).collect())
+            }
+            // A key that was read from a file ends with a line break.
+            None => (agent_key.filter(|_| takes_keys).map(|key| key.trim().to_owned()), false, Map::new()),
+        };
         let request = ModelRequest {
             request: Arc::clone(&call.request),
             headers: headers_for(takes_keys, &host.connection.headers),
-            // A key that was read from a file ends with a line break.
-            api_key: api_key.map(|key| key.trim().to_owned()),
+            api_key,
+            is_bearer,
+            auth_headers,
             withheld_key,
             raw_events: call.raw_events,
             wants_response: call.wants_response,

@@ -120,7 +120,8 @@ class Agent:
       Returns an array of messages.
     - `convert_to_llm(messages)`: Before each model call, after `transform_context`: converts all messages to the three standard
       roles. Without this hook, messages of other roles are left out. Returns an array of messages.
-    - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one. Returns a text.
+    - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one, or a token, or
+      headers. Returns a text, `{bearer}` or `{headers}`; of what is empty, the configured key.
     - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, or
       replace its arguments, which are validated again. Returns `{block: true, reason?, terminate?}` or `{arguments}`.
     - `after_tool_call(call)`, the `AfterToolCall`: After a tool ran, successfully or not: may replace parts of its result.

@@ -227,8 +227,8 @@ class RunOptions(Settings, total=False):
     convert_to_llm: _Hook[list[Message], _Messages | None] | None
     """Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook,
     messages of other roles are left out."""
-    get_api_key: _Hook[str, str | None] | None
-    """Before each model call: the API key for a provider, instead of the configured one."""
+    get_api_key: _Hook[str, str | _JsonObject | None] | None
+    """Before each model call: the API key for a provider, instead of the configured one, or a token, or headers."""
     before_tool_call: _Hook[BeforeToolCall, _JsonObject | None] | None
     """Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
     again."""

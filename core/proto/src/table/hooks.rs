@@ -24,9 +24,9 @@ macro_rules! hooks_of {
             /// hook, messages of other roles are left out.
             ConvertToLlm convert_to_llm = 2, "0.1.0": Vec<Arc<Message>> => Option<Vec<Arc<Message>>>,
                 answer "an array of messages", Message;
-            /// Before each model call: the API key for a provider, instead of the configured one.
-            GetApiKey get_api_key = 3, "0.1.0": String => Option<String>,
-                answer "a text", Message;
+            /// Before each model call: the API key for a provider, instead of the configured one, or a token, or headers.
+            GetApiKey get_api_key = 3, "0.1.0": String => Option<ApiKey>,
+                answer "a text, `{bearer}` or `{headers}`; of what is empty, the configured key", Message;
             /// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
             /// again.
             BeforeToolCall before_tool_call = 4, "0.1.0": BeforeToolCall => ToolDecision,

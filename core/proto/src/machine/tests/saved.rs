@@ -71,9 +71,7 @@ fn the_key_that_a_hook_answers_is_not_saved() {
             None => panic!("the hook is not asked"),
         }
     };
-    drive
-        .run
-        .handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::GetApiKey(Some("top-secret".to_owned())))) });
+    drive.run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::GetApiKey(Some("top-secret".into())))) });
     let saved = drive.run.save().unwrap();
     assert!(saved.contains("\"answer\":{\"Ok\"") && !saved.contains("top-secret"), "{saved}");
     drive.run = Loop::load(&saved).unwrap();
