@@ -139,7 +139,8 @@ static void found_e9_an_empty_key_is_no_answer(void)
 
 static void found_w13_a_token_or_headers(void)
 {
-    CHECK(key_error("{\"bearer\": \"sk-one\\nsk-two\"}", "the API key for company, from api_key or get_api_key, has a line break"));
+    CHECK(key_error("{\"bearer\": \"sk-one\\nsk-two\"}",
+                    "the API key for company, from api_key or get_api_key, has a line break"));
     CHECK(key_error("{\"headers\": {\"x-company\": \"sk-one\\nsk-two\"}}", "header \"x-company\": the value has characters"));
 }
 

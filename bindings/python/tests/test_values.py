@@ -65,7 +65,7 @@ VALUES = [
     AgentStart(run_id="r", seq=3, turn=2),
     ToolExecutionEnd("add", ToolOutput("3"), False, tool_call_id="c", duration_ms=5),
     TurnEnd(AssistantMessage("so"), [ToolResultMessage("add", "3", tool_call_id="c")]),
-    AgentEnd("completed", messages=[UserMessage("hi")], turns=1, usage=Usage(input=1)),
+    AgentEnd("completed", messages=[UserMessage("hi")], turns=1, usage=Usage(input=1), queued=0),
 ]
 
 

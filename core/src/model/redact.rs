@@ -1,5 +1,5 @@
-//! What authenticates a request is taken out of all that its server says beside the answer: servers echo keys, whole or in parts of
-//! their texts, in bodies and in headers.
+//! What authenticates a request is taken out of all that its server says beside the answer: servers echo keys, whole or in parts
+//! of their texts, in bodies and in headers.
 
 use agent_loop_proto::provider_error;
 use reqwest::Url;
