@@ -135,8 +135,7 @@ async fn told(mock: &Mock, key: &str) -> String {
     if let Err(error) = agent.prompt("go").await {
         seen.lock().unwrap().push_str(&format!("{error:?} {error} {:?}", error.request_id()));
     }
-    let told = seen.lock().unwrap().clone();
-    told
+    seen.lock().unwrap().clone()
 }
 
 #[tokio::test]
