@@ -115,6 +115,7 @@ impl Model for Counts {
             let is_first = request.request.messages.len() == 1;
             let block = BlockStart::ToolCall { id: "a".into(), name: "t".into() };
             sink.push(Delta::Start { key: 0, block: if is_first { block } else { BlockStart::Text } });
+            sink.push(Delta::Append { key: 0, text: (if is_first { "{}" } else { "Done." }).into() });
             sink.push(Delta::Usage(Box::new(Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() })));
             sink.push(Delta::Stop { reason: StopReason::Stop, raw: None });
             Ok(())

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::message::{AssistantMessage, ContentBlock, ToolCall};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
 
 /// What kind of block is being written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ enum Mark {
 struct Buffers {
     blocks: Vec<Growing>,
     marks: Vec<Mark>,
+    /// The whole message, whose texts are then not kept here, too.
+    #[serde(skip)]
+    finished: Option<Arc<Message>>,
 }
 
 /// The buffers of one message, shared between the run that writes and the events that read.
@@ -102,14 +105,32 @@ impl MessageLog {
         }
         // It grew by doubling, and nothing is appended any more.
         growing.text.shrink_to_fit();
-        let whole = growing.whole(growing.text.len());
+        let whole = growing.whole(growing.text.len(), None);
         buffers.marks.push(Mark::End);
         Some(whole)
     }
 
     /// All blocks so far.
     pub(crate) fn content(&self) -> Vec<ContentBlock> {
-        self.lock().blocks.iter().map(|growing| growing.whole(growing.text.len())).collect()
+        self.lock().blocks.iter().map(|growing| growing.whole(growing.text.len(), None)).collect()
+    }
+
+    /// The message is whole. From now on its texts are read there: once is enough.
+    pub(crate) fn finish(&self, message: &Arc<Message>) {
+        let mut buffers = self.lock();
+        let Some(whole) = message.as_assistant() else {
+            return;
+        };
+        // Calls are taken out of a message that failed; its blocks then stand elsewhere.
+        if whole.content.len() != buffers.blocks.len() {
+            return;
+        }
+        for (growing, block) in buffers.blocks.iter_mut().zip(&whole.content) {
+            if text_of(block).is_some_and(|text| text.len() == growing.text.len()) {
+                growing.text = String::new();
+            }
+        }
+        buffers.finished = Some(Arc::clone(message));
     }
 
     /// The point after the last delta.
@@ -119,10 +140,11 @@ impl MessageLog {
 }
 
 impl Growing {
-    /// The block with this much of its text. A signature belongs to the whole text only.
-    fn whole(&self, length: usize) -> ContentBlock {
-        let text = self.text.get(..length).unwrap_or(&self.text);
-        let signature = if length == self.text.len() { self.signature.clone() } else { None };
+    /// The block with this much of its text, which may stand in the finished block. A signature belongs to the whole text only.
+    fn whole(&self, length: usize, finished: Option<&ContentBlock>) -> ContentBlock {
+        let all = finished.and_then(text_of).filter(|_| self.text.is_empty()).unwrap_or(&self.text);
+        let text = all.get(..length).unwrap_or(all);
+        let signature = if length == all.len() { self.signature.clone() } else { None };
         match &self.kind {
             BlockKind::Text => ContentBlock::Text { text: text.to_owned(), signature },
             BlockKind::Thinking { redacted } => {
@@ -135,6 +157,15 @@ impl Growing {
             }
             BlockKind::Opaque { protocol, data } => ContentBlock::Opaque { protocol: protocol.clone(), data: data.clone() },
         }
+    }
+}
+
+/// The text of a block of text or thinking.
+fn text_of(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text { text, .. } => Some(text),
+        ContentBlock::Thinking { thinking, .. } => Some(thinking),
+        _ => None,
     }
 }
 
@@ -167,8 +198,17 @@ impl Partial {
                 Mark::End => {}
             }
         }
-        let content = buffers.blocks.iter().zip(lengths).map(|(growing, length)| growing.whole(length)).collect();
+        let finished = buffers.finished.as_ref().and_then(|message| message.as_assistant());
+        let blocks = buffers.blocks.iter().zip(lengths).enumerate();
+        let content =
+            blocks.map(|(at, (growing, length))| growing.whole(length, finished.and_then(|message| message.content.get(at))));
+        let content = content.collect();
         AssistantMessage { content, ..self.log.head.clone() }
+    }
+
+    /// The message is whole; what was gathered of it is not needed a second time.
+    pub(crate) fn finish(&self, message: &Arc<Message>) {
+        self.log.finish(message);
     }
 
     /// The same message at the point after this many steps (starts, deltas and ends of its blocks). For hosts that keep one

@@ -97,12 +97,12 @@ fn a_stream_without_content_has_an_end() {
     let data = "x".repeat(16 << 20);
     let frame = Frame { data: data.as_str().into(), ..Frame::default() };
     let mut reader = AnswerReader::new(Box::new(Silent), "p", false);
-    for _ in 0..16 {
+    for _ in 0..4 {
         reader.frame(&frame, &mut Vec::new()).unwrap();
     }
     let error = reader.frame(&frame, &mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
-    assert_eq!(error.message(), "p streamed over 256 MiB without content; the answer was cut off");
+    assert_eq!(error.message(), "p streamed over 64 MiB without content; the answer was cut off");
 }
 
 #[test]

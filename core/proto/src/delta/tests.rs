@@ -13,7 +13,7 @@ fn builder() -> MessageBuilder {
 fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
     let big = "x".repeat(MAX_MESSAGE_BYTES / 2 - BYTES_PER_DELTA);
     let thinking = || Delta::Start { key: 0, block: BlockStart::Thinking { redacted: false } };
-    let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(big.clone())) };
+    let opaque = BlockStart::Opaque { protocol: "p".into(), data: Box::new(Value::from(format!("{big}and more than fits"))) };
     for second in [
         vec![Delta::Append { key: 0, text: big.clone() }, Delta::Append { key: 0, text: "x".into() }],
         vec![Delta::Signature { key: 0, signature: big.clone() }, Delta::Signature { key: 0, signature: "x".repeat(64) }],

@@ -154,7 +154,10 @@ impl ModelAnswer {
 
     /// The turn's message; with a failure, one that ends in it.
     pub(super) fn finish(self, failure: Option<(StopReason, Error)>) -> Arc<Message> {
-        Arc::new(Message::Assistant(self.builder.finish(failure)))
+        let partial = self.builder.partial();
+        let message = Arc::new(Message::Assistant(self.builder.finish(failure)));
+        partial.finish(&message);
+        message
     }
 }
 
