@@ -91,6 +91,9 @@ impl<'a> AnswerReader<'a> {
             _ => self.decoder.frame(frame, out)?,
         };
         let new = out.get(before..).unwrap_or_default();
+        if !self.is_recognised {
+            self.is_recognised = new.iter().any(|delta| matches!(delta, Delta::Start { .. } | Delta::Stop { .. }));
+        }
         if new.iter().all(|delta| matches!(delta, Delta::Usage(_) | Delta::Diagnostic { .. })) {
             self.empty_bytes += frame.data.len();
             if self.empty_bytes > MAX_EMPTY_BYTES {

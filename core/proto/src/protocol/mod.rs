@@ -3,6 +3,7 @@
 mod anthropic;
 mod cache;
 mod encode_cache;
+mod fit;
 pub mod format;
 mod gemini;
 mod ignored;

@@ -4,6 +4,7 @@ mod counts;
 pub(crate) mod fixture;
 mod incremental;
 mod model_switch;
+mod mutations;
 pub(super) mod recorded;
 mod response_model;
 mod service_rules;

@@ -30,6 +30,12 @@ pub(super) struct Reader {
     any_call: bool,
     /// Why the model refused, where it says so.
     explanation: Option<String>,
+    /// The blocks that are open: their index, and the key they have here. There are servers that leave the index out, or do not
+    /// count.
+    open: HashMap<u32, u32>,
+    /// The one that the last frame was of.
+    last: Option<(u32, u32)>,
+    next_key: u32,
     /// Blocks whose input stands in their start frame, or that are kept as they come, until their stop frame.
     held: HashMap<u32, Held>,
 }
@@ -56,13 +62,69 @@ impl Reader {
             stop: None,
             any_call: false,
             explanation: None,
+            open: HashMap::new(),
+            last: None,
+            next_key: 0,
             held: HashMap::new(),
         }
     }
 
+    /// The key of a block that begins: its index, unless there was one.
+    fn begin(&mut self, index: Option<u32>) -> u32 {
+        let key = index.unwrap_or_default().max(self.next_key);
+        self.next_key = key.saturating_add(1);
+        let index = index.unwrap_or(key);
+        self.open.insert(index, key);
+        self.last = Some((index, key));
+        key
+    }
+
+    /// The key of an open block: the one at this index, or without an index the last.
+    fn find(&mut self, index: Option<u32>) -> Option<u32> {
+        match (index, self.last) {
+            (None, Some((_, key))) => Some(key),
+            (Some(index), Some((last, key))) if index == last => Some(key),
+            (Some(index), _) => {
+                let key = *self.open.get(&index)?;
+                self.last = Some((index, key));
+                Some(key)
+            }
+            (None, None) => self.open.values().copied().max(),
+        }
+    }
+
+    /// The key of the block that a piece belongs to. One whose beginning was not understood is what its piece says.
+    fn find_or_begin(&mut self, index: Option<u32>, kind: &str, out: &mut Vec<Delta>) -> u32 {
+        if let Some(key) = self.find(index) {
+            return key;
+        }
+        let key = self.begin(index);
+        match kind {
+            "text_delta" => out.push(Delta::Start { key, block: BlockStart::Text }),
+            "thinking_delta" | "signature_delta" => {
+                out.push(Delta::Start { key, block: BlockStart::Thinking { redacted: false } });
+            }
+            _ => drop(self.held.insert(key, Held::Opaque(Value::Null, String::new()))),
+        }
+        key
+    }
+
+    /// A piece of text or thinking; of a block of an unknown type it is added to that.
+    fn say(&mut self, key: u32, field: &str, text: String, out: &mut Vec<Delta>) {
+        if !self.held.is_empty()
+            && let Some(Held::Opaque(block, _)) = self.held.get_mut(&key)
+        {
+            let so_far = block.get(field).and_then(Value::as_str).unwrap_or_default();
+            let text = format!("{so_far}{text}");
+            block.as_object_mut().into_iter().for_each(|block| drop(block.insert(field.to_owned(), text.clone().into())));
+            return;
+        }
+        out.push(Delta::Append { key, text });
+    }
+
     fn start(&mut self, key: u32, block: &Value, out: &mut Vec<Delta>) {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (start, begun, signature) = match text("type").as_str() {
+        let (start, begun, signature) = match kind_of(block) {
             "text" => {
                 let citations = block.get("citations").and_then(Value::as_array).into_iter().flatten();
                 citations.for_each(|citation| self.cite(key, citation.clone()));
@@ -98,8 +160,12 @@ impl Reader {
     }
 
     fn stop(&mut self, key: u32, out: &mut Vec<Delta>) {
+        self.open.retain(|_, open| *open != key);
+        self.last = None;
         match self.held.remove(&key) {
             Some(Held::Input(input)) => out.push(Delta::Append { key, text: input.to_string() }),
+            // Nothing that anyone could send back.
+            Some(Held::Opaque(Value::Null, _)) => {}
             Some(Held::Opaque(mut data, input)) => {
                 if let (Ok(input), Some(map)) = (serde_json::from_str::<Value>(&input), data.as_object_mut()) {
                     map.insert("input".into(), input);
@@ -176,14 +242,22 @@ impl Reader {
     }
 
     /// A block goes on.
-    fn delta(&mut self, key: u32, delta: &Value, out: &mut Vec<Delta>) {
+    fn delta(&mut self, index: Option<u32>, delta: &Value, out: &mut Vec<Delta>) {
+        let kind = match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "" => NAMED_BY.iter().find(|(_, name)| delta.get(*name).is_some_and(Value::is_string)).map_or("", |(kind, _)| kind),
+            kind => kind,
+        };
+        if kind.is_empty() {
+            return;
+        }
+        let key = self.find_or_begin(index, kind, out);
         let said = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-        match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "text_delta" => out.extend(said("text").map(|text| Delta::Append { key, text })),
-            "thinking_delta" => out.extend(said("thinking").map(|text| Delta::Append { key, text })),
+        match kind {
+            "text_delta" => said("text").into_iter().for_each(|text| self.say(key, "text", text, out)),
+            "thinking_delta" => said("thinking").into_iter().for_each(|text| self.say(key, "thinking", text, out)),
             "input_json_delta" => said("partial_json").into_iter().for_each(|piece| self.input(key, piece, out)),
             "signature_delta" => {
-                if let Some(signature) = said("signature") {
+                if let Some(signature) = said("signature").filter(|_| !self.is_opaque(key)) {
                     self.held.remove(&key);
                     out.push(Delta::Signature { key, signature });
                 }
@@ -197,10 +271,19 @@ impl Reader {
         }
     }
 
+    fn is_opaque(&self, key: u32) -> bool {
+        matches!(self.held.get(&key), Some(Held::Opaque(..)))
+    }
+
     /// Frames other than pieces of a block: few, so a JSON tree will do.
-    fn other(&mut self, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        let key = frame.get("index").and_then(Value::as_u64).and_then(|i| u32::try_from(i).ok()).unwrap_or_default();
-        match frame.get("type").and_then(Value::as_str).unwrap_or_default() {
+    fn other(&mut self, named: &str, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+        let index = match frame.get("index") {
+            Some(Value::String(text)) => text.parse().ok(),
+            index => index.and_then(Value::as_u64).and_then(|index| u32::try_from(index).ok()),
+        };
+        // The frame's name says the same; gateways leave out one of the two.
+        let kind = frame.get("type").and_then(Value::as_str).filter(|kind| !kind.is_empty()).unwrap_or(named);
+        match kind {
             "message_start" => {
                 let message = frame.get("message").unwrap_or(&Value::Null);
                 if let Some(id) = message.get("id").and_then(Value::as_str) {
@@ -209,15 +292,23 @@ impl Reader {
                 out.extend(message.get("model").and_then(Value::as_str).map(|model| Delta::ResponseModel(model.to_owned())));
                 self.usage(message.get("usage"), false, out);
                 // A whole message may stand here, with the closing frame right after it.
-                for (key, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
+                for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
+                    let key = self.begin(None);
                     self.start(key, block, out);
                     self.stop(key, out);
                 }
                 self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
             }
-            "content_block_start" => self.start(key, frame.get("content_block").unwrap_or(&Value::Null), out),
-            "content_block_delta" => self.delta(key, frame.get("delta").unwrap_or(&Value::Null), out),
-            "content_block_stop" => self.stop(key, out),
+            "content_block_start" => {
+                let block = frame.get("content_block").unwrap_or(&Value::Null);
+                // Not understood, or announced twice: its pieces say what it is.
+                if !kind_of(block).is_empty() && index.is_none_or(|index| !self.open.contains_key(&index)) {
+                    let key = self.begin(index);
+                    self.start(key, block, out);
+                }
+            }
+            "content_block_delta" => self.delta(index, frame.get("delta").unwrap_or(&Value::Null), out),
+            "content_block_stop" => self.find(index).into_iter().for_each(|key| self.stop(key, out)),
             "message_delta" => {
                 let delta = frame.get("delta");
                 if let Some(reason) = delta.and_then(|delta| delta.get("stop_reason")).and_then(Value::as_str) {
@@ -245,6 +336,26 @@ impl Reader {
     }
 }
 
+/// The kinds of pieces, by the field that has the piece.
+const NAMED_BY: &[(&str, &str)] = &[
+    ("text_delta", "text"),
+    ("thinking_delta", "thinking"),
+    ("input_json_delta", "partial_json"),
+    ("signature_delta", "signature"),
+];
+
+/// The type of a block, or what its fields say where that is missing; empty where they say nothing.
+fn kind_of(block: &Value) -> &str {
+    let has = |name: &str| block.get(name).is_some();
+    match block.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "" if has("thinking") => "thinking",
+        "" if has("text") => "text",
+        "" if has("name") => "tool_use",
+        "" if has("data") => "redacted_thinking",
+        kind => kind,
+    }
+}
+
 /// Our word for the vendor's, where it is known. `pause_turn` means "send again"; the raw word says so. A compaction that the
 /// request asked to stop after is an end, too: <https://platform.claude.com/docs/en/build-with-claude/compaction>.
 fn stop_reason(raw: Option<&str>) -> Option<StopReason> {
@@ -268,16 +379,20 @@ impl Decoder for Reader {
             return Ok(true);
         }
         // Recognised by the data: some gateways leave the event out or call it otherwise.
-        if let Some(Piece { index: key, kind, text }) = wire::piece(&frame.data) {
-            match (text.is_empty(), &*kind) {
-                (true, _) => {}
-                (false, "input_json_delta") => self.input(key, text.into_owned(), out),
-                (false, _) => out.push(Delta::Append { key, text: text.into_owned() }),
+        if let Some(Piece { index, kind, text }) = wire::piece(&frame.data) {
+            if text.is_empty() {
+                return Ok(true);
+            }
+            let key = self.find_or_begin(Some(index), &kind, out);
+            match &*kind {
+                "input_json_delta" => self.input(key, text.into_owned(), out),
+                "thinking_delta" => self.say(key, "thinking", text.into_owned(), out),
+                _ => self.say(key, "text", text.into_owned(), out),
             }
             return Ok(true);
         }
         let value = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
-        self.other(&value.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
+        self.other(&frame.event, &value.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {

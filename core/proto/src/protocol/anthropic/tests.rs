@@ -660,7 +660,7 @@ fn half_a_character_is_replaced() {
     };
     let (deltas, end) = decoded(&[delta("text_delta", "text"), delta("input_json_delta", "partial_json")]);
     let append = Delta::Append { key: 0, text: "a\u{fffd}".into() };
-    assert_eq!(deltas, [append.clone(), append]);
+    assert_eq!(deltas[1..], [append.clone(), append], "behind the beginning of a block whose own frame did not come");
     assert_eq!(end.unwrap_err().kind(), ErrorKind::StreamTruncated);
 }
 

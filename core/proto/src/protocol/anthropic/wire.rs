@@ -13,11 +13,11 @@ pub(super) struct Piece<'a> {
 
 /// Reads such a frame; `None` for every other.
 pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
-    let (mut index, mut is_delta, mut kind, mut text) = (0, false, None, None);
+    let (mut index, mut is_delta, mut kind, mut text) = (None, false, None, None);
     Scan::whole(frame, |scan, name| {
         match name {
             "type" => is_delta = scan.string()? == "content_block_delta",
-            "index" => index = u32::try_from(scan.natural()?).ok()?,
+            "index" => index = Some(u32::try_from(scan.natural()?).ok()?),
             "delta" if kind.is_none() => scan.object(|scan, name| {
                 match name {
                     "type" => kind = Some(scan.string()?),
@@ -34,5 +34,5 @@ pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
     let (kind, (field, text)) = (kind?, text?);
     let right =
         matches!((&*kind, field), ("text_delta", "text") | ("thinking_delta", "thinking") | ("input_json_delta", "partial_json"));
-    (is_delta && right).then_some(Piece { index, kind, text })
+    index.filter(|_| is_delta && right).map(|index| Piece { index, kind, text })
 }

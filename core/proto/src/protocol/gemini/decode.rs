@@ -5,6 +5,7 @@
 //! There is no end marker: a chunk with a `finishReason` closes the answer, more usage may follow, and the reason may be repeated
 //! (older models send it with every chunk), so reading goes on to the end of the body and the last reason stands.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -12,6 +13,7 @@ use super::arguments::Arguments;
 use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Known, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
+use crate::protocol::fit::fit;
 use crate::protocol::format::{Decoder, is_something, opaque_block, refused, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
@@ -114,12 +116,22 @@ impl Reader {
 
     fn raw_part(&mut self, raw: &RawValue, out: &mut Vec<Delta>) -> Result<(), Error> {
         match serde_json::from_str::<Part<'_>>(raw.get()) {
-            Ok(part) if part.text.is_some() || part.function_call.is_some() => self.part(part, out),
-            _ => {
-                self.other(raw, out);
-                Ok(())
+            Ok(part) if part.text.is_some() || part.function_call.is_some() => return self.part(part, out),
+            Ok(_) => {}
+            // A field beside the text or the call is of another type.
+            Err(_) => {
+                let mut value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+                let has_call = value.get("functionCall").is_some_and(Value::is_object);
+                if (has_call || value.get("text").is_some_and(Value::is_string)) && fit(&mut value, &wire::PART) {
+                    let text = value.to_string();
+                    if let Ok(part) = serde_json::from_str::<Part<'_>>(&text) {
+                        return self.part(part, out);
+                    }
+                }
             }
         }
+        self.other(raw, out);
+        Ok(())
     }
 
     fn part(&mut self, part: Part<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
@@ -235,7 +247,7 @@ impl Reader {
             self.raw_usage(counts, out);
         }
         // Only the first candidate: we ask for one.
-        let first = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() == 0);
+        let first = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() <= 0);
         if let Some(mut first) = first {
             for piece in first.content.take().and_then(|content| content.parts).into_iter().flatten() {
                 self.raw_part(piece, out)?;
@@ -270,7 +282,12 @@ impl Reader {
     }
 
     fn raw_usage(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
-        if let Ok(counts) = serde_json::from_str(raw.get()) {
+        let fitted = || {
+            let mut value: Value = serde_json::from_str(raw.get())?;
+            fit(&mut value, &wire::COUNTS);
+            Counts::deserialize(value)
+        };
+        if let Ok(counts) = serde_json::from_str(raw.get()).or_else(|_| fitted()) {
             self.usage(counts, out);
         }
     }
@@ -372,7 +389,19 @@ impl Decoder for Reader {
         // Before it is read, as parts are read later: half of a character, escaped, is no JSON.
         let sanitized = surrogate::sanitized(data);
         let data = sanitized.as_deref().unwrap_or(data);
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| unreadable(&self.provider, data, error))?;
+        let mut fitted = String::new();
+        let chunk: Chunk<'_> = match serde_json::from_str(data) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                // JSON, perhaps, with a field of another type.
+                if let Ok(mut value) = serde_json::from_str::<Value>(data)
+                    && fit(&mut value, &wire::CHUNK)
+                {
+                    fitted = value.to_string();
+                }
+                serde_json::from_str(&fitted).map_err(|_| unreadable(&self.provider, data, error))?
+            }
+        };
         if chunk.is_bare()
             && let Some(value) = serde_json::from_str::<Value>(data).ok().filter(provider_error::is_error)
         {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
+use crate::protocol::fit::Kind;
 use crate::protocol::scan::Scan;
 use crate::usage::optional_count;
 
@@ -106,6 +107,30 @@ fn argument<'a>(scan: &mut Scan<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     path.zip(text).filter(|_| goes_on && pieces == 1)
 }
 
+/// What the fields of a chunk are. Servers that differ are understood as far as they fit.
+pub(super) const CHUNK: Kind = Kind::Object(&[
+    ("candidates", Kind::List(&CANDIDATE)),
+    ("promptFeedback", Kind::Object(&[("blockReason", Kind::Text), ("blockReasonMessage", Kind::Text)])),
+]);
+const CANDIDATE: Kind = Kind::Object(&[
+    ("index", Kind::Number),
+    ("content", Kind::Object(&[("parts", Kind::List(&Kind::Any))])),
+    ("finishReason", Kind::Text),
+    ("finishMessage", Kind::Text),
+]);
+/// What the fields of a part of text, thinking or a call are.
+pub(super) const PART: Kind =
+    Kind::Object(&[("text", Kind::Text), ("thought", Kind::Flag), ("thoughtSignature", Kind::Text), ("functionCall", CALL)]);
+/// Not its arguments: what is wrong in them is never taken for something else.
+const CALL: Kind = Kind::Object(&[("id", Kind::Text), ("name", Kind::Text)]);
+/// What the counts are.
+pub(super) const COUNTS: Kind = Kind::Object(&[
+    ("promptTokenCount", Kind::Number),
+    ("cachedContentTokenCount", Kind::Number),
+    ("candidatesTokenCount", Kind::Number),
+    ("thoughtsTokenCount", Kind::Number),
+]);
+
 /// Any chunk. Everything is optional: it may have only usage, or a reason without content. What may be of a kind that we do not
 /// know stays as it came. Whatever counts here stops [`piece`], too, and stands in the property of `scan/tests.rs`.
 #[derive(Deserialize)]
@@ -137,7 +162,7 @@ impl Chunk<'_> {
 pub(super) struct Candidate<'a> {
     /// Missing where it is 0.
     #[serde(default)]
-    pub(super) index: Option<u32>,
+    pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) content: Option<Content<'a>>,
     #[serde(default)]

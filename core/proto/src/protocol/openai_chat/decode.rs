@@ -16,6 +16,7 @@ use super::details::Details;
 use super::wire::{self, ChatDelta, Choice, Chunk, Content, Known, Piece, ToolDelta, arguments_text, general, list};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
+use crate::protocol::fit::fit;
 use crate::protocol::format::{Decoder, citations, is_something, opaque_block, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
@@ -279,7 +280,7 @@ impl Reader {
         }
         let mut used = chunk.usage.and_then(usage);
         // Only the first choice: we ask for one.
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() == 0) {
+        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() <= 0) {
             used = used.or(choice.usage.and_then(usage));
             if let Err(error) = self.choice(choice, out) {
                 return Ok(Err(error));
@@ -400,8 +401,17 @@ impl Decoder for Reader {
             self.piece(piece, out);
             return Ok(true);
         }
-        let read = surrogate::read(data, |data| self.chunk(data, out));
-        read.map_err(|error| unreadable(&self.provider, data, error))??;
+        match surrogate::read(data, |data| self.chunk(data, out)) {
+            Ok(read) => read?,
+            Err(error) => {
+                // JSON, perhaps, with a field of another type.
+                let mut value = general(data);
+                if value.is_null() || !fit(&mut value, &wire::CHUNK) {
+                    return Err(unreadable(&self.provider, data, error));
+                }
+                self.chunk(&value.to_string(), out).map_err(|error| unreadable(&self.provider, data, error))??;
+            }
+        }
         Ok(true)
     }
 

@@ -9,6 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::protocol::fit::Kind;
 use crate::protocol::scan::Scan;
 use crate::surrogate;
 
@@ -110,6 +111,12 @@ impl<'a> Pieces<'a> {
         self.arguments.replace((index?, text)).is_none().then_some(())
     }
 }
+
+/// What the fields of a chunk are. Servers that differ are understood as far as they fit.
+pub(super) const CHUNK: Kind = Kind::Object(&[("choices", Kind::List(&CHOICE))]);
+const CHOICE: Kind = Kind::Object(&[("index", Kind::Number), ("delta", DELTA)]);
+const DELTA: Kind = Kind::Object(&[("tool_calls", Kind::List(&CALL))]);
+const CALL: Kind = Kind::Object(&[("index", Kind::Number), ("function", Kind::Object(&[]))]);
 
 /// Any chunk. Whatever counts here stops [`piece`], too, and stands in the property of `scan/tests.rs`.
 #[derive(Deserialize)]

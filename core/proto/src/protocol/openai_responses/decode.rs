@@ -246,12 +246,16 @@ impl Reader {
     }
 
     /// Events other than pieces.
-    fn other(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
+    fn other(&mut self, named: &str, event: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let item = event.get("item").unwrap_or(&Value::Null);
         let response = event.get("response").unwrap_or(&Value::Null);
         let index = event.get("output_index").and_then(Value::as_i64);
-        match word(event, "type") {
+        // The frame's name says the same; gateways leave out one of the two.
+        let kind = Some(word(event, "type")).filter(|kind| !kind.is_empty()).unwrap_or(named);
+        match kind {
             "response.created" => self.identify(response, out),
+            // What came without its item may stand in the closing event.
+            "response.output_item.added" | "response.output_item.done" if word(item, "type").is_empty() => {}
             "response.output_item.added" => {
                 let index = self.place(index, word(item, "id"));
                 self.added(index, item, out);
@@ -409,7 +413,7 @@ impl Decoder for Reader {
         }
         // Servers cut text between the halves of a surrogate pair: an escape that is no character.
         let event = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
-        self.other(&event.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
+        self.other(&frame.event, &event.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 
     fn end(&mut self, _out: &mut Vec<Delta>) -> Result<(), Error> {
