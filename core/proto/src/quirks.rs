@@ -107,6 +107,8 @@ pub enum ReasoningField {
     ReasoningDetails,
     /// Parts of `content` (Mistral).
     Content,
+    /// The one in which it came, beside the tool calls of its message: what is assumed of unknown servers.
+    AsReceived,
 }
 
 /// See [`Quirks::session_header`]; the word is the header's name.

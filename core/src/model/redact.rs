@@ -63,7 +63,7 @@ impl Secrets {
 pub(super) fn redact(deltas: &mut [Delta], secrets: impl Fn() -> Secrets) {
     for delta in deltas {
         match delta {
-            Delta::ResponseId(id) => secrets().take_out_of_text(id),
+            Delta::ResponseId(text) | Delta::ResponseModel(text) => secrets().take_out_of_text(text),
             Delta::Stop { raw: Some(raw), .. } => secrets().take_out_of_text(raw),
             Delta::Diagnostic { message, data, .. } => {
                 let secrets = secrets();

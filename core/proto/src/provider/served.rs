@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::hosting::Hosting;
 use crate::model_spec::ModelSpec;
 use crate::protocol::{self, Protocol, Target};
-use crate::quirks::{Quirks, ThinkingStyle};
+use crate::quirks::{Quirks, ReasoningField, ThinkingStyle};
 use crate::transcript::Constraints;
 
 /// The spec with what the catalogue knows of its model where the spec itself is silent: field by field, of `quirks` name by name,
@@ -176,8 +176,11 @@ impl Served {
     pub fn of(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Served, Error> {
         let Server { known, row, base_url, is_official_address, hosting, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
-        if let Some(row) = row {
-            (row.adjust)(&mut quirks, spec.known_id());
+        match row {
+            Some(row) => (row.adjust)(&mut quirks, spec.known_id()),
+            // Whatever model may be behind it.
+            None if protocol.name() == "openai_chat" => quirks.reasoning_field = Some(ReasoningField::AsReceived),
+            None => {}
         }
         // A row speaks of the vendor's usual format.
         if !quirks.thinking.is_of(protocol.name()) {

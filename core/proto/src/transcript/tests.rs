@@ -216,7 +216,8 @@ fn unsigned_thinking_of_the_own_model_goes_where_signatures_are_not_demanded() {
     });
     let lenient = of(lenient);
     assert_eq!(blocks(thought.clone(), "anthropic", &lenient), thought);
-    assert_eq!(blocks(thought.clone(), "openai_chat", &fit("openai_chat")), Value::Null, "it has no field to go back in");
+    let none = json!({ "provider": "p", "id": "m", "base_url": "http://h", "quirks": { "reasoning_field": null } });
+    assert_eq!(blocks(thought.clone(), "openai_chat", &of(none)), Value::Null, "it has no field to go back in");
     let field = json!({ "provider": "deepseek", "id": "m" });
     let field = Constraints { provider: "p".into(), ..of(field) };
     assert_eq!(blocks(thought.clone(), "openai_chat", &field), thought);

@@ -11,7 +11,7 @@ impl ReasoningField {
     /// The field of a text that does not say where it came from. OpenRouter takes a text beside its list.
     fn of_text(self) -> &'static str {
         match self {
-            ReasoningField::ReasoningContent => "reasoning_content",
+            ReasoningField::ReasoningContent | ReasoningField::AsReceived => "reasoning_content",
             ReasoningField::Reasoning | ReasoningField::ReasoningDetails => "reasoning",
             ReasoningField::ReasoningText => "reasoning_text",
             ReasoningField::Content => "content",
@@ -38,6 +38,11 @@ impl Reasoning {
         };
         // Of a server that demands its field, or that refuses others, what a signature says of another server does not count.
         let one_field = quirks.reasoning_required || by_default == ReasoningField::Content;
+        // DeepSeek's rule, which servers of its models have, too: the thinking that led to calls must come back with them.
+        let as_received = by_default == ReasoningField::AsReceived;
+        if as_received && !quirks.reasoning_required && message.tool_calls().next().is_none() {
+            return found;
+        }
         for block in &message.content {
             match block {
                 ContentBlock::Thinking { thinking, signature, .. } => {
@@ -50,6 +55,7 @@ impl Reasoning {
                             found.details.extend(listed(list));
                             continue;
                         }
+                        _ if as_received && !one_field => continue,
                         _ => by_default.of_text(),
                     };
                     found.add(field, thinking);

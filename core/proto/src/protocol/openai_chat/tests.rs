@@ -219,6 +219,43 @@ fn thinking_replay_goes_back_in_the_field_it_came_in() {
 }
 
 #[test]
+fn found_w12_thinking_goes_back_to_an_unknown_server_with_its_calls() {
+    let answer = |field: &str, content: Value| {
+        let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": field });
+        let mut message = assistant(json!([thinking]));
+        message["content"].as_array_mut().unwrap().extend(content.as_array().unwrap().clone());
+        message
+    };
+    let user = json!({ "role": "user", "content": "go" });
+    let result = json!({ "role": "tool_result", "tool_call_id": "a", "tool_name": "t", "content": "1" });
+    for field in ["reasoning_content", "reasoning", "reasoning_text"] {
+        let called = answer(field, json!([call_block("a")]));
+        let said = answer(field, json!([{ "type": "text", "text": "so" }]));
+        let body = |fixture: &Fixture, called: &Value| {
+            fixture.body(json!([user, called, result, said, user]), ModelOptions::default(), Vec::new())["messages"].clone()
+        };
+        let sent = body(&with(json!({})), &called);
+        assert_eq!(sent[1][field], json!("hm"), "beside the calls: {sent}");
+        assert_eq!(sent[3], json!({ "role": "assistant", "content": "so" }), "and not without any");
+        // As the decoder reads it, it goes back.
+        let read = decoded(&[delta(json!({ field: "hm" })), delta(json!({ "content": "x" }))]).0;
+        assert!(read.contains(&Delta::Signature { key: 0, signature: field.into() }), "{read:?}");
+        // Another model's thinking is text, and null keeps it back.
+        let mut foreign = called.clone();
+        foreign["model"] = json!("other");
+        let sent = body(&with(json!({})), &foreign);
+        assert_eq!((sent[1].get(field), &sent[1]["content"]), (None, &json!("hm")));
+        assert_eq!(body(&with(json!({ "reasoning_field": null })), &called)[1].get(field), None);
+    }
+    // Whoever is known says so itself.
+    let known = Fixture::new(json!({ "provider": "cerebras", "id": "m" }));
+    let mut called = answer("reasoning", json!([call_block("a")]));
+    called["provider"] = json!("cerebras");
+    let sent = known.body(json!([user, called, result]), ModelOptions::default(), Vec::new());
+    assert_eq!(sent["messages"][1].get("reasoning"), None);
+}
+
+#[test]
 fn details_that_belong_to_calls_go_back_with_those_of_the_thinking() {
     let detail = |id: &str| json!({ "type": "reasoning.encrypted", "data": "x", "id": id });
     let (rs, a, b) = (detail("rs"), detail("a"), detail("b"));
@@ -230,7 +267,7 @@ fn details_that_belong_to_calls_go_back_with_those_of_the_thinking() {
     ]);
     let message = sent(json!({ "reasoning_field": "reasoning_details" }), json!([assistant(content.clone())]))[0].clone();
     assert_eq!(message["reasoning_details"], json!([rs, a, b]));
-    assert_eq!(sent(json!({}), json!([assistant(content)]))[0].get("reasoning_details"), None);
+    assert_eq!(sent(json!({ "reasoning_field": null }), json!([assistant(content)]))[0].get("reasoning_details"), None);
 }
 
 #[test]
