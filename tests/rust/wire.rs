@@ -561,3 +561,22 @@ fn keys_are_not_in_debug_output() {
     assert!(!format!("{agent:?}").contains("sk-secret"));
     assert!(!agent.state_json().to_string().contains("sk-secret"));
 }
+
+#[tokio::test]
+async fn found_a18_what_came_instead_of_events_is_said() {
+    let utf_16: Vec<u8> = "data: {\"choices\":[]}\n\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (kind, body, said) in [
+        (
+            "text/event-stream; charset=utf-16",
+            String::from_utf8(utf_16).unwrap(),
+            "answered in UTF-16 (text/event-stream; charset=",
+        ),
+        ("text/event-stream", "Good morning.".to_owned(), "answered with text/event-stream, but what came are no events: Good"),
+        ("text/html", "<p>Good".to_owned(), "answered with text/html instead of an event stream (is base_url right?): <p>Good"),
+    ] {
+        let mock = Mock::start(Script::new().answer(Answer::text(body).header("content-type", kind)));
+        let error = failure(&mock, "openai/tiny").await;
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert!(error.message().contains(said), "{error}");
+    }
+}

@@ -147,7 +147,11 @@ fn describe(error: &ValidationError<'_>, arguments: &Value) -> String {
             let object = arguments.pointer(path).and_then(Value::as_object);
             no_parameters(&mut object.into_iter().flat_map(Map::keys))
         }
-        ValidationErrorKind::FalseSchema if !path.is_empty() => format!("{path}: is not a parameter"),
+        ValidationErrorKind::FalseSchema if path.is_empty() => "(the arguments): the schema of the tool allows none".to_owned(),
+        ValidationErrorKind::FalseSchema => match path.rsplit_once('/').and_then(|(list, _)| arguments.pointer(list)) {
+            Some(Value::Array(_)) => format!("{path}: no item is allowed here"),
+            _ => format!("{path}: is not a parameter"),
+        },
         _ if path.is_empty() => format!("(the arguments): {error}"),
         _ => format!("{path}: {error}"),
     }

@@ -321,7 +321,13 @@ impl HttpModel {
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
         let server = self.server();
-        let text = format!("{server} answered with {kind} instead of an event stream (is base_url right?): {start}");
+        let is_stream = kind.starts_with("text/event-stream");
+        // Each letter has a zero byte beside it.
+        let text = match start.contains('\0') {
+            true => format!("{server} answered in UTF-16 ({kind}); its answers can only be read in UTF-8"),
+            false if is_stream => format!("{server} answered with {kind}, but what came are no events: {start}"),
+            false => format!("{server} answered with {kind} instead of an event stream (is base_url right?): {start}"),
+        };
         Error::new(ErrorKind::Protocol, text).with_provider(provider)
     }
 

@@ -217,6 +217,9 @@ impl Way {
                 // hyper-util's word for a name that could not be resolved; its type has no name.
                 let unknown = sources(error).any(|source| source.to_string().starts_with("dns error"));
                 let advice = match unknown {
+                    _ if sources(error).any(is_out_of_files) => {
+                        "this process has too many files and connections open: close some, or raise its limit (ulimit -n)"
+                    }
                     true => "is the host's name right, or is it only reached through a proxy (network.proxy)?",
                     false => "is the server running there?",
                 };
@@ -238,6 +241,12 @@ impl Way {
         let advice = if refused { "; give user:password@ in the proxy's address" } else { "" };
         Error::new(ErrorKind::Connection, text + advice).with_retryable(!refused)
     }
+}
+
+/// Whether the system refused a descriptor: EMFILE, ENFILE, WSAEMFILE.
+fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+    if cfg!(windows) { error == Some(10024) } else { matches!(error, Some(23 | 24)) }
 }
 
 impl std::fmt::Debug for Way {
@@ -398,5 +407,14 @@ mod tests {
         let kept = |ways: &Ways, ms| ways.kept.contains_key(&key(ms));
         assert!(kept(&ways, 999) && kept(&ways, 1001 - MOST_WAYS as u64));
         assert!(!kept(&ways, 1000 - MOST_WAYS as u64));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn found_a18_no_descriptors_left_is_told_from_other_errors() {
+        let of = |code: i32| is_out_of_files(&std::io::Error::from_raw_os_error(code));
+        assert!(of(24) && of(23) && !of(111));
+        let wrapped = std::io::Error::other(std::io::Error::from_raw_os_error(24));
+        assert!(sources(&wrapped).any(is_out_of_files));
     }
 }

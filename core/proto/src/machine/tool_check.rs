@@ -112,6 +112,28 @@ fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
     }
 }
 
+/// What is deeper cannot be read, or be kept.
+const MOST_LEVELS: usize = 64;
+
+/// How many arrays and objects stand in each other at most, in a text that is meant as JSON.
+fn depth(text: &str) -> usize {
+    let (mut deepest, mut level, mut in_text, mut escaped) = (0, 0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b'}' | b']' if !in_text => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// The arguments, prepared and validated; `None` until the tool's `prepare_arguments` has answered.
 fn prepare(
     run: &mut RunState,
@@ -120,7 +142,12 @@ fn prepare(
     config: &Config,
 ) -> Result<Option<Map<String, Value>>, String> {
     if let Some(text) = &call.raw_arguments {
-        return Err(format!("the arguments of {} are not a JSON object: {text}", call.name));
+        return Err(match depth(text) {
+            deep if deep > MOST_LEVELS => {
+                format!("the arguments of {} are nested {deep} levels deep; give flatter ones", call.name)
+            }
+            _ => format!("the arguments of {} are not a JSON object: {text}", call.name),
+        });
     }
     let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
     match run.ask(|| Question::PrepareArguments { tool: name, arguments }) {
@@ -169,4 +196,16 @@ fn approve(
 fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -> Result<Map<String, Value>, String> {
     let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name());
     tool.check(arguments, config.settings.validation).map_err(misfit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_a18_the_depth_of_arguments() {
+        assert_eq!([depth("{oops"), depth("{\"a\": [1, {}]}"), depth("{\"a\": \"[[[\\\"[\"}"), depth("")], [1, 3, 1, 0]);
+        assert_eq!(depth(&format!("{{\"a\":{}{}}}", "[".repeat(128), "]".repeat(128))), 129);
+        assert_eq!(depth("[][][]]]]["), 1);
+    }
 }

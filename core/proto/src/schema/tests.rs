@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value, json};
@@ -169,4 +170,19 @@ impl Count {
             }
         }
     }
+}
+
+#[test]
+fn found_a18_what_a_schema_refuses_altogether_is_said_in_words() {
+    let said = |schema: Value, arguments: Value| {
+        let schema = Schema::new(Arc::new(schema)).unwrap();
+        schema.check(arguments.as_object().unwrap(), Validation::Coerce).unwrap_err()
+    };
+    let of_type = |properties: Value| json!({ "type": "object", "properties": properties });
+    assert_eq!(said(of_type(json!({ "a": false })), json!({ "a": 1 })), "/a: is not a parameter");
+    assert_eq!(said(of_type(json!({ "a": { "items": false } })), json!({ "a": [1] })), "/a/0: no item is allowed here");
+    let pairs = json!({ "a": { "prefixItems": [true], "items": false } });
+    assert_eq!(said(of_type(pairs), json!({ "a": [1, 2] })), "/a/1: no item is allowed here");
+    let none = json!({ "type": "object", "allOf": [false] });
+    assert_eq!(said(none, json!({ "a": 1 })), "(the arguments): the schema of the tool allows none");
 }
