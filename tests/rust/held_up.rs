@@ -135,14 +135,14 @@ async fn time_goes_on_in_after_run_also_of_an_aborted_run() {
     assert_eq!(slept.load(Ordering::SeqCst), 2, "an abort does not end the sleep of this hook");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_updates_without_end_can_be_aborted() {
-    let (stop, is_over) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
-    let (stopped, over) = (Arc::clone(&stop), is_over.0);
-    let flood = tool("t", move |_, context| {
+/// A tool that ignores its cancel token, never answers, and sends updates from a thread of its own until the flag is set. The
+/// receiver hears when that thread has stopped.
+fn flood() -> (impl Tool, Arc<AtomicBool>, mpsc::Receiver<()>) {
+    let (stop, (over, is_over)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let stopped = Arc::clone(&stop);
+    let tool = tool("t", move |_, context| {
         let (stopped, over) = (Arc::clone(&stopped), over.clone());
         async move {
-            // It ignores its cancel token.
             std::thread::spawn(move || {
                 while !stopped.load(Ordering::SeqCst) {
                     context.update(json!("still here"));
@@ -152,7 +152,13 @@ async fn a_tool_that_updates_without_end_can_be_aborted() {
             std::future::pending().await
         }
     });
-    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(flood).build().unwrap();
+    (tool, stop, is_over)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn found_a1_a_tool_that_updates_without_end_can_be_aborted() {
+    let (tool, stop, is_over) = flood();
+    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(tool).build().unwrap();
     let agent = limited(agent, json!({ "abort_grace_ms": 0 }));
     let (aborting, after) = (agent.clone(), Arc::new(AtomicU64::new(0)));
     let counted = Arc::clone(&after);
@@ -164,7 +170,31 @@ async fn a_tool_that_updates_without_end_can_be_aborted() {
     });
     let result = in_time(agent.stream("go").unwrap().ended()).await.unwrap();
     stop.store(true, Ordering::SeqCst);
-    is_over.1.recv().unwrap();
+    is_over.recv().unwrap();
     assert_eq!(result.outcome, Outcome::Aborted);
     assert_eq!(after.load(Ordering::SeqCst), 1, "after the abort no update is emitted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn found_a1_a_tool_that_updates_without_end_has_its_limits() {
+    for limit in ["tool_timeout_ms", "run_timeout_ms"] {
+        let (tool, stop, is_over) = flood();
+        let script = json!([[call("a", "t", json!({})), end("tool_use")], says("Done.")]);
+        let agent = limited(builder(script).tool(tool).build().unwrap(), json!({ limit: 50, "abort_grace_ms": 0 }));
+        // Slower than the updates come.
+        let listener = Listener::Future(Arc::new(|_| -> BoxFuture<'static, Result<(), String>> {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                Ok(())
+            })
+        }));
+        agent.add_listener(listener).detach();
+        let result = in_time(agent.stream("go").unwrap().ended()).await.unwrap();
+        stop.store(true, Ordering::SeqCst);
+        is_over.recv().unwrap();
+        match limit {
+            "tool_timeout_ms" => assert!(results(&result)[0].0.contains("tool_timeout_ms (50)"), "{result:?}"),
+            _ => assert!(is_run_timeout(&result), "{result:?}"),
+        }
+    }
 }

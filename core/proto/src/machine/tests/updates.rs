@@ -68,7 +68,7 @@ fn updates_that_are_taken_make_room() {
 }
 
 #[test]
-fn a_tool_that_never_stops_updating_has_its_limit() {
+fn found_a1_a_tool_that_never_stops_updating_has_its_limit() {
     let mut drive = working(|settings| settings.limits.tool_timeout_ms = 30);
     for now_ms in 0..30 {
         update(&mut drive.run, "still here");
