@@ -23,6 +23,11 @@ impl Scope {
         INSIDE.with_borrow(|agents| agents.contains(&self.0))
     }
 
+    /// In a forked child: this thread is not inside any more, as nothing waits for it here.
+    pub(crate) fn forget(&self) {
+        INSIDE.with_borrow_mut(|agents| agents.retain(|agent| *agent != self.0));
+    }
+
     /// Runs a function inside.
     pub fn run<T>(&self, function: impl FnOnce() -> T) -> T {
         struct Leave;

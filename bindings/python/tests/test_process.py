@@ -114,6 +114,96 @@ def test_a_fork_inside_a_plain_tool():
     assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "child\n['0']\n"
 
 
+FORKS = """
+    def endless():
+        async def provider(request):
+            for number in range(1_000_000):
+                yield "word "
+                await asyncio.sleep(0.001)
+            yield "never"
+
+        def answers(request):
+            if len(request.messages) > 1:
+                return iter(["ok"])
+            return provider(request)
+
+        return Agent("own/m", provider=answers)
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
+def test_found_a14_an_agent_whose_run_was_active_at_a_fork_is_idle_in_the_child():
+    program = """
+    subject = endless()
+
+    async def main():
+        run = subject.stream("go")
+        async for event in run:
+            if event.type == "text_delta":
+                break
+        subject.follow_up("queued")
+        child = os.fork()
+        if child == 0:
+            try:
+                in_child(run)
+                print("child ended", flush=True)
+            except BaseException as error:
+                import traceback
+                print("child failed", traceback.format_exc(), flush=True)
+            os._exit(0)
+        await asyncio.to_thread(os.waitpid, child, 0)
+        assert subject.is_streaming
+        await run.close()
+        print((await run.result()).outcome, subject.has_queued_messages())
+
+    def in_child(run):
+        assert not subject.is_streaming
+        assert subject.error.kind == "aborted" and "the process forked while it was active" in subject.error.message
+        assert [message.role for message in subject.messages] == ["user"]
+        # What was queued stays with the parent.
+        assert subject.streaming_message is None and not subject.has_queued_messages()
+
+        async def again():
+            await subject.wait_for_idle()
+            result = await run.result()
+            assert (result.outcome, result.error.kind) == ("aborted", "aborted"), result
+            # What was not read at the fork can be read, and then it ends.
+            assert {event.type async for event in run} <= {"text_delta"}
+            return (await subject.prompt("in the child")).text
+
+        assert asyncio.run(again()) == "ok"
+        assert subject.error is None
+
+    asyncio.run(main())
+    """
+    output = run(textwrap.dedent(SCRIPTED) + textwrap.dedent(FORKS) + textwrap.dedent(program))
+    assert output == "child ended\naborted True\n"
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
+def test_found_a14_a_fork_inside_a_tool_of_the_agent_itself():
+    program = """
+    @tool
+    def where():
+        "Forks."
+        child = os.fork()
+        if child == 0:
+            try:
+                print(asyncio.run(subject.prompt("in the child")).text, flush=True)
+            except BaseException as error:
+                print(repr(error), flush=True)
+            os._exit(0)
+        return os.waitpid(child, 0)[1]
+
+    def provider(request):
+        yield {"tool_call": {"name": "where", "arguments": {}}} if len(request.messages) == 1 else "done"
+
+    subject = Agent("own/m", provider=provider, tools=[where])
+    print(asyncio.run(subject.prompt("go")).text)
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "done\ndone\n"
+
+
 def test_multiprocessing_by_fork():
     program = """
     import multiprocessing

@@ -59,11 +59,23 @@ impl Agent {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // Sections under the lock are short and cannot leave it half changed.
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.conversation.active().is_some_and(|run| run.0.is_in_parent()) {
+        let in_parent = state.conversation.active().filter(|run| run.0.is_in_parent());
+        if let Some(run) = in_parent.map(|run| Arc::clone(&run.0)) {
             let text = "the run was interrupted here: the process forked while it was active, and it goes on in the parent";
-            state.conversation.abandon(Error::new(ErrorKind::Aborted, text));
+            let error = Error::new(ErrorKind::Aborted, text);
+            state.conversation.abandon(error.clone());
+            self.scope().forget();
+            run.interrupt(error);
+            self.0.idle.notify_waiters();
         }
         state
+    }
+
+    /// In a forked child, ends a run that goes on in the parent only.
+    pub(crate) fn notice_fork(&self, run: &RunShared) {
+        if run.result.get().is_none() && run.is_in_parent() {
+            drop(self.state());
+        }
     }
 
     /// The state, to change what turns are configured with: an active run notices it.
@@ -191,6 +203,10 @@ impl Agent {
     /// `invalid_state` inside a callback of this agent, where that would wait for itself. `what` begins the message.
     #[doc(hidden)]
     pub fn check_outside(&self, what: &str) -> Result<(), Error> {
+        if self.scope().is_inside() {
+            // In a child that was forked in the callback it is not any more, once that was noticed.
+            drop(self.state());
+        }
         if self.scope().is_inside() {
             return Err(Error::new(
                 ErrorKind::InvalidState,

@@ -55,6 +55,7 @@ impl Run {
     /// is kept and woken, once, when there are. For hosts that cross into their language once per batch.
     #[cfg(feature = "__bindings")]
     pub fn drain(&self, most: usize, waker: Option<&std::task::Waker>) -> Option<Vec<Event>> {
+        self.agent.notice_fork(&self.shared);
         self.shared.queue.as_ref().and_then(|queue| queue.drain(most, waker))
     }
 
@@ -94,6 +95,7 @@ impl Run {
     /// # Errors
     /// `invalid_state` inside a callback of its agent.
     pub async fn ended(&self) -> Result<RunResult, Error> {
+        self.agent.notice_fork(&self.shared);
         self.agent.check_outside("waiting for the run")?;
         if let Some(queue) = &self.shared.queue {
             queue.discard();
@@ -103,6 +105,7 @@ impl Run {
 
     /// The result, once the run is over.
     pub fn finished(&self) -> Option<&RunResult> {
+        self.agent.notice_fork(&self.shared);
         self.shared.result.get()
     }
 

@@ -4,7 +4,7 @@
 //! called by the ready callback).
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 
 use crate::event::Event;
@@ -106,6 +106,20 @@ impl EventQueue {
         }
         state.closed = true;
         self.notify(state, was_ready);
+    }
+
+    /// Closes it without last events, unless a thread that did not come into a forked child has locked it.
+    pub(crate) fn close_if_free(&self) {
+        let state = match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        if let Some(mut state) = state {
+            let was_ready = state.ready();
+            state.closed = true;
+            self.notify(state, was_ready);
+        }
     }
 
     fn notify(&self, mut state: MutexGuard<'_, EventQueueState>, was_ready: bool) {

@@ -10,9 +10,11 @@ use tokio::sync::Notify;
 
 use super::queue::EventQueue;
 use crate::cancel::CancelToken;
+use crate::error::Error;
 use crate::event::Event;
 use crate::result::RunResult;
 use crate::runtime::Runtime;
+use crate::usage::{Outcome, Usage};
 
 /// What the handle, the agent and the driver share of a run.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub(crate) struct RunShared {
     pub(super) runtime: Runtime,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
-    pub(super) result: OnceLock<RunResult>,
+    pub(crate) result: OnceLock<RunResult>,
     finished: Notify,
 }
 
@@ -105,6 +107,16 @@ impl RunShared {
         // The driver is over.
         let driver = self.reports.lock().unwrap_or_else(PoisonError::into_inner).driver.take();
         drop(driver);
+        self.finished.notify_waiters();
+    }
+
+    /// In a forked child, where it has no driver: its end, for who waits for it here.
+    pub(crate) fn interrupt(&self, error: Error) {
+        let result = RunResult::new(Outcome::Aborted, Vec::new(), Usage::default(), 0, Some(error));
+        let _ = self.result.set(result);
+        if let Some(queue) = &self.queue {
+            queue.close_if_free();
+        }
         self.finished.notify_waiters();
     }
 
