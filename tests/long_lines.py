@@ -1,7 +1,7 @@
 """Lists the lines of the repository's texts that have more than 130 characters.
 
-Data is exempt: JSON, tables, recorded streams, lock files, pictures and other people's licences; and `.ci`, which is not part of the
-library.
+Data is exempt: JSON, tables, recorded streams, lock files, pictures and other people's licences; and `.ci`, which is not part
+of the library.
 """
 
 import subprocess

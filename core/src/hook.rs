@@ -27,6 +27,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+pub use agent_loop_proto::api_key::ApiKey;
 pub use agent_loop_proto::hook::HookKind;
 use agent_loop_proto::hook::{HookAnswer, Question};
 pub use agent_loop_proto::hook_answers::*;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use crate::api_key::ApiKey;
 use crate::error::Error;
 pub use crate::hook_answers::*;
 use crate::message::Message;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use crate::api_key::ApiKey;
 use crate::did_you_mean::{Spelling, check_names};
 use crate::message::{ContentBlock, Message};
 use crate::model_spec::ModelSpec;

@@ -3,7 +3,7 @@
 //! # Modules
 //!
 //! - Data: [`message`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`],
-//!   [`hook`], [`hook_answers`], [`settings`], [`limits`].
+//!   [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`limits`], `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in

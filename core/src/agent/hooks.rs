@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::api_key::ApiKey;
 use agent_loop_proto::hook::HookKind;
 use agent_loop_proto::hook_answers::*;
 use serde_json::{Map, Value};

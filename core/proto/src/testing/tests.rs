@@ -46,6 +46,7 @@ fn run() -> Vec<Value> {
         json!({ "type": "turn_end", "message": second, "tool_results": [] }),
         json!({
             "type": "agent_end", "messages": [user, first, result, second], "outcome": "completed", "turns": 2, "usage": usage,
+            "queued": 0,
         }),
     ];
     number(&mut events);

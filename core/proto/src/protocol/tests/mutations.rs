@@ -54,7 +54,7 @@ fn written(lines: &[Line]) -> String {
 fn answer(protocol: &str, stream: &str) -> Result<AssistantMessage, Error> {
     let head = json!({ "role": "assistant", "content": [], "provider": "p", "protocol": protocol, "model": "m", "timestamp": 0 });
     let Message::Assistant(head) = serde_json::from_value(head).unwrap() else { panic!("an assistant's") };
-    let mut builder = MessageBuilder::new(head, 1, None);
+    let mut builder = MessageBuilder::new(head, 1, None, usize::MAX);
     let mut reader = AnswerReader::new(Fixture::of_protocol(protocol).decoder(), "p", false);
     let (mut splitter, mut deltas) = (Splitter::default(), Vec::new());
     let mut more = splitter.feed(stream.as_bytes(), |frame| reader.frame(&frame, &mut deltas))?;
