@@ -1584,14 +1584,29 @@ AGENT_API agent_status_t agent_messages_new(agent_messages_t **messages, agent_e
 
 /**
  * Creates a list from a JSON array of messages, as agent_messages_json() writes it. messages receives
- * an owned handle.
+ * an owned handle. A message may have an "id", a string that no other message of its transcript has, and
+ * "metadata", any JSON: both are kept, and never sent to a model.
  *
- * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, not an array, an invalid message: names its index).
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, not an array, an invalid message, a field or a role
+ * of another format: names its index).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_messages_from_json(const char *json, size_t length,
                                                   agent_messages_t **messages,
                                                   agent_error_t **error);
+
+/**
+ * Creates a list from a stored history: as agent_messages_from_json(), but fields that no message has are
+ * moved to the message's "metadata": {"unknown": {...}}, and so is an "id" that is not a string or is
+ * there twice. agent_messages_check() and each run report such messages (unknown_field).
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, not an array, a message without role or content:
+ * names its index).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_from_history(const char *json, size_t length,
+                                                     agent_messages_t **messages,
+                                                     agent_error_t **error);
 
 /**
  * Appends a user message to the list.

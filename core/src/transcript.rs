@@ -1,5 +1,5 @@
 //! Transcript repair: makes any transcript fit any model. It runs before every request; here it is public, for transcripts from
-//! elsewhere, and to check one before it is used.
+//! elsewhere, and to check one before it is used. [`read_history`] reads a stored one.
 //!
 //! ```
 //! use agent_loop::{Message, ModelSpec, transcript};
@@ -12,6 +12,7 @@
 //! assert_eq!(repaired.repairs[0].text, "the call id \"a b\" became \"a_b\"");
 //! ```
 
+pub use agent_loop_proto::message::read_history;
 pub use agent_loop_proto::quirks::{CallIds, ThinkingReplay};
 #[cfg(feature = "__bindings")]
 pub use agent_loop_proto::transcript::recent_start;

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
+use agent_loop::host::read_history_of;
 use agent_loop::{Error, Message, Prompt, ToolResultMessage};
 use serde_json::Value;
 
@@ -57,7 +58,7 @@ pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error>
         return Err(Error::invalid_argument(text));
     };
     let read = |(i, message): (usize, Value)| {
-        serde_json::from_value(message).map_err(|e| Error::invalid_argument(format!("{name}: [{i}]: {e}")))
+        Message::given(message).map_err(|e| Error::invalid_argument(format!("{name}: [{i}]: {e}")))
     };
     list.into_iter().enumerate().map(read).collect()
 }
@@ -98,6 +99,25 @@ pub unsafe extern "C" fn agent_messages_from_json(
         guard(error, || {
             let out = output(messages, "messages")?;
             let list = read_list(text::json(json, length, "json")?, "json")?;
+            hand_out(out, agent_messages_t::new(list.into_iter().map(Arc::new)));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Reads a stored history.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_from_history(
+    json: *const c_char,
+    length: usize,
+    messages: *mut *mut agent_messages_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let out = output(messages, "messages")?;
+            let list = read_history_of("json", text::json(json, length, "json")?)?;
             hand_out(out, agent_messages_t::new(list.into_iter().map(Arc::new)));
             Ok(AGENT_OK)
         })

@@ -4,18 +4,21 @@
 
 /* ---- actions of every actor -------------------------------------------------------------------------------------- */
 
-static agent_messages_t *messages_of(const agent_json_t *prompt)
+static agent_status_t messages_of(const agent_json_t *prompt, agent_messages_t **messages)
 {
-    agent_messages_t *messages = NULL;
-    must(agent_messages_new(&messages, &error), "messages");
-    if (agent_json_type(prompt) != AGENT_JSON_ARRAY || agent_json_count(prompt)) /* else it replaces the transcript */
-        must(agent_messages_add_json(messages, TEXT(prompt), AGENT_NTS, &error), "a prompt");
-    return messages;
+    must(agent_messages_new(messages, &error), "messages");
+    if (agent_json_type(prompt) == AGENT_JSON_ARRAY && !agent_json_count(prompt))
+        return AGENT_OK; /* it replaces the transcript */
+    return agent_messages_add_json(*messages, TEXT(prompt), AGENT_NTS, NULL);
 }
 
 static agent_status_t start(const agent_json_t *prompt, agent_run_t **run)
 {
-    OWNED_MESSAGES messages = prompt ? messages_of(prompt) : NULL;
+    OWNED_MESSAGES messages = NULL;
+    agent_status_t rc = prompt ? messages_of(prompt, &messages) : AGENT_OK;
+
+    if (rc < 0)
+        return rc;
     return prompt ? agent_prompt_messages(app.agent, messages, run, NULL) : agent_resume(app.agent, run, NULL);
 }
 
@@ -23,8 +26,10 @@ typedef agent_status_t (*method_t)(agent_t *, const agent_messages_t *, agent_er
 
 static agent_status_t give(const agent_json_t *prompt, method_t method)
 {
-    OWNED_MESSAGES messages = messages_of(prompt);
-    return method(app.agent, messages, NULL);
+    OWNED_MESSAGES messages = NULL;
+    agent_status_t rc = messages_of(prompt, &messages);
+
+    return rc < 0 ? rc : method(app.agent, messages, NULL);
 }
 
 /* Queues a message, and logs whether a run takes it up. */

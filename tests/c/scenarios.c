@@ -105,9 +105,12 @@ static void finish_run(agent_run_t *run)
 static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **run)
 {
     const agent_json_t *prompt = AT(given, "/prompt"), *queue = AT(given, "/queue");
-    OWNED_MESSAGES messages = prompt ? messages_of(prompt) : NULL;
+    OWNED_MESSAGES messages = NULL;
     OWNED context = copy(given);
-    agent_status_t rc;
+    agent_status_t rc = prompt ? messages_of(prompt, &messages) : AGENT_OK;
+
+    if (rc < 0)
+        return rc;
 
     agent_json_remove(context, "/prompt", AGENT_NTS, NULL);
     agent_json_remove(context, "/queue", AGENT_NTS, NULL);
@@ -119,8 +122,9 @@ static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **r
                 : agent_loop_resume(app.agent, TEXT(context), AGENT_NTS, run, NULL);
     for (size_t i = 0; rc == AGENT_OK && i < agent_json_count(queue); i++) {
         bool steers = strcmp(KEY(queue, i), "steer") == 0;
-        OWNED_MESSAGES queued = messages_of(agent_json_at(queue, i));
+        OWNED_MESSAGES queued = NULL;
 
+        must(messages_of(agent_json_at(queue, i), &queued), "a queued message");
         must((steers ? agent_run_steer_messages : agent_run_follow_up_messages)(*run, queued, &error), "queue");
     }
     put_text(app.seen, "/gates/-", "the queue is filled");

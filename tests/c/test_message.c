@@ -237,6 +237,27 @@ static void null_is_refused(void)
     agent_messages_free(NULL);
 }
 
+static void found_e13_a_stored_history_keeps_what_is_unknown(void)
+{
+    static const char stored[] =
+        "[{\"role\": \"assistant\", \"content\": [], \"tool_calls\": [{\"id\": \"c\"}], \"metadata\": {\"k\": 1}},"
+        " {\"role\": \"user\", \"content\": \"x\", \"id\": \"m\", \"metadata\": [null]}]";
+    agent_messages_t *messages = NULL;
+
+    CHECK_FAILS(agent_messages_from_json(stored, AGENT_NTS, &messages, &error), AGENT_INVALID_ARGUMENT,
+                "json: [0]: assistant message: unknown field \"tool_calls\"; a model's calls are blocks "
+                "{\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"} in the content of an assistant message");
+    CHECK_OK(agent_messages_from_history(stored, AGENT_NTS, &messages, &error));
+    CHECK(strstr(agent_messages_json_at(messages, 0, NULL),
+                 "\"metadata\":{\"k\":1,\"unknown\":{\"tool_calls\":[{\"id\":\"c\"}]}}}") != NULL);
+    CHECK_TEXT(agent_messages_json_at(messages, 1, NULL),
+               "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"timestamp\":0,\"id\":\"m\","
+               "\"metadata\":[null]}");
+    agent_messages_free(messages);
+    CHECK_FAILS(agent_messages_from_history("{}", AGENT_NTS, &messages, &error), AGENT_INVALID_ARGUMENT,
+                "json: expected an array of messages, got {}");
+}
+
 int main(void)
 {
     RUN(a_list_is_written_and_read);
@@ -246,6 +267,7 @@ int main(void)
     RUN(bad_messages_are_refused);
     RUN(an_unpaired_surrogate_becomes_the_replacement_character);
     RUN(found_d1_a_call_is_never_cut_from_its_result);
+    RUN(found_e13_a_stored_history_keeps_what_is_unknown);
     RUN(a_transcript_is_repaired_for_a_model);
     RUN(a_repair_refuses_unknown_models);
     RUN(null_is_refused);

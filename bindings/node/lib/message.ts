@@ -97,6 +97,10 @@ export interface UserMessage extends Canonical {
   content: (TextBlock | ImageBlock)[]
   /** In milliseconds since the epoch. */
   timestamp: number
+  /** The application's name for the message, unique in its transcript. */
+  id?: string | undefined
+  /** Any JSON of the application, kept with the message and never sent to a model. */
+  metadata?: unknown
 }
 
 /** A message of the model. */
@@ -122,6 +126,10 @@ export interface AssistantMessage extends Canonical {
   error?: ErrorInfo | undefined
   /** In milliseconds since the epoch. */
   timestamp: number
+  /** The application's name for the message, unique in its transcript. */
+  id?: string | undefined
+  /** Any JSON of the application, kept with the message and never sent to a model. */
+  metadata?: unknown
 }
 
 /** The result of a tool call. */
@@ -138,6 +146,10 @@ export interface ToolResultMessage extends Canonical {
   isError: boolean
   /** In milliseconds since the epoch. */
   timestamp: number
+  /** The application's name for the message, unique in its transcript. */
+  id?: string | undefined
+  /** Any JSON of the application, kept with the message and never sent to a model. */
+  metadata?: unknown
 }
 
 /** A message of a role that models support. */
@@ -166,7 +178,13 @@ type Optional<T> = { [Name in keyof T]?: T[Name] | undefined }
 /** A message as input: optional fields may be left out. Parsed canonical JSON is accepted, too. */
 export type MessageInput =
   | Message
-  | { role: 'user'; content: string | (TextBlock | ImageBlock)[]; timestamp?: number | undefined }
+  | {
+      role: 'user'
+      content: string | (TextBlock | ImageBlock)[]
+      timestamp?: number | undefined
+      id?: string | undefined
+      metadata?: unknown
+    }
   | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Optional<
       Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>
     >)

@@ -13,7 +13,7 @@ import { enter } from './bridge.js'
 import { withToJson } from './canonical.js'
 import { jsonOfArgument } from './json.js'
 import { messagesJson } from './message.js'
-import type { Canonical, MessageInput, StandardMessage } from './message.js'
+import type { Canonical, Message, MessageInput, StandardMessage } from './message.js'
 import { native } from './native.js'
 import type { ModelSpec } from './options.js'
 
@@ -48,6 +48,10 @@ export type RepairCode =
   | 'misplaced_block'
   /** A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out. */
   | 'foreign_role'
+  /** A message was left out whose custom role is nearly one of the three that models read. */
+  | 'similar_role'
+  /** A stored message has fields that are not known; they are in its `metadata.unknown`. */
+  | 'unknown_field'
   // </generated>
 
 /** One repair of a transcript. */
@@ -67,6 +71,19 @@ export interface Repaired {
   messages: StandardMessage[]
   /** In the order of the transcript. */
   repairs: Repair[]
+}
+
+/**
+ * Reads a stored history. Fields that no message has are moved to `metadata.unknown`, and so is an `id` that is no text or is
+ * there twice; {@link check} and each run report these messages (`unknown_field`).
+ *
+ * @param history The messages, in canonical form or as the agent has them, or their JSON text.
+ * @returns The messages, as an agent takes them.
+ * @throws InvalidArgumentError for what is not a list of messages; says where.
+ */
+export function readHistory(history: readonly object[] | string): Message[] {
+  const text = typeof history === 'string' ? history : messagesJson('history', history)
+  return withToJson(JSON.parse(enter(() => native.readHistory(text))))
 }
 
 /**

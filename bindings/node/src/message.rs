@@ -1,6 +1,8 @@
 //! Reads and writes messages and results as JSON text.
 
-use agent_loop::host::read_json;
+use std::sync::Arc;
+
+use agent_loop::host::{read_history_of, read_json};
 use agent_loop::{Error, Message, Prompt};
 use serde_json::Value;
 
@@ -30,8 +32,16 @@ pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
     let Value::Array(list) = read(what, text)? else {
         return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {text}")));
     };
-    let message = |(i, value)| serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("{what}: [{i}]: {e}")));
+    let message = |(i, value)| Message::given(value).map_err(|e| Error::invalid_argument(format!("{what}: [{i}]: {e}")));
     list.into_iter().enumerate().map(message).collect()
+}
+
+/// Reads a JSON array of messages of a stored history: what is not known in them is kept in their metadata.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn history(what: &str, text: &str) -> Result<Vec<Arc<Message>>, Error> {
+    Ok(read_history_of(what, read(what, text)?)?.into_iter().map(Arc::new).collect())
 }
 
 /// One message as JSON.

@@ -39,8 +39,15 @@ pub fn recent_start(roles: Vec<String>, count: u32) -> u32 {
     transcript::recent_start(&roles, count as usize) as u32
 }
 
+/// Reads a stored history, a JSON array. Returns its messages.
+#[napi(catch_unwind)]
+pub fn read_history(history: String) -> Result<String> {
+    let messages = message::history("history", &history).map_err(|e| thrown(&e))?;
+    Ok(camel_case::to_json(&messages))
+}
+
 fn read(messages: &str, model: &str) -> std::result::Result<(Vec<Arc<Message>>, Constraints), agent_loop::Error> {
-    let messages = message::list("messages", messages)?.into_iter().map(Arc::new).collect();
+    let messages = message::history("messages", messages)?;
     let spec = ModelSpec::from_json_spelled(message::read("model", model)?, Spelling::Camel)?;
     Ok((messages, transcript::constraints(&spec)?))
 }

@@ -37,6 +37,40 @@ test('a failed message, a stray result and an unacceptable id are repaired, and 
   assert.deepEqual(transcript.check(messages, 'anthropic/claude-sonnet-4-5'), [])
 })
 
+test('found_e13: a stored history keeps what is unknown in metadata.unknown, and is reported', async () => {
+  const stored = [
+    { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: {} }], name: 'Ann', id: 7 },
+    { role: 'assistant', content: 'x', tool_calls: [{ fooBar: 1 }], metadata: { fooBar: 1 }, id: 'm' },
+    { role: 'assistant', content: 'y', id: 'm' },
+  ]
+  const text = JSON.stringify(stored)
+  const messages = transcript.readHistory(text)
+  assert.deepEqual(messages.map(({ metadata }) => metadata), [
+    { unknown: { name: 'Ann', id: 7, 'content[0]': { cache_control: {} } } },
+    { fooBar: 1, unknown: { tool_calls: [{ fooBar: 1 }] } },
+    { unknown: { id: 'm' } },
+  ])
+  assert.deepEqual(messages.map(({ id }) => id), [undefined, 'm', undefined])
+  assert.deepEqual(transcript.check(messages, 'groq/m').map(({ code }) => code), Array(3).fill('unknown_field'))
+  // The same object by object, and what was read is taken by a call.
+  assert.deepEqual(transcript.readHistory(JSON.parse(JSON.stringify(messages))), messages)
+  const agent = scripted([says('hello')], { messages })
+  const codes = []
+  agent.subscribe((event) => event.type === 'diagnostic' && codes.push(event.code))
+  await agent.prompt({ role: 'user', content: 'go', id: 'n', metadata: { toolCalls: 1 } })
+  assert.deepEqual(codes, ['transcript_repaired'])
+  assert.deepEqual([agent.messages[3].id, agent.messages[3].metadata], ['n', { toolCalls: 1 }])
+  assert.deepEqual(JSON.parse(JSON.stringify(agent.messages[1])).metadata, messages[1].metadata)
+  for (const [message, text] of [
+    [stored[1], /^messages: \[0\]: assistant message: unknown field "tool_calls"; a model's calls are blocks/],
+    [{ role: 'system', content: 'x' }, /^messages: \[0\]: the role "system" is of another format; use the system prompt/],
+    [{ role: 'user', content: 'x', id: 'm' }, /^the id "m" is another message's already/],
+  ]) {
+    assert.throws(() => agent.appendMessage(message), { name: 'InvalidArgumentError', message: text })
+  }
+  assert.throws(() => transcript.readHistory('{}'), { name: 'InvalidArgumentError' })
+})
+
 test("an agent's messages and their canonical JSON are accepted", async () => {
   const agent = scripted([says('hello')])
   await agent.prompt('hi')

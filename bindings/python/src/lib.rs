@@ -54,7 +54,7 @@ mod _native {
         error::is_retryable,
         model::models,
         testing::check_events,
-        transcript::{check, recent, repair},
+        transcript::{check, read_history, recent, repair},
     };
 
     #[pymodule_export]

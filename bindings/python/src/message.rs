@@ -89,13 +89,30 @@ pub(crate) fn messages<'py>(py: Python<'py>, core: &[Arc<CoreMessage>]) -> PyRes
 
 /// Messages from Python: our own as they are, shared, and others as JSON. `what` names the list in errors.
 pub(crate) fn from_py(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Arc<CoreMessage>>> {
-    // Of a list a copy, which other code cannot change meanwhile.
+    let read = |(i, item): (usize, Bound<'_, PyAny>)| one_from_py(&item, &format!("{what}[{i}]"));
+    items_of(list, what)?.iter().enumerate().map(read).collect()
+}
+
+/// As [`from_py`], for messages of a stored history: what is not known in them is kept in their metadata.
+pub(crate) fn stored_from_py(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Arc<CoreMessage>>> {
+    let read = |(i, item): (usize, Bound<'_, PyAny>)| {
+        let what = format!("{what}[{i}]");
+        if let Ok(message) = item.cast::<Message>() {
+            return Ok(Arc::clone(&message.get().core));
+        }
+        let read = CoreMessage::deserialize(&json::from_py(&item, &what)?).map(Arc::new);
+        read.map_err(|why| error::raised(item.py(), agent_loop::Error::invalid_argument(format!("{what}: {why}"))))
+    };
+    items_of(list, what)?.iter().enumerate().map(read).collect()
+}
+
+/// The items of a list or tuple; of a list a copy, which other code cannot change meanwhile.
+fn items_of<'py>(list: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyTuple>> {
     let Ok(items) = list.cast::<PyList>().map(PyListMethods::to_tuple).or_else(|_| list.cast::<PyTuple>().cloned()) else {
         let kind = list.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{what}: expected a list of messages, got {kind}")));
     };
-    let read = |(i, item): (usize, Bound<'_, PyAny>)| one_from_py(&item, &format!("{what}[{i}]"));
-    items.iter().enumerate().map(read).collect()
+    Ok(items)
 }
 
 /// A message from Python.
@@ -104,7 +121,7 @@ pub(crate) fn one_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Arc<
         return Ok(Arc::clone(&message.get().core));
     }
     let wrong = |why| error::raised(value.py(), agent_loop::Error::invalid_argument(format!("{what}: {why}")));
-    CoreMessage::deserialize(&json::from_py(value, what)?).map(Arc::new).map_err(|e| wrong(e.to_string()))
+    CoreMessage::given(json::from_py(value, what)?).map(Arc::new).map_err(|e| wrong(e.to_string()))
 }
 
 /// A class of messages with a getter for each of its fields.
@@ -148,6 +165,16 @@ macro_rules! message_class {
                     CoreMessage::$variant(core) => core.timestamp,
                     _ => 0,
                 }
+            }
+
+            #[getter]
+            fn id(slf: &Bound<'_, Self>) -> Option<String> {
+                slf.as_super().get().core.id().map(str::to_owned)
+            }
+
+            #[getter]
+            fn metadata<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+                slf.as_super().get().core.metadata().map(|metadata| json::to_py(slf.py(), metadata)).transpose()
             }
 
             $(

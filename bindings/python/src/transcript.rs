@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use agent_loop::Message as CoreMessage;
+use agent_loop::host::read_json;
 use agent_loop::transcript::{self, Constraints};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::block::match_args;
 use crate::error::raised;
-use crate::message::{from_py, messages as to_py};
+use crate::message::{messages as to_py, stored_from_py};
 use crate::{json, model};
 
 /// One change that a transcript needs.
@@ -110,14 +111,30 @@ pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> Py
 /// Raises what `repair` does.
 #[pyfunction]
 pub(crate) fn recent<'py>(messages: &Bound<'py, PyAny>, count: usize) -> PyResult<Bound<'py, PyList>> {
-    let transcript = from_py(messages, "messages")?;
+    let transcript = stored_from_py(messages, "messages")?;
     let roles: Vec<_> = transcript.iter().map(|message| message.role()).collect();
     let messages = PyList::new(messages.py(), messages.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
     Ok(messages.get_slice(transcript::recent_start(&roles, count), roles.len()))
 }
 
+/// Reads a stored history: a list of messages as dicts, or its JSON text. Fields that no message has are moved to
+/// `metadata["unknown"]`, and so is an `id` that is no text or is there twice; `check` and each run report these messages
+/// (`unknown_field`). Raises `InvalidArgumentError` for what is not a list of messages, and says where; TypeError for what is not
+/// JSON.
+#[pyfunction]
+pub(crate) fn read_history<'py>(history: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    let py = history.py();
+    let value = match history.cast::<PyString>() {
+        Ok(text) => read_json(text.to_str()?)
+            .map_err(|e| raised(py, agent_loop::Error::invalid_argument(format!("history: {}", e.message()))))?,
+        Err(_) => json::from_py(history, "history")?,
+    };
+    let messages = transcript::read_history(value).map_err(|error| raised(py, error))?;
+    to_py(py, &messages.into_iter().map(Arc::new).collect::<Vec<_>>())
+}
+
 fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Constraints)> {
-    let transcript = from_py(messages, "messages")?;
+    let transcript = stored_from_py(messages, "messages")?;
     let fit = transcript::constraints(&model::spec(model)?).map_err(|error| raised(model.py(), error))?;
     Ok((transcript, fit))
 }

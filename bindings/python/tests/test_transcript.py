@@ -88,3 +88,34 @@ def test_found_d1_a_call_is_never_cut_from_its_result():
     assert transcript.recent([], 3) == []
     with pytest.raises(TypeError):
         transcript.recent(None, 3)
+
+
+def test_found_e13_a_stored_history_keeps_what_is_unknown_in_its_metadata():
+    stored = [
+        {"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": {}}], "name": "Ann", "id": 7},
+        {"role": "assistant", "content": "x", "tool_calls": [{}], "metadata": {"k": 1}, "id": "m"},
+        {"role": "assistant", "content": "y", "id": "m"},
+    ]
+    messages = transcript.read_history(json.dumps(stored))
+    assert [message.metadata for message in messages] == [
+        {"unknown": {"name": "Ann", "id": 7, "content[0]": {"cache_control": {}}}},
+        {"k": 1, "unknown": {"tool_calls": [{}]}},
+        {"unknown": {"id": "m"}},
+    ]
+    assert [message.id for message in messages] == [None, "m", None]
+    assert transcript.read_history(stored) == messages == transcript.read_history(messages)
+    assert [one.code for one in transcript.check(messages, "groq/m")] == ["unknown_field"] * 3
+    assert transcript.check(stored[:2], "groq/m") == transcript.check(messages[:2], "groq/m")
+    # What was read is taken by a call.
+    one = agent(says("hello"), messages=messages)
+    one.append_message({"role": "user", "content": "go", "id": "n", "metadata": {"k": [1]}})
+    assert (one.messages[3].id, one.messages[3].metadata) == ("n", {"k": [1]})
+    for message, text in [
+        (stored[1], "assistant message: unknown field \"tool_calls\"; a model's calls are blocks"),
+        ({"role": "system", "content": "x"}, 'the role "system" is of another format; use the system prompt'),
+        ({"role": "user", "content": "x", "id": "m"}, "the id \"m\" is another message's already"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=text):
+            one.append_message(message)
+    with pytest.raises(InvalidArgumentError, match="history: expected an array of messages"):
+        transcript.read_history("{}")

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+use std::borrow::Borrow;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ use serde::{Serialize, Serializer};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice, resumable, resumable_if_queued};
-use crate::message::Message;
+use crate::message::{Message, NewIds};
 use crate::partial::Partial;
 use crate::queues::{Delivery, Queue, Queues};
 use crate::request::ThinkingLevel;
@@ -87,16 +88,20 @@ impl<R> Default for Conversation<R> {
 
 impl<R: ActiveRun> Conversation<R> {
     /// A conversation that goes on from these messages.
-    pub fn new(messages: Arc<Vec<Arc<Message>>>) -> Conversation<R> {
-        Conversation { messages, ..Conversation::default() }
+    ///
+    /// # Errors
+    /// `invalid_argument` as for [`Conversation::queue`].
+    pub fn new(messages: Arc<Vec<Arc<Message>>>) -> Result<Conversation<R>, Error> {
+        NewIds::of(&messages).map_err(|e| e.reworded(|why| format!("messages: {why}")))?;
+        Ok(Conversation { messages, ..Conversation::default() })
     }
 
     /// Begins a run with the prompts of `start`, or one that resumes if it has none. The transcript and the queues of `start`
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts, and for a `tool_choice` of a tool that does
-    /// not exist; `invalid_state` when there is nothing to resume. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts, for a `tool_choice` of a tool that does not
+    /// exist, and as for [`Conversation::queue`]; `invalid_state` when there is nothing to resume. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
@@ -108,7 +113,7 @@ impl<R: ActiveRun> Conversation<R> {
             Some(prompts) if prompts.is_empty() => {
                 return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
             }
-            Some(_) => {}
+            Some(prompts) => self.check_new(prompts).map_err(|e| e.reworded(|why| format!("prompt: {why}")))?,
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
@@ -193,8 +198,10 @@ impl<R: ActiveRun> Conversation<R> {
     /// Queues messages: for the active run, or for the next one.
     ///
     /// # Errors
-    /// `invalid_state` after the end of a stateless run.
+    /// `invalid_state` after the end of a stateless run; `invalid_argument` for an id that another message has, and for a role of
+    /// another format.
     pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<Delivery, Error> {
+        self.check_new(&messages)?;
         let mut active = self.active.as_mut().map(R::machine);
         if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
@@ -229,22 +236,36 @@ impl<R: ActiveRun> Conversation<R> {
     /// Appends messages to the transcript.
     ///
     /// # Errors
-    /// `busy` while a run is active.
+    /// `busy` while a run is active; `invalid_argument` as for [`Conversation::queue`].
     pub fn append(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         self.check_idle("the transcript cannot be changed")?;
-        Arc::make_mut(&mut self.messages).extend(messages.into_iter().map(Into::into));
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
+        self.check_new(&messages)?;
+        Arc::make_mut(&mut self.messages).extend(messages);
         Ok(())
     }
 
     /// Replaces the transcript.
     ///
     /// # Errors
-    /// `busy` while a run is active.
+    /// `busy` while a run is active; `invalid_argument` as for [`Conversation::queue`].
     pub fn replace(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         self.check_idle("the transcript cannot be replaced")?;
-        self.messages = Arc::new(messages.into_iter().map(Into::into).collect());
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
+        NewIds::of(&messages)?.check_against(self.queues.all())?;
+        self.messages = Arc::new(messages);
         self.caches = RequestCaches::default();
         Ok(())
+    }
+
+    /// Refuses new messages whose ids are in the conversation, and those of another format.
+    fn check_new<M: Borrow<Message>>(&mut self, messages: &[M]) -> Result<(), Error> {
+        let ids = NewIds::of(messages)?;
+        ids.check_against(self.messages.iter().map(Arc::as_ref))?;
+        match self.active.as_mut() {
+            None => ids.check_against(self.queues.all()),
+            Some(active) => ids.check_against(active.machine().waiting()),
+        }
     }
 
     /// Empties the transcript and both queues, and forgets the last error.

@@ -306,7 +306,7 @@ impl FromJson for Vec<Message> {
             Value::Array(list) if list.iter().all(|item| item.is_string() || item.get("role").is_some()) => {
                 let read = |(i, item)| match item {
                     Value::String(text) => Ok(Message::user(text, 0)),
-                    other => serde_json::from_value(other).map_err(|e| format!("[{i}]: {e}")),
+                    other => Message::given(other).map_err(|e| format!("[{i}]: {e}")),
                 };
                 list.into_iter().enumerate().map(read).collect()
             }
@@ -316,6 +316,6 @@ impl FromJson for Vec<Message> {
 }
 
 fn messages(list: Vec<Value>) -> Result<Vec<Arc<Message>>, String> {
-    let read = |(i, value): (usize, Value)| serde_json::from_value(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
+    let read = |(i, value): (usize, Value)| Message::given(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
     list.into_iter().enumerate().map(read).collect()
 }

@@ -6,12 +6,20 @@
 //! assert_eq!(message.text(), "Hello");
 //! ```
 
+mod fields;
+mod new_ids;
+mod read;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(crate) use self::new_ids::NewIds;
+pub(crate) use self::read::{foreign_role, foreign_role_error, similar_role, unknown_fields};
+pub use self::read::{read_history, read_history_of};
 use crate::error::Error;
 use crate::usage::{StopReason, Usage};
 
@@ -31,7 +39,7 @@ pub enum Message {
 impl Message {
     /// A user message of one text block. `timestamp` is in milliseconds since the epoch.
     pub fn user(text: impl Into<String>, timestamp: u64) -> Message {
-        Message::User(UserMessage { content: vec![ContentBlock::text(text)], timestamp })
+        Message::User(UserMessage { timestamp, ..UserMessage::new(vec![ContentBlock::text(text)]) })
     }
 
     /// `user`, `assistant`, `tool_result` or the application's own word.
@@ -52,6 +60,31 @@ impl Message {
             Message::ToolResult(m) => joined_text(&m.content),
             Message::Custom(_) => String::new(),
         }
+    }
+
+    /// The application's name for a message of one of the three roles.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Message::User(UserMessage { id, .. })
+            | Message::Assistant(AssistantMessage { id, .. })
+            | Message::ToolResult(ToolResultMessage { id, .. }) => id.as_deref(),
+            Message::Custom(_) => None,
+        }
+    }
+
+    /// What the application keeps with a message of one of the three roles.
+    pub fn metadata(&self) -> Option<&Value> {
+        match self {
+            Message::User(UserMessage { metadata, .. })
+            | Message::Assistant(AssistantMessage { metadata, .. })
+            | Message::ToolResult(ToolResultMessage { metadata, .. }) => metadata.as_ref(),
+            Message::Custom(_) => None,
+        }
+    }
+
+    /// Whether it has an id or metadata.
+    pub(crate) fn is_labelled(&self) -> bool {
+        self.id().is_some() || self.metadata().is_some()
     }
 
     /// The place of a timestamp that was not given.
@@ -80,14 +113,6 @@ impl Message {
             Message::User(_) | Message::ToolResult(_) | Message::Custom(_) => None,
         }
     }
-
-    /// Reads one message in canonical JSON; a user message's or tool result's content may be a plain string.
-    ///
-    /// # Errors
-    /// `invalid_argument`: says which field is wrong.
-    pub fn from_json(value: Value) -> Result<Message, Error> {
-        serde_json::from_value(value).map_err(|e| Error::invalid_argument(format!("message: {e}")).with_source(e))
-    }
 }
 
 /// What the user said.
@@ -95,17 +120,23 @@ impl Message {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct UserMessage {
     /// `text` and `image` blocks.
-    #[serde(deserialize_with = "content_or_string")]
+    #[serde(deserialize_with = "read::content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: u64,
+    /// The application's name for the message, unique in its transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Any JSON of the application, kept with the message and never sent to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
 
 impl UserMessage {
     /// These blocks, without a time; a run dates it as it begins.
     pub fn new(content: Vec<ContentBlock>) -> UserMessage {
-        UserMessage { content, timestamp: 0 }
+        UserMessage { content, timestamp: 0, id: None, metadata: None }
     }
 }
 
@@ -114,7 +145,7 @@ impl UserMessage {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct AssistantMessage {
     /// `text`, `thinking`, `tool_call` and `opaque` blocks.
-    #[serde(deserialize_with = "content_or_string")]
+    #[serde(deserialize_with = "read::content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Who served it.
     #[serde(default)]
@@ -147,6 +178,12 @@ pub struct AssistantMessage {
     /// When the request was made, in milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: u64,
+    /// The application's name for the message, unique in its transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Any JSON of the application, kept with the message and never sent to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
 
 impl AssistantMessage {
@@ -164,6 +201,8 @@ impl AssistantMessage {
             response_model: None,
             error: None,
             timestamp: 0,
+            id: None,
+            metadata: None,
         }
     }
 
@@ -196,7 +235,7 @@ pub struct ToolResultMessage {
     #[serde(default)]
     pub tool_name: String,
     /// `text` and `image` blocks: what the model sees.
-    #[serde(deserialize_with = "content_or_string")]
+    #[serde(deserialize_with = "read::content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Anything for the application; never sent to the model.
     #[serde(default)]
@@ -207,6 +246,12 @@ pub struct ToolResultMessage {
     /// Milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: u64,
+    /// The application's name for the message, unique in its transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Any JSON of the application, kept with the message and never sent to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
 
 impl ToolResultMessage {
@@ -219,6 +264,8 @@ impl ToolResultMessage {
             details: Value::Null,
             is_error: false,
             timestamp: 0,
+            id: None,
+            metadata: None,
         }
     }
 
@@ -325,20 +372,6 @@ pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
     texts.collect()
 }
 
-/// Content as an array of blocks; a plain string is one text block, null an empty array.
-fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
-        Value::Null => Ok(Vec::new()),
-        Value::Array(blocks) => blocks
-            .into_iter()
-            .enumerate()
-            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
-            .collect(),
-        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
-    }
-}
-
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -354,29 +387,5 @@ impl Serialize for Message {
             Message::ToolResult(m) => Standard::ToolResult(m).serialize(serializer),
             Message::Custom(map) => map.serialize(serializer),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
-        let map = Map::deserialize(deserializer)?;
-        let role = match map.get("role") {
-            Some(Value::String(role)) if !role.is_empty() => role.clone(),
-            Some(other) => {
-                return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {other}")));
-            }
-            None => {
-                return Err(D::Error::custom("role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own"));
-            }
-        };
-        fn read<T: serde::de::DeserializeOwned, E: serde::de::Error>(role: &str, map: Map<String, Value>) -> Result<T, E> {
-            serde_json::from_value(Value::Object(map)).map_err(|e| E::custom(format!("{role} message: {e}")))
-        }
-        Ok(match role.as_str() {
-            "user" => Message::User(read(&role, map)?),
-            "assistant" => Message::Assistant(read(&role, map)?),
-            "tool_result" => Message::ToolResult(read(&role, map)?),
-            _ => Message::Custom(map),
-        })
     }
 }

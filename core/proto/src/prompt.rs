@@ -32,14 +32,14 @@ impl Prompt {
             Value::Array(items) if items.is_empty() => Err(wrong("the list is empty; give at least one message")),
             Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
                 let read = |(i, item)| {
-                    let read = serde_json::from_value(item);
+                    let read = Message::given(item);
                     read.map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")).with_source(e))
                 };
                 Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
                 let read = |(i, item)| {
-                    let read = serde_json::from_value(item);
+                    let read = ContentBlock::given(item);
                     read.map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")).with_source(e))
                 };
                 Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
@@ -71,7 +71,7 @@ impl From<String> for Prompt {
 
 impl From<Vec<ContentBlock>> for Prompt {
     fn from(content: Vec<ContentBlock>) -> Prompt {
-        Prompt(vec![Message::User(UserMessage { content, timestamp: 0 })])
+        Prompt(vec![Message::User(UserMessage::new(content))])
     }
 }
 

@@ -168,6 +168,11 @@ impl Queues {
         self.steering.is_empty() && self.follow_up.is_empty()
     }
 
+    /// All messages of both queues.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Message> {
+        self.steering.iter().chain(&self.follow_up).map(|queued| &*queued.message)
+    }
+
     /// All of a queue, in order.
     pub fn messages(&self, which: Queue) -> Vec<Arc<Message>> {
         let queue = match which {

@@ -133,7 +133,7 @@ impl AgentBuilder {
             tools,
             hooks: self.hooks,
             middleware: self.middleware,
-            conversation: Conversation::new(Arc::new(self.messages)),
+            conversation: Conversation::new(Arc::new(self.messages))?,
             ..State::new(models)
         })
     }

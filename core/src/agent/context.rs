@@ -85,7 +85,7 @@ impl Agent {
             tools: context.tools,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
-            conversation: Conversation::new(context.messages),
+            conversation: Conversation::new(context.messages).map_err(|e| e.reworded(|why| format!("context: {why}")))?,
             ..State::new(state.models.clone())
         };
         Ok(Agent::from_state(alone, true))

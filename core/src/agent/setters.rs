@@ -319,7 +319,7 @@ fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Erro
     }
     let list = value.as_array().ok_or_else(|| options::wrong(value, spelled, options::MESSAGES))?;
     let read = |(i, message): (usize, &Value)| {
-        serde_json::from_value(message.clone())
+        Message::given(message.clone())
             .map(Arc::new)
             .map_err(|e| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {e}")).with_source(e))
     };

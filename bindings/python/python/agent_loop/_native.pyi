@@ -55,6 +55,7 @@ __all__ = [
     "check_events",
     "is_retryable",
     "models",
+    "read_history",
     "recent",
     "repair",
     "restore",
@@ -221,6 +222,12 @@ class UserMessage(_Message):
     @property
     def timestamp(self) -> int:
         """When it was made, in milliseconds since the epoch."""
+    @property
+    def id(self) -> str | None:
+        """The application's name for the message, unique in its transcript."""
+    @property
+    def metadata(self) -> Any:
+        """Any JSON of the application, kept with the message and never sent to a model; None when there is none."""
 
 @final
 class AssistantMessage(_Message):
@@ -277,6 +284,12 @@ class AssistantMessage(_Message):
     @property
     def timestamp(self) -> int:
         """When the request was made, in milliseconds since the epoch."""
+    @property
+    def id(self) -> str | None:
+        """The application's name for the message, unique in its transcript."""
+    @property
+    def metadata(self) -> Any:
+        """Any JSON of the application, kept with the message and never sent to a model; None when there is none."""
 
 @final
 class ToolResultMessage(_Message):
@@ -311,6 +324,12 @@ class ToolResultMessage(_Message):
     @property
     def timestamp(self) -> int:
         """When it was made, in milliseconds since the epoch."""
+    @property
+    def id(self) -> str | None:
+        """The application's name for the message, unique in its transcript."""
+    @property
+    def metadata(self) -> Any:
+        """Any JSON of the application, kept with the message and never sent to a model; None when there is none."""
 
 @final
 class CustomMessage(_Message):
@@ -1260,6 +1279,14 @@ class Repaired:
         """The changes, in transcript order."""
 
 def restore(kind: str, text: str) -> Any: ...
+
+def read_history(history: Sequence[Message | _JsonObject] | str) -> tuple[Message, ...]:
+    """Reads a stored history: a list of messages as dicts, or its JSON text.
+
+    Fields that no message has are moved to `metadata["unknown"]`, and so is an `id` that is no text or is there twice; `check`
+    and each run report these messages (`unknown_field`). Raises `InvalidArgumentError` for what is not a list of messages, and
+    says where; TypeError for what is not JSON."""
+
 def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
     """Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 

@@ -44,6 +44,8 @@ REPAIR_CODES: Final = (
     "image_dropped",  # An image was left out.
     "misplaced_block",  # A block that is not allowed in a message of that role was left out.
     "foreign_role",  # A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out.
+    "similar_role",  # A message was left out whose custom role is nearly one of the three that models read.
+    "unknown_field",  # A stored message has fields that are not known; they are in its `metadata.unknown`.
     # </generated>
 )
 """The codes of transcript repairs, in `transcript.Repair`."""

@@ -12,9 +12,10 @@ for repair in repaired.repairs:
 agent = Agent("anthropic/claude-sonnet-4-5", messages=repaired.messages)
 ```
 
-The functions need no event loop and no network, and may be called from any thread.
+`read_history` reads a history that was stored, by this library or another program. The functions need no event loop and
+no network, and may be called from any thread.
 """
 
-from ._native import Repair, Repaired, check, recent, repair
+from ._native import Repair, Repaired, check, read_history, recent, repair
 
-__all__ = ["Repair", "Repaired", "check", "recent", "repair"]
+__all__ = ["Repair", "Repaired", "check", "read_history", "recent", "repair"]

@@ -122,7 +122,7 @@ fn a_run_resumes_with_what_is_queued_or_not_at_all() {
 
 #[test]
 fn an_empty_list_of_prompts_is_refused_and_does_not_resume() {
-    let mut conversation = Conversation::new(Arc::new(vec![Arc::new(Message::user("Hi.", 0))]));
+    let mut conversation = Conversation::new(Arc::new(vec![Arc::new(Message::user("Hi.", 0))])).unwrap();
     let error = conversation.begin(config(true), Start::new("run", 0, Vec::new()), |run| run).unwrap_err();
     assert_eq!((error.kind(), conversation.active().is_some()), (ErrorKind::InvalidArgument, false));
     begin(&mut conversation, true, Start::resume("run", 0));
@@ -151,7 +151,7 @@ fn the_transcript_cannot_be_changed_during_a_run() {
 
 #[test]
 fn a_stateless_run_takes_no_message_after_its_end() {
-    let mut conversation = Conversation::new(Arc::default());
+    let mut conversation = Conversation::new(Arc::default()).unwrap();
     let config = Config { is_stateless: true, ..config(true) };
     conversation.begin(config, prompt("Hi."), |run| run).unwrap();
     drive(&mut conversation, "agent_end", |conversation| {

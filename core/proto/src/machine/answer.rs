@@ -170,16 +170,11 @@ fn head(config: &Config, now_ms: u64) -> AssistantMessage {
         Err(_) => (provider, "", id),
     };
     AssistantMessage {
-        content: Vec::new(),
         provider: provider.to_owned(),
         protocol: protocol.to_owned(),
         model: model.to_owned(),
-        usage: Usage::default(),
         stop_reason: None,
-        raw_stop_reason: None,
-        response_id: None,
-        response_model: None,
-        error: None,
         timestamp: now_ms,
+        ..AssistantMessage::new(Vec::new())
     }
 }

@@ -425,12 +425,10 @@ impl Batch {
         // Each call has its result by now; otherwise the model must still get one.
         let (output, is_error) = result.clone().unwrap_or_else(|| (ToolOutput::error("no answer"), true));
         let message = Arc::new(Message::ToolResult(ToolResultMessage {
-            tool_call_id: requested.id.to_string(),
-            tool_name: requested.name.to_string(),
-            content: output.content,
             details: output.details,
             is_error,
             timestamp: run.now_ms(),
+            ..ToolResultMessage::new(&*requested.id, &*requested.name, output.content)
         }));
         self.results.push(Arc::clone(&message));
         run.emitter.emit_message(message);

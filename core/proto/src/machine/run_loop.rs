@@ -251,6 +251,12 @@ impl Loop {
         self.run.inbox.queues()
     }
 
+    /// The messages that wait to join the transcript.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Message> {
+        let first = self.first_input.iter().flat_map(|input| &input.prompts).map(Arc::as_ref);
+        first.chain(self.queues().all())
+    }
+
     /// When `run_timeout_ms` passes: for hosts that a reader or a listener blocks.
     pub fn run_deadline_ms(&self) -> Option<u64> {
         self.run.clock.deadline_ms()

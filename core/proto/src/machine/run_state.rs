@@ -1,5 +1,7 @@
 //! What all parts of the loop share, each part in its own component; how a part asks a hook, and what the failure of one means.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -14,6 +16,7 @@ use super::tool_demand::ToolDemand;
 use super::turn::Turn;
 use crate::error::Error;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
+use crate::message::{Message, NewIds};
 use crate::queues::Queue;
 use crate::settings::Settings;
 use crate::table::codes;
@@ -146,6 +149,11 @@ impl RunState {
         let found = self.questions.has_found();
         match self.take_answer()? {
             Ok(HookAnswer::GetSteeringMessages(messages) | HookAnswer::GetFollowUpMessages(messages)) => {
+                if let Err(error) = self.check_new(&messages) {
+                    self.inbox.reset_states();
+                    self.hook_failed(kind, NoAnswer::Failed(error.message().to_owned()));
+                    return Some(false);
+                }
                 let found = found || !messages.is_empty();
                 self.inbox.insert_marked(queue, messages);
                 Some(found)
@@ -157,6 +165,13 @@ impl RunState {
                 Some(false)
             }
         }
+    }
+
+    /// Refuses a hook's messages whose ids are in the run.
+    fn check_new(&self, messages: &[Message]) -> Result<(), Error> {
+        let ids = NewIds::of(messages)?;
+        ids.check_against(self.transcript.all().iter().map(Arc::as_ref))?;
+        ids.check_against(self.inbox.queues().all())
     }
 
     /// How the run ends, with its error, where its last turn ends it so. Where several apply, the first of:

@@ -49,6 +49,11 @@ impl RunTranscript {
         self.replaced.as_deref().unwrap_or(&self.messages)
     }
 
+    /// All messages.
+    pub(super) fn all(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
     /// The messages that the run has added.
     pub(super) fn added(&self) -> Vec<Arc<Message>> {
         self.messages.get(self.base..).unwrap_or_default().to_vec()

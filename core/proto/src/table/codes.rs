@@ -86,6 +86,10 @@ codes! {
         MISPLACED_BLOCK = "misplaced_block", data "", "0.1.0";
         /// A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out.
         FOREIGN_ROLE = "foreign_role", data "", "0.1.0";
+        /// A message was left out whose custom role is nearly one of the three that models read.
+        SIMILAR_ROLE = "similar_role", data "", "0.1.0";
+        /// A stored message has fields that are not known; they are in its `metadata.unknown`.
+        UNKNOWN_FIELD = "unknown_field", data "", "0.1.0";
     }
 }
 

@@ -8,7 +8,9 @@ use super::constraints::Constraints;
 use super::ids::Ids;
 use super::log::{Log, Repair};
 use super::results::{Calls, shortened};
-use crate::message::{AssistantMessage, Message, ToolResultMessage, UserMessage};
+use crate::message::{
+    AssistantMessage, Message, ToolResultMessage, UserMessage, foreign_role, similar_role, unknown_fields,
+};
 
 /// A transcript that fits, and what was done to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,11 @@ impl Repairer {
         let at = self.count;
         self.count += 1;
         let Repairer { fit, log, .. } = self;
+        if let Some(unknown) = unknown_fields(message) {
+            let names: Vec<&str> = unknown.keys().map(String::as_str).collect();
+            let text = || format!("{} is not known in a message; it is kept in metadata.unknown and not sent", names.join(", "));
+            log.note(codes::UNKNOWN_FIELD, at, None, text);
+        }
         match &**message {
             Message::User(user) => self.rest.extend(fitted_user(message, user, at, fit, log)),
             Message::Assistant(assistant) if assistant.has_failed() => {
@@ -62,10 +69,13 @@ impl Repairer {
                 }
             }
             Message::Custom(_) => {
-                if let Some(advice) = foreign_role(message.role()) {
-                    let text =
-                        || format!("the role {:?} is another format's; the message was left out; {advice}", message.role());
+                let role = message.role();
+                if let Some(advice) = foreign_role(role) {
+                    let text = || format!("the role {role:?} is another format's; the message was left out; {advice}");
                     log.note(codes::FOREIGN_ROLE, at, None, text);
+                } else if let Some(meant) = similar_role(role) {
+                    let text = || format!("the role {role:?} is a custom one; the message was left out; did you mean {meant:?}?");
+                    log.note(codes::SIMILAR_ROLE, at, None, text);
                 }
             }
             Message::ToolResult(result) => {
@@ -93,22 +103,12 @@ impl Repairer {
     }
 }
 
-/// The advice for a role of the wire formats, which is unlikely to be a custom role.
-fn foreign_role(role: &str) -> Option<&'static str> {
-    Some(match role {
-        "system" | "developer" => "use the system prompt for instructions",
-        "tool" | "function" => "a tool's result has the role \"tool_result\", with tool_call_id and tool_name",
-        "model" => "what the model said has the role \"assistant\"",
-        _ => return None,
-    })
-}
-
 fn fitted_user(message: &Arc<Message>, user: &UserMessage, at: usize, fit: &Constraints, log: &mut Log) -> Option<Arc<Message>> {
     let blocks = Blocks { fit, at, log };
     match blocks.of_user_or_tool(&user.content, true) {
         None => Some(Arc::clone(message)),
         Some(content) if content.is_empty() => empty_message(at, log),
-        Some(content) => Some(Arc::new(Message::User(UserMessage { content, timestamp: user.timestamp }))),
+        Some(content) => Some(Arc::new(Message::User(UserMessage { content, ..user.clone() }))),
     }
 }
 

@@ -3,8 +3,6 @@
 use crate::table::codes;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::constraints::Constraints;
 use super::log::{Log, Repair};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
@@ -104,14 +102,8 @@ impl Calls {
 
 /// The result of a call that has none.
 fn missing_result(id: &str, name: &str, timestamp: u64) -> ToolResultMessage {
-    ToolResultMessage {
-        tool_call_id: id.to_owned(),
-        tool_name: name.to_owned(),
-        content: vec![ContentBlock::text("no result was recorded for this call")],
-        details: Value::Null,
-        is_error: true,
-        timestamp,
-    }
+    let text = ContentBlock::text("no result was recorded for this call");
+    ToolResultMessage { is_error: true, timestamp, ..ToolResultMessage::new(id, name, vec![text]) }
 }
 
 /// The result with at most this many bytes of text, from its beginning and its end.

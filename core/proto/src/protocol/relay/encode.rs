@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{ContentBlock, Message, ToolResultMessage};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, UserMessage};
 use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::incremental::{MessageWriter, Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
@@ -56,7 +56,7 @@ impl format::Encoder for Encoder {
 #[derive(Debug, Default)]
 pub(super) struct Writer;
 
-/// A result without its details.
+/// A result without its details, id and metadata.
 #[derive(Serialize)]
 struct ToolResult<'a> {
     role: &'static str,
@@ -71,8 +71,14 @@ struct ToolResult<'a> {
 impl MessageWriter for Writer {
     fn add(&mut self, _index: usize, message: &Message, _style: Style, out: &mut Vec<u8>) {
         match message {
+            Message::User(user) if message.is_labelled() => {
+                json::item(out, Message::User(UserMessage { id: None, metadata: None, ..user.clone() }));
+            }
+            Message::Assistant(assistant) if message.is_labelled() => {
+                json::item(out, Message::Assistant(AssistantMessage { id: None, metadata: None, ..assistant.clone() }));
+            }
             Message::User(_) | Message::Assistant(_) => json::item(out, message),
-            Message::ToolResult(ToolResultMessage { tool_call_id, tool_name, content, is_error, timestamp, details: _ }) => {
+            Message::ToolResult(ToolResultMessage { tool_call_id, tool_name, content, is_error, timestamp, .. }) => {
                 let (is_error, timestamp) = (*is_error, *timestamp);
                 json::item(
                     out,

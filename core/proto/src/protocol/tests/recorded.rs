@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock};
 use crate::protocol::scan;
 use crate::sse::Splitter;
-use crate::usage::{StopReason, Usage};
+use crate::usage::StopReason;
 
 pub(in crate::protocol) fn folder(api: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire").join(api);
@@ -29,17 +29,11 @@ pub(in crate::protocol) fn loops(prefix: &str) -> Vec<String> {
 /// Reads a stream in pieces that end at these places.
 pub(in crate::protocol) fn decode(protocol: &str, stream: &[u8], cuts: &[usize]) -> (AssistantMessage, Option<Error>) {
     let head = AssistantMessage {
-        content: Vec::new(),
         provider: "p".into(),
         protocol: protocol.into(),
         model: "m".into(),
-        usage: Usage::default(),
         stop_reason: None,
-        raw_stop_reason: None,
-        response_id: None,
-        response_model: None,
-        error: None,
-        timestamp: 0,
+        ..AssistantMessage::new(Vec::new())
     };
     let mut builder = MessageBuilder::new(head, 1, None, usize::MAX);
     let mut decoder = Fixture::of_protocol(protocol).decoder();

@@ -105,14 +105,8 @@ fn loops_go_back_as_they_were_sent() {
             for call in last.iter().filter_map(|last| last.as_assistant()).flat_map(|last| last.tool_calls()) {
                 let of_call = |item: &&Value| item["type"] == "function_call_output" && item["call_id"] == json!(call.id);
                 let output = results.iter().rfind(of_call).unwrap()["output"].as_str().unwrap();
-                messages.push(Arc::new(Message::ToolResult(ToolResultMessage {
-                    tool_call_id: call.id.clone(),
-                    tool_name: call.name.clone(),
-                    content: vec![ContentBlock::text(output)],
-                    details: Value::Null,
-                    is_error: false,
-                    timestamp: 0,
-                })));
+                let content = vec![ContentBlock::text(output)];
+                messages.push(Arc::new(Message::ToolResult(ToolResultMessage::new(&call.id, &call.name, content))));
             }
             let request = Request { messages: messages.clone(), ..Request::default() };
             let (ours, theirs) =

@@ -1,0 +1,253 @@
+//! Reading messages from JSON: those that a call is given, strictly, and those of a stored history, which may come from another
+//! program or version.
+
+use std::collections::HashSet;
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::fields::{self, UnknownField};
+use super::{ContentBlock, Message};
+use crate::error::Error;
+
+const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
+
+impl Message {
+    /// Reads one message that a call is given, in canonical JSON; its content may be a plain string.
+    /// A stored history is read by [`read_history`], or with serde.
+    ///
+    /// # Errors
+    /// `invalid_argument`: says which field is wrong; for a field or a role of another format, what stands for it here.
+    pub fn from_json(value: Value) -> Result<Message, Error> {
+        Message::given(value).map_err(|e| Error::invalid_argument(format!("message: {e}")).with_source(e))
+    }
+
+    /// As [`Message::from_json`], for who names the place in the error.
+    ///
+    /// # Errors
+    /// What is wrong with the message.
+    #[doc(hidden)]
+    pub fn given(value: Value) -> Result<Message, serde_json::Error> {
+        if let Value::Object(map) = &value {
+            check(map).map_err(serde_json::Error::custom)?;
+        }
+        serde_json::from_value(value)
+    }
+}
+
+impl ContentBlock {
+    /// Reads a block that a call is given.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    #[doc(hidden)]
+    pub fn given(value: Value) -> Result<ContentBlock, serde_json::Error> {
+        check_block(&value).map_err(serde_json::Error::custom)?;
+        serde_json::from_value(value)
+    }
+}
+
+/// Reads the messages of a stored history. A field that no message has, or an `id` that is no text or is there twice, is moved to
+/// `metadata.unknown`; the fields of a block go there under the block's place, for example `content[0]`. Each such message is
+/// reported when the transcript is checked, repaired or sent to a model (`unknown_field`).
+///
+/// # Errors
+/// `invalid_argument`: what is not a list of messages, and where; a message without a role, without content, or with a block of
+/// another format.
+pub fn read_history(value: Value) -> Result<Vec<Message>, Error> {
+    read_history_of("history", value)
+}
+
+/// As [`read_history`], with the name of the argument for the error.
+///
+/// # Errors
+/// As [`read_history`].
+#[doc(hidden)]
+pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Error> {
+    let Value::Array(list) = value else {
+        return Err(Error::invalid_argument(format!("{argument}: expected an array of messages, got {value}")));
+    };
+    let mut ids = HashSet::new();
+    let mut messages = Vec::with_capacity(list.len());
+    for (i, mut value) in list.into_iter().enumerate() {
+        if let Value::Object(map) = &mut value
+            && is_standard(map)
+            && let Some(id) = map.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+            && !ids.insert(id.to_owned())
+            && let Some(id) = map.shift_remove("id")
+        {
+            let unknown = Map::from_iter([("id".to_owned(), id)]);
+            keep_unknown(map, unknown);
+        }
+        let read = serde_json::from_value(value);
+        messages.push(read.map_err(|e| Error::invalid_argument(format!("{argument}: [{i}]: {e}")).with_source(e))?);
+    }
+    Ok(messages)
+}
+
+fn is_standard(map: &Map<String, Value>) -> bool {
+    map.get("role").and_then(Value::as_str).is_some_and(|role| ROLES.contains(&role))
+}
+
+/// Refuses a role of another format, and fields that are not known: they would be lost.
+fn check(map: &Map<String, Value>) -> Result<(), String> {
+    // A missing one is reported by who reads it.
+    let Some(role) = map.get("role").and_then(Value::as_str) else {
+        return Ok(());
+    };
+    if let Some(advice) = foreign_role(role) {
+        return Err(foreign_role_error(role, advice));
+    }
+    let Some(known) = fields::of_message(role) else {
+        return Ok(());
+    };
+    let of = format!("{role} message");
+    if let Some(name) = fields::unknown(map, "role", known).next() {
+        return Err(UnknownField { of: &of, name, known, is_block: false }.to_string());
+    }
+    if let Some(id) = map.get("id").filter(|id| !id.is_null())
+        && id.as_str().is_none_or(str::is_empty)
+    {
+        return Err(format!("{of}: id: expected a text that is not empty, got {id}"));
+    }
+    let blocks = map.get("content").and_then(Value::as_array).into_iter().flatten().enumerate();
+    for (i, block) in blocks {
+        check_block(block).map_err(|why| format!("{of}: content[{i}]: {why}"))?;
+    }
+    Ok(())
+}
+
+fn check_block(block: &Value) -> Result<(), String> {
+    let Some((map, kind, known)) = known_block(block) else {
+        return Ok(());
+    };
+    match fields::unknown(map, "type", known).next() {
+        Some(name) => Err(UnknownField { of: &format!("{kind} block"), name, known, is_block: true }.to_string()),
+        None => Ok(()),
+    }
+}
+
+fn known_block(block: &Value) -> Option<(&Map<String, Value>, &str, &'static [&'static str])> {
+    let map = block.as_object()?;
+    let kind = map.get("type")?.as_str()?;
+    Some((map, kind, fields::of_block(kind)?))
+}
+
+/// The text of the error for a role of another format.
+pub(crate) fn foreign_role_error(role: &str, advice: &str) -> String {
+    format!("the role {role:?} is of another format; {advice}")
+}
+
+/// The advice for a role of the wire formats, which is unlikely to be a custom role.
+pub(crate) fn foreign_role(role: &str) -> Option<&'static str> {
+    Some(match role {
+        "system" | "developer" => "use the system prompt for instructions",
+        "tool" | "function" => "a tool's result has the role \"tool_result\", with tool_call_id and tool_name",
+        "model" => "what the model said has the role \"assistant\"",
+        _ => return None,
+    })
+}
+
+/// The role that a custom one was probably meant to be.
+pub(crate) fn similar_role(role: &str) -> Option<&'static str> {
+    let lower = role.to_lowercase();
+    ROLES.into_iter().find(|known| role != *known && strsim::damerau_levenshtein(&lower, known) <= 2)
+}
+
+/// The names of the fields that reading a stored history has put aside.
+pub(crate) fn unknown_fields(message: &Message) -> Option<&Map<String, Value>> {
+    message.metadata()?.get("unknown")?.as_object().filter(|unknown| !unknown.is_empty())
+}
+
+/// Puts fields aside into `metadata.unknown`.
+fn keep_unknown(map: &mut Map<String, Value>, unknown: Map<String, Value>) {
+    if unknown.is_empty() {
+        return;
+    }
+    let mut metadata = match map.shift_remove("metadata") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(metadata)) => metadata,
+        // It has no place for a name.
+        Some(other) => Map::from_iter([("value".to_owned(), other)]),
+    };
+    match metadata.get_mut("unknown").and_then(Value::as_object_mut) {
+        Some(known) => known.extend(unknown),
+        None => {
+            metadata.insert("unknown".to_owned(), Value::Object(unknown));
+        }
+    }
+    map.insert("metadata".to_owned(), Value::Object(metadata));
+}
+
+/// Takes what is not known out of a stored message of one of the three roles.
+fn take_unknown(map: &mut Map<String, Value>, known: &[&str]) {
+    let mut unknown = Map::new();
+    let names: Vec<String> = fields::unknown(map, "role", known).cloned().collect();
+    for name in names {
+        if let Some(value) = map.shift_remove(&name) {
+            unknown.insert(name, value);
+        }
+    }
+    if let Some(id) = map.get("id").filter(|id| !id.is_null())
+        && id.as_str().is_none_or(str::is_empty)
+        && let Some(id) = map.shift_remove("id")
+    {
+        unknown.insert("id".to_owned(), id);
+    }
+    let blocks = map.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten().enumerate();
+    for (i, block) in blocks {
+        let names: Vec<String> = match known_block(block) {
+            Some((fields, _, known)) => fields::unknown(fields, "type", known).cloned().collect(),
+            None => continue,
+        };
+        let taken = |name: String| block.as_object_mut()?.shift_remove(&name).map(|value| (name, value));
+        let of_block: Map<String, Value> = names.into_iter().filter_map(taken).collect();
+        if !of_block.is_empty() {
+            unknown.insert(format!("content[{i}]"), Value::Object(of_block));
+        }
+    }
+    keep_unknown(map, unknown);
+}
+
+/// Reading a stored history: nothing of it is refused that can be kept.
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        let mut map = Map::deserialize(deserializer)?;
+        let role = match map.get("role") {
+            Some(Value::String(role)) if !role.is_empty() => role.clone(),
+            Some(other) => {
+                return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {other}")));
+            }
+            None => {
+                return Err(D::Error::custom("role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own"));
+            }
+        };
+        if let Some(known) = fields::of_message(&role) {
+            take_unknown(&mut map, known);
+        }
+        fn read<T: DeserializeOwned, E: serde::de::Error>(role: &str, map: Map<String, Value>) -> Result<T, E> {
+            serde_json::from_value(Value::Object(map)).map_err(|e| E::custom(format!("{role} message: {e}")))
+        }
+        Ok(match role.as_str() {
+            "user" => Message::User(read(&role, map)?),
+            "assistant" => Message::Assistant(read(&role, map)?),
+            "tool_result" => Message::ToolResult(read(&role, map)?),
+            _ => Message::Custom(map),
+        })
+    }
+}
+
+/// Content as an array of blocks; a plain string is one text block, null an empty array.
+pub(super) fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
+        Value::Null => Ok(Vec::new()),
+        Value::Array(blocks) => blocks
+            .into_iter()
+            .enumerate()
+            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
+            .collect(),
+        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
+    }
+}
