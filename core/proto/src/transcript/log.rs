@@ -30,13 +30,4 @@ impl Log {
     ) {
         self.0.push(Repair { code, message_index, content_index, text: text() });
     }
-
-    /// Adds repairs of one message that are known only after those of later messages.
-    pub(super) fn insert(&mut self, repairs: Vec<Repair>) {
-        let Some(first) = repairs.first() else {
-            return;
-        };
-        let place = self.0.partition_point(|repair| repair.message_index <= first.message_index);
-        self.0.splice(place..place, repairs);
-    }
 }

@@ -1,6 +1,5 @@
 //! The repair itself, message by message.
 
-use crate::table::codes;
 use std::sync::Arc;
 
 use super::blocks::Blocks;
@@ -8,9 +7,8 @@ use super::constraints::Constraints;
 use super::ids::Ids;
 use super::log::{Log, Repair};
 use super::results::{Calls, shortened};
-use crate::message::{
-    AssistantMessage, Message, ToolResultMessage, UserMessage, foreign_role, similar_role, unknown_fields,
-};
+use crate::message::{AssistantMessage, Message, ToolResultMessage, UserMessage, foreign_role, similar_role, unknown_fields};
+use crate::table::codes;
 
 /// A transcript that fits, and what was done to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,18 +19,15 @@ pub struct Repaired {
     pub repairs: Vec<Repair>,
 }
 
-/// Repairs a transcript message by message. What stands before the last message that called tools is final; results of its calls
-/// may still come.
+/// Repairs a transcript message by message. Results may come for any call that has none yet.
 #[derive(Debug, Clone)]
 pub(super) struct Repairer {
     pub(super) fit: Constraints,
     /// How many messages were added.
     count: usize,
-    /// The repaired messages up to the calls that may still be answered, these included.
-    done: Vec<Arc<Message>>,
+    /// The repaired messages, with a slot for the result of each call right behind the message that made it.
+    messages: Vec<Arc<Message>>,
     calls: Calls,
-    /// The repaired messages behind the results of these calls.
-    rest: Vec<Arc<Message>>,
     ids: Ids,
     log: Log,
 }
@@ -40,7 +35,7 @@ pub(super) struct Repairer {
 impl Repairer {
     pub(super) fn new(fit: Constraints) -> Repairer {
         let ids = Ids::new(fit.call_ids);
-        Repairer { fit, count: 0, done: Vec::new(), calls: Calls::default(), rest: Vec::new(), ids, log: Log::default() }
+        Repairer { fit, count: 0, messages: Vec::new(), calls: Calls::default(), ids, log: Log::default() }
     }
 
     /// Takes the next message in.
@@ -54,18 +49,18 @@ impl Repairer {
             log.note(codes::UNKNOWN_FIELD, at, None, text);
         }
         match &**message {
-            Message::User(user) => self.rest.extend(fitted_user(message, user, at, fit, log)),
+            Message::User(user) => self.messages.extend(fitted_user(message, user, at, fit, log)),
             Message::Assistant(assistant) if assistant.has_failed() => {
-                self.calls.add_failed(assistant);
+                self.calls.add_failed(at, assistant);
                 log.note(codes::FAILED_MESSAGE, at, None, || "the message failed or was aborted; it was left out".to_owned());
             }
             Message::Assistant(assistant) => {
-                // Only the last message of the model can still be answered.
-                std::mem::take(&mut self.calls).write(fit, log, &mut self.done);
-                self.done.append(&mut self.rest);
                 if let Some(fitted) = fitted_assistant(message, assistant, at, fit, &mut self.ids, log) {
-                    self.calls = Calls::new(at, assistant, fitted.as_assistant());
-                    self.done.push(fitted);
+                    self.messages.push(Arc::clone(&fitted));
+                    let slot = self.messages.len();
+                    let calls = fitted.as_assistant().map_or(0, |fitted| self.calls.add(at, assistant, fitted, slot));
+                    // Whatever stands there is replaced by the result, or by the error for a missing one.
+                    self.messages.extend(std::iter::repeat_n(fitted, calls));
                 }
             }
             Message::Custom(_) => {
@@ -79,10 +74,11 @@ impl Repairer {
                 }
             }
             Message::ToolResult(result) => {
-                let taken = self.calls.take(&result.tool_call_id, |id, name| {
+                let taken = self.calls.take(&result.tool_call_id, &result.tool_name, |id, name| {
                     shortened(fitted_result(message, at, id, name, fit, log), fit.max_result_bytes)
                 });
-                if !taken {
+                let slot = taken.and_then(|(slot, result)| self.messages.get_mut(slot).map(|slot| *slot = result));
+                if slot.is_none() {
                     log.note(codes::STRAY_RESULT, at, None, || {
                         let id = &result.tool_call_id;
                         format!("the result answers no call {id:?} that is still open; it was left out")
@@ -94,12 +90,9 @@ impl Repairer {
 
     /// The messages so far, with an error result for each call that has none yet.
     pub(super) fn repaired(&mut self) -> Repaired {
-        let mut messages = Vec::with_capacity(self.done.len() + self.calls.len() + self.rest.len());
-        messages.extend_from_slice(&self.done);
-        let mut log = self.log.clone();
-        self.calls.write(&self.fit, &mut log, &mut messages);
-        messages.extend_from_slice(&self.rest);
-        Repaired { messages, repairs: log.0 }
+        let Log(mut repairs) = self.log.clone();
+        self.calls.fill_slots(&self.fit, &mut self.messages, &mut repairs);
+        Repaired { messages: self.messages.clone(), repairs }
     }
 }
 

@@ -109,6 +109,83 @@ fn results_stand_behind_their_calls_in_call_order_once() {
     assert_eq!(kept, expected);
 }
 
+fn calls(blocks: Value) -> Value {
+    json!({ "role": "assistant", "content": blocks, "stop_reason": "tool_use" })
+}
+
+/// The texts of the results, each behind the id of its call.
+fn results(messages: Value) -> Vec<String> {
+    let repaired = repair(&read(messages), &Constraints::new("p", "own", "m")).messages;
+    let of = |message: &Arc<Message>| match &**message {
+        Message::ToolResult(result) => Some(format!("{}: {}", result.tool_call_id, result.model_text())),
+        other => (other.as_assistant().is_none()).then(|| other.text()),
+    };
+    repaired.iter().filter_map(of).collect()
+}
+
+#[test]
+fn found_e5_results_find_their_calls_behind_other_answers() {
+    let user = json!({ "role": "user", "content": "meanwhile" });
+    let both = [calls(json!([call("a")])), calls(json!([call("b")]))];
+    let [first, second] = both.clone();
+    let expected = ["a: A", "b: B", "meanwhile"];
+    for order in [
+        json!([first, second, user, result("a", "A"), result("b", "B")]),
+        json!([first, second, result("b", "B"), user, result("a", "A")]),
+    ] {
+        let found = results(order);
+        assert_eq!(found, expected);
+    }
+    assert_eq!(results(json!([first, user, second, result("a", "A"), result("b", "B")])), ["a: A", "meanwhile", "b: B"]);
+    // Parallel calls, their results behind the user and behind the answer.
+    let parallel = calls(json!([call("a"), call("b"), call("c")]));
+    let answer = json!({ "role": "assistant", "content": "Wait." });
+    let late = json!([parallel, user, result("c", "C"), answer, result("b", "B")]);
+    assert_eq!(results(late), ["a: no result was recorded for this call", "b: B", "c: C", "meanwhile"]);
+    // A result is never of a call behind it.
+    assert_eq!(results(json!([result("a", "A"), first])), ["a: no result was recorded for this call"]);
+}
+
+#[test]
+fn found_e5_repeated_ids_get_the_nearest_result_that_fits() {
+    let x = || calls(json!([call("x")]));
+    assert_eq!(results(json!([x(), result("x", "1"), x(), result("x", "2")])), ["x: 1", "x: 2"]);
+    assert_eq!(results(json!([x(), x(), result("x", "2")])), ["x: no result was recorded for this call", "x: 2"]);
+    assert_eq!(results(json!([x(), x(), result("x", "2"), result("x", "1"), result("x", "0")])), ["x: 1", "x: 2"]);
+    assert_eq!(results(json!([calls(json!([call("x"), call("x")])), result("x", "1"), result("x", "2")])), ["x: 1", "x_2: 2"]);
+    // The tool that the result names decides before the distance.
+    let of = |tool: &str| json!({ "type": "tool_call", "id": "x", "name": tool });
+    let by = |tool: &str| json!({ "role": "tool_result", "tool_call_id": "x", "tool_name": tool, "content": tool });
+    let apart = [calls(json!([of("read")])), calls(json!([of("write")]))];
+    for results_of in [["read", "write"], ["write", "read"]] {
+        let [first, second] = results_of.map(by);
+        assert_eq!(results(json!([apart[0], apart[1], first, second])), ["x: read", "x: write"]);
+        let [first, second] = results_of.map(by);
+        assert_eq!(results(json!([calls(json!([of("read"), of("write")])), first, second])), ["x: read", "x_2: write"]);
+    }
+    assert_eq!(results(json!([apart[0], by("renamed")])), ["x: renamed"]);
+    // A failed message's results go with it.
+    let failed = json!({ "role": "assistant", "content": [call("x")], "stop_reason": "error" });
+    assert_eq!(results(json!([x(), failed, result("x", "of the failed"), result("x", "1")])), ["x: 1"]);
+}
+
+#[test]
+fn found_e5_what_comes_later_is_repaired_as_if_it_had_been_there() {
+    let mut transcript = Vec::new();
+    for turn in 0..12 {
+        transcript.push(calls(json!([call(&format!("c{}", turn % 5)), call("same")])));
+        if turn % 3 == 2 {
+            transcript.extend([result("same", &format!("{turn}")), result(&format!("c{}", (turn + 4) % 5), "late")]);
+        }
+    }
+    let all = read(json!(transcript));
+    let fit = fit("anthropic");
+    let mut cache = RepairCache::default();
+    for end in 0..=all.len() {
+        assert_eq!(repair_with(&mut cache, &all[..end], &fit), repair(&all[..end], &fit), "{end}");
+    }
+}
+
 #[test]
 fn empty_blocks_and_messages_are_dropped_and_signed_ones_kept() {
     let kept = prepared(json!([

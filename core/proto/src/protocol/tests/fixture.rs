@@ -12,6 +12,7 @@ use crate::protocol::{Decoder, EncodeCache, Encoded, by_name};
 use crate::provider::Served;
 use crate::request::{IgnoredOption, ModelOptions, Request, ToolDescription};
 use crate::sse::Frame;
+use crate::table::codes;
 use crate::transcript::{self, Constraints};
 
 /// A model in a format, at its provider's own address unless the spec says otherwise, with nothing in the environment.
@@ -79,6 +80,13 @@ impl Fixture {
     /// The messages as they are before they are encoded.
     pub(crate) fn fitted(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
         transcript::repair(messages, &self.constraints()).messages
+    }
+
+    /// The places of the calls without a result.
+    pub(crate) fn missing_results(&self, messages: &[Arc<Message>]) -> Vec<(usize, Option<usize>)> {
+        let repairs = transcript::check(messages, &self.constraints());
+        let missing = repairs.iter().filter(|repair| repair.code == codes::MISSING_RESULT);
+        missing.map(|repair| (repair.message_index, repair.content_index)).collect()
     }
 
     pub(crate) fn headers(&self, request: &Request) -> Vec<(&'static str, String)> {

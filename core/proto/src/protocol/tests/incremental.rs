@@ -83,7 +83,7 @@ fn found_e1_messages_that_were_repaired_before_are_the_same_ones_again() {
         ] },
         { "role": "user", "content": "meanwhile" },
         { "role": "assistant", "content": "done" },
-        { "role": "tool_result", "tool_call_id": "a b", "content": "too late" },
+        { "role": "tool_result", "tool_call_id": "c", "content": "of no call" },
     ]);
     let all: Vec<Arc<Message>> = serde_json::from_value(content).unwrap();
     let constraints = Fixture::of_protocol("anthropic").constraints();

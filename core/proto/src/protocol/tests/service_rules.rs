@@ -155,6 +155,11 @@ fn extends_what_was_sent(service: &Service, messages: &[Arc<Message>], asked: &A
         if !answers || fitted.last().is_none_or(|last| last.as_assistant().is_some()) {
             continue;
         }
+        // A result that comes later stands where the error for a missing one stood.
+        let missing = service.fixture.missing_results(messages);
+        if service.fixture.missing_results(&messages[..cut]).iter().any(|call| !missing.contains(call)) {
+            continue;
+        }
         let part = service.pieces(&service.fixture.encode(&asked.request(fitted)));
         prop_assert!(whole.starts_with(&part), "{}, cut at {}:\n{:#?}\n{:#?}", service.name, cut, part, whole);
     }
