@@ -1256,8 +1256,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     tool_execution         Whether the tool calls of a message run concurrently or sequentially.
  *                            One of "parallel", "sequential". Default: "parallel".
  *     max_parallel_tools     The most tool calls that run concurrently. Default: 8.
- *     validation             How tool arguments are validated: "coerce" also converts "5" to 5
- *                            where the schema asks for a number, "strict" does not, "off" checks
+ *     validation             How tool arguments are validated: "coerce" also converts texts to what
+ *                            the schema asks for ("5" to 5), "strict" does not, "off" checks
  *                            nothing. One of "coerce", "strict", "off". Default: "coerce".
  *     max_result_bytes       The most bytes of a tool result's text that the model receives; a
  *                            longer text is shortened. Default: 50,000.

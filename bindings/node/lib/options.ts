@@ -195,7 +195,7 @@ export interface Settings extends HookOptions {
   /** The most tool calls that run concurrently. Default: 8. */
   maxParallelTools?: number | undefined
   /**
-   * How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does not,
+   * How tool arguments are validated: `coerce` also converts texts to what the schema asks for ("5" to 5), `strict` does not,
    * `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
    */
   validation?: 'coerce' | 'strict' | 'off' | undefined

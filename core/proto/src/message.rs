@@ -341,7 +341,7 @@ pub struct ToolCall {
     /// The tool's name.
     pub name: String,
     /// The arguments; shared, not copied, by the message and the events of the call.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read::object_or_null")]
     pub arguments: Arc<Map<String, Value>>,
     /// The exact text, when no JSON object could be made of it; `arguments` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

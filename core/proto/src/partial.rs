@@ -232,14 +232,18 @@ impl Partial {
 /// A call's arguments from their text. Repair is limited to what changes no meaning: control characters and bad escapes
 /// inside strings are escaped. The second value is the exact text when no object could be made of it.
 fn parse_arguments(text: &str) -> Arguments {
-    if text.trim().is_empty() {
+    if matches!(text.trim(), "" | "null") {
         return (Arc::default(), None);
     }
-    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&escaped(text)));
-    match parsed {
-        Ok(Value::Object(arguments)) => (Arc::new(arguments), None),
+    match lenient_json(text) {
+        Some(Value::Object(arguments)) => (Arc::new(arguments), None),
         _ => (Arc::default(), Some(text.to_owned())),
     }
+}
+
+/// JSON as models write it: control characters and bad escapes inside strings are escaped.
+pub(crate) fn lenient_json(text: &str) -> Option<Value> {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&escaped(text))).ok()
 }
 
 /// The text with raw control characters and invalid escapes inside its strings escaped, and unpaired surrogates replaced.

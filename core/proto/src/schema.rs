@@ -1,11 +1,12 @@
-//! A tool's arguments against its JSON Schema, with the two conversions models need.
+//! A tool's arguments against its JSON Schema, with the conversions that models need.
 
+mod coerce;
 mod plain;
 
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::{JsonType, ValidationError, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -16,7 +17,8 @@ mod tests;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
-    /// Numeric strings become numbers and "true"/"false" booleans where the schema asks for them; the rest must fit.
+    /// Texts become the number, the boolean, the object or the array that they read as, where the schema asks for one; the rest
+    /// must fit.
     #[default]
     Coerce,
     /// Arguments must fit as they are.
@@ -60,29 +62,25 @@ impl Schema {
         if how == Validation::Off {
             return Ok(arguments.clone());
         }
-        let original = Value::Object(arguments.clone());
+        let mut value = Value::Object(arguments.clone());
         let validator = self.validator()?;
-        let is_valid = validator.is_valid(&original);
-        match original {
-            Value::Object(valid) if is_valid => Ok(valid),
-            invalid => coerced(validator, &invalid, how),
+        if !validator.is_valid(&value) {
+            if how == Validation::Coerce {
+                coerce::coerce(validator, &mut value);
+            }
+            // What is left after the conversions.
+            let mut lines = Vec::new();
+            validator.iter_errors(&value).for_each(|error| describe_all(&error, &value, &mut lines));
+            if !lines.is_empty() {
+                return Err(lines.join("\n"));
+            }
+        }
+        match value {
+            Value::Object(valid) => Ok(valid),
+            // Nothing makes another thing of an object.
+            _ => Ok(arguments.clone()),
         }
     }
-}
-
-/// Invalid arguments with strings converted, or a line for each violation.
-fn coerced(validator: &Validator, original: &Value, how: Validation) -> Result<Map<String, Value>, String> {
-    let errors: Vec<ValidationError<'_>> = validator.iter_errors(original).collect();
-    if how == Validation::Coerce {
-        let mut coerced = original.clone();
-        errors.iter().for_each(|error| coerce(error, "", original, &mut coerced));
-        if validator.is_valid(&coerced)
-            && let Value::Object(coerced) = coerced
-        {
-            return Ok(coerced);
-        }
-    }
-    Err(errors.iter().map(|error| describe(error, original)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Not `jsonschema::options()`: it is generic, and would compile the whole validator once more in this crate, for speed: 0.9 MB.
@@ -90,42 +88,16 @@ fn validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::validator_for(schema)
 }
 
-/// Converts the string at the place of a type error, if it reads as what the schema asks for.
-fn coerce(error: &ValidationError<'_>, base: &str, original: &Value, coerced: &mut Value) {
-    // Errors inside anyOf/oneOf count their path from the root of the arguments or from the branch, by version; both are tried.
-    let path = error.instance_path().as_str();
-    match error.kind() {
-        ValidationErrorKind::Type { kind } => {
-            let wanted = |kinds: &[JsonType]| match kind {
-                TypeKind::Single(one) => kinds.contains(one),
-                TypeKind::Multiple(set) => kinds.iter().any(|kind| set.contains(*kind)),
-            };
-            for pointer in [path.to_owned(), format!("{base}{path}")] {
-                let Some(Value::String(text)) = original.pointer(&pointer) else {
-                    continue;
-                };
-                let better = if wanted(&[JsonType::Number, JsonType::Integer]) { number(text) } else { None };
-                let better = better.or_else(|| match text.as_str() {
-                    "true" if wanted(&[JsonType::Boolean]) => Some(Value::Bool(true)),
-                    "false" if wanted(&[JsonType::Boolean]) => Some(Value::Bool(false)),
-                    _ => None,
-                });
-                if let (Some(better), Some(place)) = (better, coerced.pointer_mut(&pointer)) {
-                    *place = better;
-                    return;
-                }
-            }
-        }
-        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            context.iter().flatten().for_each(|inner| coerce(inner, path, original, coerced));
-        }
-        _ => {}
+/// The violations of an error: its own, or those of the one schema of several that can be meant.
+fn describe_all(error: &ValidationError<'_>, arguments: &Value, lines: &mut Vec<String>) {
+    let context = match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => context.as_slice(),
+        _ => &[],
+    };
+    match coerce::meant(context, error.instance_path().as_str(), arguments) {
+        Some(errors) => errors.iter().for_each(|error| describe_all(error, arguments, lines)),
+        None => lines.push(describe(error, arguments)),
     }
-}
-
-fn number(text: &str) -> Option<Value> {
-    let number: serde_json::Number = serde_json::from_str(text.trim()).ok()?;
-    Some(Value::Number(number))
 }
 
 /// One violation: where and what.

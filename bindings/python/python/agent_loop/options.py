@@ -178,7 +178,7 @@ class Settings(TypedDict, total=False):
     max_parallel_tools: int | None
     """The most tool calls that run concurrently. Default: 8."""
     validation: Literal["coerce", "strict", "off"] | None
-    """How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict` does not,
+    """How tool arguments are validated: `coerce` also converts texts to what the schema asks for ("5" to 5), `strict` does not,
     `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`."""
     max_result_bytes: int | None
     """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""

@@ -56,9 +56,9 @@ impl Display for UnknownField<'_> {
 
 /// What a field of another format stands for here.
 fn meaning(of: &str, name: &str) -> Option<&'static str> {
-    const CALLS: &str = "a model's calls are blocks {\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"} in the content of an \
-                         assistant message";
-    const RESULT: &str = "a tool's result has the role \"tool_result\" with \"tool_call_id\" and \"tool_name\"";
+    const CALLS: &str = "a model's calls are blocks {\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"} in the content of \
+                         an assistant message";
+    const RESULT: &str = "a tool's result has the role \"tool_result\", \"tool_call_id\" and \"tool_name\"";
     const THINKING: &str = "a model's reasoning is a block {\"type\": \"thinking\", \"thinking\"} in the content of an assistant \
                             message";
     const ARGUMENTS: &str = "the arguments of a call are the object \"arguments\"";

@@ -2,6 +2,7 @@
 //! program or version.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -236,6 +237,11 @@ impl<'de> Deserialize<'de> for Message {
             _ => Message::Custom(map),
         })
     }
+}
+
+/// A call's arguments; null is none.
+pub(super) fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Map<String, Value>>, D::Error> {
+    Option::<Arc<Map<String, Value>>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Content as an array of blocks; a plain string is one text block, null an empty array.

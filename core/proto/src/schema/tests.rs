@@ -186,3 +186,67 @@ fn found_a18_what_a_schema_refuses_altogether_is_said_in_words() {
     let none = json!({ "type": "object", "allOf": [false] });
     assert_eq!(said(none, json!({ "a": 1 })), "(the arguments): the schema of the tool allows none");
 }
+
+/// What is reported is what the conversions leave.
+#[test]
+fn found_e12_what_is_left_after_coercion_is_reported() {
+    let schema = |properties: Value| json!({"type": "object", "properties": properties});
+    let coerced = |properties: Value, arguments: Value| checked(&schema(properties), arguments, Validation::Coerce);
+    let number = json!({"type": "number", "minimum": 1});
+    let both = json!({"n": number, "f": {"type": "number"}});
+    assert_eq!(coerced(both, json!({"n": "7", "f": "x"})).unwrap_err(), r#"/f: "x" is not of type "number""#);
+    assert_eq!(coerced(json!({"n": number}), json!({"n": "0"})).unwrap_err(), "/n: 0 is less than the minimum of 1");
+    assert_eq!(
+        coerced(json!({"n": {"type": "integer"}}), json!({"n": "7.5"})).unwrap_err(),
+        r#"/n: "7.5" is not of type "integer""#
+    );
+    // Strictly, nothing is converted.
+    let strict = checked(&schema(json!({"n": number})), json!({"n": "7"}), Validation::Strict);
+    assert_eq!(strict.unwrap_err(), r#"/n: "7" is not of type "number""#);
+    // In the schema that can be meant, of several.
+    let inner = json!({"type": "object", "properties": {"n": {"type": "integer"}, "f": {"type": "number"}}});
+    for keyword in ["anyOf", "oneOf"] {
+        let optional = json!({"m": {keyword: [{"type": "null"}, inner]}});
+        assert_eq!(coerced(optional.clone(), json!({"m": {"n": "7"}})), Ok(json!({"m": {"n": 7}})));
+        let wrong = coerced(optional, json!({"m": {"n": "7", "f": "x"}}));
+        assert_eq!(wrong.unwrap_err(), r#"/m/f: "x" is not of type "number""#);
+        let kinds = json!({"m": {keyword: [
+            {"type": "object", "properties": {"kind": {"const": "a"}, "v": {"type": "integer"}}},
+            {"type": "object", "properties": {"kind": {"enum": ["b"]}, "v": {"type": "string", "maxLength": 1}}},
+        ]}});
+        assert_eq!(coerced(kinds.clone(), json!({"m": {"kind": "a", "v": "7"}})), Ok(json!({"m": {"kind": "a", "v": 7}})));
+        assert_eq!(coerced(kinds.clone(), json!({"m": {"kind": "b", "v": "7"}})), Ok(json!({"m": {"kind": "b", "v": "7"}})));
+        assert_eq!(
+            coerced(kinds, json!({"m": {"kind": "b", "v": "77"}})).unwrap_err(),
+            r#"/m/v: "77" is longer than 1 character"#
+        );
+    }
+}
+
+#[test]
+fn found_e12_json_in_a_text_becomes_the_object_or_array_it_holds() {
+    let inner = json!({"type": "object", "properties": {"n": {"type": "integer"}, "f": {"type": "string"}}, "required": ["n"]});
+    let list = json!({"type": "array", "items": inner});
+    let coerced = |property: &Value, x: &str| checked(&of(property.clone()), json!({ "x": x }), Validation::Coerce);
+    let done = json!({"x": [{"n": 7, "f": "7"}]});
+    for text in [r#"[{"n": 7, "f": "7"}]"#, r#" [{"n": "7", "f": "7"}] "#, r#"["{\"n\": \"7\", \"f\": \"7\"}"]"#] {
+        for property in [&list, &json!({"anyOf": [list, {"type": "null"}]}), &json!({"type": ["array", "null"], "items": inner})]
+        {
+            assert_eq!(coerced(property, text), Ok(done.clone()), "{property}: {text}");
+        }
+        assert!(checked(&of(list.clone()), json!({ "x": text }), Validation::Strict).is_err());
+    }
+    assert_eq!(coerced(&inner, "{\"n\": 7, \"f\": \"two\nlines\"}"), Ok(json!({"x": {"n": 7, "f": "two\nlines"}})));
+    // A text stays one where it may be one, or is not what is asked for.
+    let text = json!({"type": ["string", "array"]});
+    assert_eq!(coerced(&text, "[1]"), Ok(json!({"x": "[1]"})));
+    for (property, x, line) in [
+        (&list, "{}", r#"/x: "{}" is not of type "array""#),
+        (&inner, "[", r#"/x: "[" is not of type "object""#),
+        (&list, r#"[{"n": "x"}]"#, r#"/x/0/n: "x" is not of type "integer""#),
+        (&inner, "{}", "/x/n: is required"),
+        (&json!({"type": "null"}), "null", r#"/x: "null" is not of type "null""#),
+    ] {
+        assert_eq!(coerced(property, x).unwrap_err(), line);
+    }
+}

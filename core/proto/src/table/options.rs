@@ -83,7 +83,7 @@ macro_rules! options_of {
             /// The most tool calls that run concurrently.
             max_parallel_tools: usize = 8, at_least 1, fn set_max_parallel_tools(usize),
                 Whole("a whole number of at least 1"), Loop, "0.1.0";
-            /// How tool arguments are validated: `coerce` also converts "5" to 5 where the schema asks for a number, `strict`
+            /// How tool arguments are validated: `coerce` also converts texts to what the schema asks for ("5" to 5), `strict`
             /// does not, `off` checks nothing.
             validation: Validation = Validation::Coerce, words "`coerce`", fn set_validation(Validation),
                 Words(&["coerce", "strict", "off"]), Loop, "0.1.0";

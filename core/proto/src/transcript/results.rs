@@ -9,8 +9,9 @@ use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResu
 use crate::table::codes;
 
 /// The calls that a result may answer, wherever it stands behind them: those without a result, and those of failed messages,
-/// whose results are left out with them. A result belongs to the nearest message before it that called by its id, of these to one that
-/// called the tool it names, and of the calls of that message to the first. Which calls have no result is known at the end only.
+/// whose results are left out with them. A result belongs to the nearest message before it that called by its id, of these to
+/// one that called the tool it names, and of the calls of that message to the first. Which calls have no result is known only
+/// at the end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
     /// In the order of the calls.
