@@ -12,7 +12,7 @@
 //! assert_eq!(repaired.repairs[0].text, "the call id \"a b\" became \"a_b\"");
 //! ```
 
-pub use agent_loop_proto::message::read_history;
+pub use agent_loop_proto::message_reader::read_history;
 pub use agent_loop_proto::quirks::{CallIds, ThinkingReplay};
 #[cfg(feature = "__bindings")]
 pub use agent_loop_proto::transcript::recent_start;

@@ -480,6 +480,53 @@ static void null_is_refused(void)
     agent_hook_call_free(NULL);
 }
 
+/* Gives a part of the input back as it came. */
+static void handing_back(void *userdata, agent_hook_call_t *call)
+{
+    agent_json_t *input = NULL;
+
+    EXPECT_OK(agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, &error));
+    EXPECT_OK(agent_hook_call_respond_json(call, agent_json_text(agent_json_get(input, userdata, AGENT_NTS), NULL), AGENT_NTS,
+                                           &error));
+    agent_json_free(input);
+    agent_hook_call_free(call);
+}
+
+static void found_a6_the_deepest_values_pass_through_hooks(void)
+{
+    char inner[64 * 6 + 4] = "", model[1000], prompt[1000];
+    agent_t *agent;
+    agent_messages_t *messages = NULL, *again = NULL;
+    agent_run_t *run;
+    int i;
+
+    for (i = 0; i < 63; i++)
+        strcat(inner, "[");
+    strcat(inner, "1");
+    for (i = 0; i < 63; i++)
+        strcat(inner, "]");
+    snprintf(model, sizeof model, SCRIPTED(CALLS("tool", "{\"a\": %s}") ", " SAYS("Done.")), inner);
+    agent = with_tool(model, echo, NULL);
+    SET(agent, AGENT_HOOK_TRANSFORM_CONTEXT, handing_back, "/messages");
+    SET(agent, AGENT_HOOK_ON_PAYLOAD, handing_back, "/payload");
+    snprintf(prompt, sizeof prompt, "{\"role\": \"user\", \"content\": \"Go.\", \"metadata\": [%s]}", inner);
+    CHECK_OK(agent_messages_new(&messages, &error));
+    CHECK_OK(agent_messages_add_json(messages, prompt, AGENT_NTS, &error));
+    CHECK_OK(agent_prompt_messages(agent, messages, &run, &error));
+    read_out(run);
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
+    agent_run_free(run);
+    agent_messages_free(messages);
+    CHECK_OK(agent_messages(agent, &messages, &error));
+    CHECK_OK(agent_messages_from_json(agent_messages_json(messages, NULL), AGENT_NTS, &again, &error));
+    CHECK_CONTAINS(agent_messages_json_at(again, 1, NULL), inner);
+    agent_messages_free(again);
+    snprintf(prompt, sizeof prompt, "{\"role\": \"user\", \"content\": \"Go.\", \"metadata\": [[%s]]}", inner);
+    CHECK(agent_messages_add_json(messages, prompt, AGENT_NTS, NULL) == AGENT_INVALID_ARGUMENT);
+    agent_messages_free(messages);
+    agent_free(agent);
+}
+
 int main(void)
 {
     begin();
@@ -502,6 +549,7 @@ int main(void)
     RUN(destroy_comes_once_whatever_happens);
     RUN(destroy_may_use_the_agent);
     RUN(each_hook_has_a_name);
+    RUN(found_a6_the_deepest_values_pass_through_hooks);
     RUN(null_is_refused);
     return end();
 }

@@ -408,3 +408,35 @@ test('a hook whose call is dropped unanswered fails', async () => {
   assert.equal((await result).message, 'the hook transform_context failed: it was dropped without an answer')
   clearInterval(timer)
 })
+
+test('found_a6: the deepest values pass through every hook unchanged', async () => {
+  const nested = (levels) => {
+    let value = 'x'
+    for (let level = 0; level < levels; level++) value = level % 2 ? [value] : { someKey: value }
+    return value
+  }
+  const copy = (value) => JSON.parse(JSON.stringify(value))
+  const deepest = { a: nested(63) }
+  let payloads = 0
+  const agent = scripted([calls(['c', 't', deepest]), says('ok')], {
+    tools: [does('t', () => ({ content: [], details: nested(64) }))],
+    transformContext: copy,
+    convertToLlm: copy,
+    onPayload: ({ payload }) => {
+      payloads++
+      return copy(payload)
+    },
+    beforeToolCall: ({ arguments: given }) => ({ arguments: copy(given) }),
+    afterToolCall: ({ result }) => ({ details: copy(result.details) }),
+  })
+  await agent.prompt({ role: 'user', content: 'go', metadata: nested(64) })
+  const [user, call, result] = agent.messages
+  assert.deepEqual([user.metadata, call.content[0].arguments, result.details], [nested(64), deepest, nested(64)])
+  assert.equal(payloads, 2)
+  // What is written is read back.
+  const again = scripted([says('ok')], { messages: copy(agent.messages) })
+  await again.prompt('go')
+  assert.deepEqual(copy(again.messages.slice(0, 4)), copy(agent.messages))
+  const message = /metadata nests deeper than 64 levels/
+  assert.throws(() => agent.appendMessage({ role: 'user', content: 'x', metadata: nested(65) }), { message })
+})

@@ -461,3 +461,47 @@ async def test_the_events_are_those_without_hooks():
     names = ["transform_context", "convert_to_llm", "before_tool_call", "after_tool_call", "prepare_next_turn", "before_run"]
     hooked = agent(calls("double", n=2), says("a"), tools=[double], **dict.fromkeys(names, lambda given: None))
     assert kinds(await events_of(hooked.stream("go"))) == plain
+
+
+def nested(levels):
+    value = "x"
+    for level in range(levels):
+        value = [value] if level % 2 else {"k": value}
+    return value
+
+
+async def test_found_a6_the_deepest_values_pass_through_every_hook_unchanged():
+    @tool
+    def deep(a: object):
+        """Returns its argument."""
+        return {"content": [], "details": nested(64)}
+
+    seen = []
+
+    def on_payload(request):
+        seen.append(request.payload)
+        return request.payload
+
+    deepest = {"a": nested(63)}
+    prompt = {"role": "user", "content": "go", "metadata": nested(64)}
+    one = agent(
+        calls("deep", deepest),
+        says("ok"),
+        says("again"),
+        tools=[deep],
+        transform_context=lambda messages: [message.to_dict() for message in messages],
+        convert_to_llm=lambda messages: [message.to_dict() for message in messages],
+        on_payload=on_payload,
+        before_tool_call=lambda call: {"arguments": call.arguments},
+        after_tool_call=lambda call: {"details": call.result.details},
+    )
+    await one.prompt(prompt)
+    user, call, result, _ = one.messages
+    assert (user.metadata, call.tool_calls[0].arguments, result.details) == (nested(64), deepest, nested(64))
+    assert len(seen) == 2
+    # What is written is read back, by a call too.
+    again = agent(says("ok"), messages=[message.to_dict() for message in one.messages])
+    await again.prompt("go")
+    assert again.messages[:4] == one.messages
+    with pytest.raises(InvalidArgumentError, match="metadata nests deeper than 64 levels"):
+        one.append_message({"role": "user", "content": "go", "metadata": nested(65)})

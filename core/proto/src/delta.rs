@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::depth::{self, MAX_EMITTED_DEPTH, is_deeper};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::{AssistantMessage, ContentBlock};
@@ -314,8 +315,10 @@ impl MessageBuilder {
                 self.response_model = is_other.then_some(model);
                 Ok((None, None))
             }
-            Delta::Diagnostic { code, message, data } => Ok((Some(EventData::Diagnostic { code, message, data }), None)),
-            Delta::Raw(data) => Ok((None, Some(EventData::Raw { data }))),
+            Delta::Diagnostic { code, message, data } => {
+                Ok((Some(EventData::Diagnostic { code, message, data: readable(data) }), None))
+            }
+            Delta::Raw(data) => Ok((None, Some(EventData::Raw { data: readable(data) }))),
             // The run takes it out before, for the hook that asked for it.
             Delta::Response { .. } => Ok((None, None)),
         }
@@ -390,6 +393,7 @@ impl MessageBuilder {
                 (Kind::ToolCall, BlockKind::ToolCall { id, name }, Some(update))
             }
             BlockStart::Opaque { protocol, data } => {
+                depth::check("a block of the model's answer", &data).map_err(|why| Error::new(ErrorKind::Limit, why))?;
                 self.grow(data.to_string().len())?;
                 (Kind::Opaque, BlockKind::Opaque { protocol, data: *data }, None)
             }
@@ -461,6 +465,11 @@ impl MessageBuilder {
             ..self.log.head().clone()
         }
     }
+}
+
+/// Data that can be read where it stands in an event: what is too deep becomes a text.
+fn readable(data: Box<Value>) -> Box<Value> {
+    if is_deeper(&data, MAX_EMITTED_DEPTH) { Box::new(Value::String(data.to_string())) } else { data }
 }
 
 /// The error of a message that is larger than any that is meant.

@@ -2,15 +2,16 @@
 //!
 //! # Modules
 //!
-//! - Data: [`message`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`], [`tool`],
-//!   [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`limits`], `size` (of data, for limits).
+//! - Data: [`message`], [`message_reader`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`],
+//!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`limits`], `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
-//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`queues`], [`transcript`] (repair), [`schema`]
+//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair), [`schema`]
 //!   (arguments), [`retry`], [`retry_after`].
-//! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode).
+//! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
+//!   [`depth`] (of JSON).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod api_key;
 pub mod chunk;
 pub mod conversation;
 pub mod delta;
+pub mod depth;
 pub mod did_you_mean;
 pub mod error;
 pub mod event;
@@ -36,6 +38,8 @@ pub mod hosting;
 pub mod limits;
 pub mod machine;
 pub mod message;
+pub mod message_ids;
+pub mod message_reader;
 pub mod model_entry;
 pub mod model_spec;
 pub mod partial;

@@ -6,20 +6,13 @@
 //! assert_eq!(message.text(), "Hello");
 //! ```
 
-mod fields;
-mod new_ids;
-mod read;
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub(crate) use self::new_ids::NewIds;
-pub(crate) use self::read::{foreign_role, foreign_role_error, similar_role, unknown_fields};
-pub use self::read::{read_history, read_history_of};
+use crate::depth;
 use crate::error::Error;
 use crate::usage::{StopReason, Usage};
 
@@ -82,6 +75,27 @@ impl Message {
         }
     }
 
+    /// Refuses JSON that is too deep to be kept.
+    pub(crate) fn check_depth(&self) -> Result<(), String> {
+        let content = match self {
+            Message::User(m) => &m.content,
+            Message::Assistant(m) => &m.content,
+            Message::ToolResult(m) => {
+                depth::check("details", &m.details)?;
+                &m.content
+            }
+            Message::Custom(map) => return depth::check_map("a custom message", map),
+        };
+        for block in content {
+            match block {
+                ContentBlock::ToolCall(call) => depth::check_map("arguments", &call.arguments)?,
+                ContentBlock::Opaque { data, .. } => depth::check("the data of an opaque block", data)?,
+                ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Image { .. } => {}
+            }
+        }
+        self.metadata().map_or(Ok(()), |metadata| depth::check("metadata", metadata))
+    }
+
     /// Whether it has an id or metadata.
     pub(crate) fn is_labelled(&self) -> bool {
         self.id().is_some() || self.metadata().is_some()
@@ -120,7 +134,7 @@ impl Message {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct UserMessage {
     /// `text` and `image` blocks.
-    #[serde(deserialize_with = "read::content_or_string")]
+    #[serde(deserialize_with = "content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Milliseconds since the epoch.
     #[serde(default)]
@@ -145,7 +159,7 @@ impl UserMessage {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct AssistantMessage {
     /// `text`, `thinking`, `tool_call` and `opaque` blocks.
-    #[serde(deserialize_with = "read::content_or_string")]
+    #[serde(deserialize_with = "content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Who served it.
     #[serde(default)]
@@ -235,7 +249,7 @@ pub struct ToolResultMessage {
     #[serde(default)]
     pub tool_name: String,
     /// `text` and `image` blocks: what the model sees.
-    #[serde(deserialize_with = "read::content_or_string")]
+    #[serde(deserialize_with = "content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Anything for the application; never sent to the model.
     #[serde(default)]
@@ -341,7 +355,7 @@ pub struct ToolCall {
     /// The tool's name.
     pub name: String,
     /// The arguments; shared, not copied, by the message and the events of the call.
-    #[serde(default, deserialize_with = "read::object_or_null")]
+    #[serde(default, deserialize_with = "object_or_null")]
     pub arguments: Arc<Map<String, Value>>,
     /// The exact text, when no JSON object could be made of it; `arguments` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -370,6 +384,25 @@ pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
         _ => None,
     });
     texts.collect()
+}
+
+/// A call's arguments; null is none.
+fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Map<String, Value>>, D::Error> {
+    Option::<Arc<Map<String, Value>>>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Content as an array of blocks; a plain string is one text block, null an empty array.
+fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
+        Value::Null => Ok(Vec::new()),
+        Value::Array(blocks) => blocks
+            .into_iter()
+            .enumerate()
+            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
+            .collect(),
+        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
+    }
 }
 
 impl Serialize for Message {

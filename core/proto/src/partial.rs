@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::depth::{MAX_DEPTH, is_map_deeper};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
 
 /// What kind of block is being written.
@@ -236,7 +237,7 @@ fn parse_arguments(text: &str) -> Arguments {
         return (Arc::default(), None);
     }
     match lenient_json(text) {
-        Some(Value::Object(arguments)) => (Arc::new(arguments), None),
+        Some(Value::Object(arguments)) if !is_map_deeper(&arguments, MAX_DEPTH) => (Arc::new(arguments), None),
         _ => (Arc::default(), Some(text.to_owned())),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::depth;
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::message::{ContentBlock, joined_text};
@@ -239,7 +240,12 @@ impl ToolOutput {
 
     /// A tool's value, and whether the tool itself marked it as an error. An object whose `content` is an array of blocks is a
     /// full result; null is empty; a string is text; anything else is compact JSON text.
+    ///
+    /// One that is too deep to be kept is an error, which says so.
     pub fn from_value(value: Value) -> (ToolOutput, bool) {
+        if let Err(why) = ToolOutput::check_depth(&value) {
+            return (ToolOutput::error(why), true);
+        }
         let plain = |content| (ToolOutput { content, details: Value::Null, terminate: false }, false);
         match value {
             Value::Null => plain(Vec::new()),
@@ -253,6 +259,18 @@ impl ToolOutput {
                 None => plain(vec![ContentBlock::text(Value::Object(map).to_string())]),
             },
             other => plain(vec![ContentBlock::text(other.to_string())]),
+        }
+    }
+}
+
+impl ToolOutput {
+    /// Refuses a tool's value that is too deep to be kept; the parts of a full result are values by themselves.
+    pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
+        match value {
+            Value::Object(map) if map.get("content").is_some_and(Value::is_array) => {
+                map.iter().try_for_each(|(name, part)| depth::check(&format!("the tool's result: {name}"), part))
+            }
+            plain => depth::check("the tool's result", plain),
         }
     }
 }

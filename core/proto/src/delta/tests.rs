@@ -119,3 +119,19 @@ fn found_e11_blocks_stand_in_the_order_in_which_they_were_announced() {
     found.apply(Delta::End { key: 0 }).unwrap();
     assert!(found.apply(append(0, "x")).is_err());
 }
+
+#[test]
+fn found_a6_data_of_a_vendor_nests_at_most_64_levels() {
+    let nested = |levels| (0..levels).fold(json!("x"), |inner, _| json!([inner]));
+    let mut builder = MessageBuilder::new(AssistantMessage::new(Vec::new()), 1, None, usize::MAX);
+    let block = |levels| BlockStart::Opaque { protocol: "p".into(), data: Box::new(nested(levels)) };
+    builder.apply(Delta::Start { key: 0, block: block(64) }).unwrap();
+    let error = builder.apply(Delta::Start { key: 1, block: block(65) }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.message().starts_with("a block of the model's answer nests deeper than 64 levels"), "{error}");
+    for (levels, kept) in [(112, true), (113, false)] {
+        let (_, raw) = builder.apply(Delta::Raw(Box::new(nested(levels)))).unwrap();
+        let Some(EventData::Raw { data }) = raw else { panic!("a raw event") };
+        assert_eq!((data.is_array(), data.is_string()), (kept, !kept));
+    }
+}

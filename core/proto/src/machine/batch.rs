@@ -13,6 +13,7 @@ use super::run_state::{Progress, RunState};
 use super::tool_check::{ABORTED, CheckResult, CheckStage, RequestedCall, SKIPPED, check};
 use super::tool_reports::{ToolReport, ToolReports};
 use super::tool_timeout::ToolTimeout;
+use crate::depth::{MAX_DEPTH, is_deeper};
 use crate::event::EventData;
 use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
 use crate::message::{AssistantMessage, Message, ToolCall, ToolResultMessage};
@@ -379,6 +380,12 @@ impl Batch {
                 None => {
                     self.stage = BatchStage::After(ToolResult { index, output, is_error });
                     return Blocked;
+                }
+                Some(Ok(HookAnswer::AfterToolCall(ToolOverride { details: Some(details), .. })))
+                    if is_deeper(&details, MAX_DEPTH) =>
+                {
+                    let why = format!("the hook after_tool_call failed: its details nest deeper than {MAX_DEPTH} levels");
+                    (output, is_error) = (ToolOutput::error(why), true);
                 }
                 Some(Ok(HookAnswer::AfterToolCall(ToolOverride { content, details, is_error: failed, terminate }))) => {
                     let is_changed = content.is_some() || details.is_some();

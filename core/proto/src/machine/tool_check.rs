@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::config::Config;
 use super::questions::NoAnswer;
 use super::run_state::RunState;
+use crate::depth::{self, MAX_DEPTH};
 use crate::event::{EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
@@ -112,9 +113,6 @@ fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
     }
 }
 
-/// What is deeper cannot be read, or be kept.
-const MOST_LEVELS: usize = 64;
-
 /// How many arrays and objects stand in each other at most, in a text that is meant as JSON.
 fn depth(text: &str) -> usize {
     let (mut deepest, mut level, mut in_text, mut escaped) = (0, 0_usize, false, false);
@@ -143,7 +141,7 @@ fn prepare(
 ) -> Result<Option<Map<String, Value>>, String> {
     if let Some(text) = &call.raw_arguments {
         return Err(match depth(text) {
-            deep if deep > MOST_LEVELS => {
+            deep if deep > MAX_DEPTH => {
                 format!("the arguments of {} are nested {deep} levels deep; give flatter ones", call.name)
             }
             _ => format!("the arguments of {} are not a JSON object: {text}", call.name),
@@ -195,7 +193,9 @@ fn approve(
 /// The arguments as the tool gets them, or the violations of its schema.
 fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -> Result<Map<String, Value>, String> {
     let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name());
-    tool.check(arguments, config.settings.validation).map_err(misfit)
+    let checked = tool.check(arguments, config.settings.validation).map_err(misfit)?;
+    depth::check_map(&format!("what the arguments of {} hold", tool.name()), &checked)?;
+    Ok(checked)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::emitter::Emitter;
 use crate::table::codes;
+use crate::tool::ToolOutput;
 
 /// How many updates of a call wait; then the newest takes the place of the one before it.
 const MAX_UPDATES: usize = 64;
@@ -51,6 +52,7 @@ impl ToolReports {
 
     /// A tool that updates faster than its updates are emitted costs no more than a full queue.
     pub(super) fn update(&mut self, call: u32, value: Value) {
+        let value = ToolOutput::check_depth(&value).map_or_else(Value::String, |()| value);
         let Some(launched) = self.launched.get_mut(call as usize) else {
             return;
         };
@@ -67,6 +69,7 @@ impl ToolReports {
     }
 
     pub(super) fn done(&mut self, call: u32, result: Result<Value, String>) {
+        let result = result.and_then(|value| ToolOutput::check_depth(&value).map(|()| value));
         self.waiting.push_back((call, ToolReport::Done(result)));
     }
 

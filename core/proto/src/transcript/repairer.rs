@@ -7,7 +7,8 @@ use super::constraints::Constraints;
 use super::ids::Ids;
 use super::log::{Log, Repair};
 use super::results::{Calls, shortened};
-use crate::message::{AssistantMessage, Message, ToolResultMessage, UserMessage, foreign_role, similar_role, unknown_fields};
+use crate::message::{AssistantMessage, Message, ToolResultMessage, UserMessage};
+use crate::message_reader::{foreign_role, similar_role, unknown_fields};
 use crate::table::codes;
 
 /// A transcript that fits, and what was done to it.

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use super::{Message, foreign_role, foreign_role_error};
 use crate::error::Error;
+use crate::message::Message;
+use crate::message_reader::{foreign_role, foreign_role_error};
 
 /// The ids of new messages.
 #[derive(Debug, Default)]
@@ -14,17 +15,18 @@ impl<'a> NewIds<'a> {
     /// Of these messages.
     ///
     /// # Errors
-    /// `invalid_argument`: an id that is empty or there twice, or a role of another format.
+    /// `invalid_argument`: an id that is empty or there twice, a role of another format, or JSON that is too deep.
     pub(crate) fn of<M: Borrow<Message>>(messages: &'a [M]) -> Result<NewIds<'a>, Error> {
         let mut ids = HashSet::new();
         for (i, message) in messages.iter().map(Borrow::borrow).enumerate() {
-            let wrong = |why: String| {
+            let wrong = |why: String| -> Error {
                 let place = if messages.len() == 1 { String::new() } else { format!("[{i}]: ") };
                 Error::invalid_argument(format!("{place}{why}"))
             };
             if let (Message::Custom(_), Some(advice)) = (message, foreign_role(message.role())) {
                 return Err(wrong(foreign_role_error(message.role(), advice)));
             }
+            message.check_depth().map_err(wrong)?;
             let Some(id) = message.id() else { continue };
             if id.is_empty() {
                 return Err(wrong("the id of the message is empty; leave it out or give one".to_owned()));

@@ -1,16 +1,19 @@
 //! Reading messages from JSON: those that a call is given, strictly, and those of a stored history, which may come from another
 //! program or version.
 
+mod fields;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::fields::{self, UnknownField};
-use super::{ContentBlock, Message};
+use self::fields::UnknownField;
 use crate::error::Error;
+use crate::message::{ContentBlock, Message};
 
 const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
 
@@ -33,7 +36,9 @@ impl Message {
         if let Value::Object(map) = &value {
             check(map).map_err(serde_json::Error::custom)?;
         }
-        serde_json::from_value(value)
+        let message: Message = serde_json::from_value(value)?;
+        message.check_depth().map_err(serde_json::Error::custom)?;
+        Ok(message)
     }
 }
 
@@ -82,7 +87,9 @@ pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Err
             keep_unknown(map, unknown);
         }
         let read = serde_json::from_value(value);
-        messages.push(read.map_err(|e| Error::invalid_argument(format!("{argument}: [{i}]: {e}")).with_source(e))?);
+        let read: Message = read.map_err(|e| Error::invalid_argument(format!("{argument}: [{i}]: {e}")).with_source(e))?;
+        read.check_depth().map_err(|why| Error::invalid_argument(format!("{argument}: [{i}]: {why}")))?;
+        messages.push(read);
     }
     Ok(messages)
 }
@@ -236,24 +243,5 @@ impl<'de> Deserialize<'de> for Message {
             "tool_result" => Message::ToolResult(read(&role, map)?),
             _ => Message::Custom(map),
         })
-    }
-}
-
-/// A call's arguments; null is none.
-pub(super) fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Map<String, Value>>, D::Error> {
-    Option::<Arc<Map<String, Value>>>::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-/// Content as an array of blocks; a plain string is one text block, null an empty array.
-pub(super) fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
-        Value::Null => Ok(Vec::new()),
-        Value::Array(blocks) => blocks
-            .into_iter()
-            .enumerate()
-            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
-            .collect(),
-        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
     }
 }

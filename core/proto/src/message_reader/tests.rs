@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Message, read_history};
+use super::read_history;
+use crate::message::Message;
 
 fn refused(value: Value) -> String {
     Message::from_json(value).unwrap_err().message().to_owned()

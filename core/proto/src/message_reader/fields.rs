@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde_json::{Map, Value};
 
-use super::{AssistantMessage, ToolCall, ToolResultMessage, UserMessage};
 use crate::did_you_mean::nearest;
+use crate::message::{AssistantMessage, ToolCall, ToolResultMessage, UserMessage};
 
 /// The fields that a message of this role has beside `role`; `None` for a custom role, whose fields are the application's.
 pub(super) fn of_message(role: &str) -> Option<&'static [&'static str]> {

@@ -1,0 +1,64 @@
+//! How deep a JSON value may nest: what is kept can always be written and read again, in every language, whatever stands around
+//! it. JSON readers stop at 128 levels or before, and a reader that does not runs out of stack.
+
+use serde_json::{Map, Value};
+
+/// The most levels of a JSON value that is kept: a list or an object is a level, and so is each one in it.
+pub const MAX_DEPTH: usize = 64;
+
+/// The most levels of what is only emitted: a frame as it came, the data of a diagnostic.
+pub const MAX_EMITTED_DEPTH: usize = 112;
+
+/// Whether the value has more levels than this. Looks no deeper than that.
+pub fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        Value::Object(map) => levels == 0 || is_map_deeper(map, levels),
+        _ => false,
+    }
+}
+
+/// As [`is_deeper`], of an object.
+pub fn is_map_deeper(map: &Map<String, Value>, levels: usize) -> bool {
+    levels == 0 || map.values().any(|value| is_deeper(value, levels - 1))
+}
+
+/// Refuses a value that is too deep to be kept.
+///
+/// # Errors
+/// The text of the error, which begins with `what`.
+pub fn check(what: &str, value: &Value) -> Result<(), String> {
+    if is_deeper(value, MAX_DEPTH) { Err(refusal(what)) } else { Ok(()) }
+}
+
+/// As [`check`], of an object.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_map(what: &str, map: &Map<String, Value>) -> Result<(), String> {
+    if is_map_deeper(map, MAX_DEPTH) { Err(refusal(what)) } else { Ok(()) }
+}
+
+fn refusal(what: &str) -> String {
+    format!("{what} nests deeper than {MAX_DEPTH} levels of JSON; use a flatter form, or put the inner part into a text")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn nested(levels: usize) -> Value {
+        (0..levels).fold(json!("x"), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({ "[\"": inner }) })
+    }
+
+    #[test]
+    fn found_a6_levels_are_counted() {
+        for levels in [0, 1, 63, 64, 65, 2000] {
+            let value = nested(levels);
+            assert_eq!(is_deeper(&value, MAX_DEPTH), levels > 64, "{levels}");
+            assert_eq!(is_deeper(&value, levels), false);
+        }
+    }
+}
