@@ -488,3 +488,19 @@ test('a tool call that is dropped unanswered fails', async () => {
   assert.deepEqual(toolTexts(await result), [['the tool t dropped the call without an answer', true]])
   clearInterval(timer)
 })
+
+test('found_a15: a schema without bounds is refused', () => {
+  let deep = {}
+  for (let level = 0; level < 70; level++) deep = { items: deep }
+  for (const [parameters, message] of [
+    [{ type: 'object', $ref: '#' }, /refers to itself/],
+    [{ type: 'object', properties: { x: deep } }, /nests deeper than 64 levels/],
+    [{ type: 'object', properties: { x: { enum: Array(50_000).fill('word') } } }, /at most 256 KiB/],
+    [{ type: 'object', properties: { x: { pattern: '((a{100}){100}){100}' } } }, /patterns are too large/],
+  ]) {
+    assert.throws(() => tool({ name: 't', description: 'A tool.', parameters, execute: () => 1 }), {
+      name: 'InvalidArgumentError',
+      message,
+    })
+  }
+})

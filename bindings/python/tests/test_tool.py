@@ -362,3 +362,21 @@ async def test_a_failure_of_it_is_the_calls_error():
         assert await answer_of(noop) == (text, True)
     with pytest.raises(TypeError, match="tool 'x': prepare_arguments: expected a function, got int"):
         Tool(name="x", execute=print, prepare_arguments=5)
+
+
+def test_found_a15_a_schema_without_bounds_is_refused():
+    def made(schema):
+        return Tool(name="t", execute=print, parameters=schema)
+
+    endless = {"type": "object", "$ref": "#"}
+    deep = {"type": "string"}
+    for _ in range(70):
+        deep = {"items": deep}
+    for schema, text in [
+        (endless, "parameters is not a JSON Schema: .*refers to itself"),
+        ({"type": "object", "properties": {"x": deep}}, "nests deeper than 64 levels"),
+        ({"type": "object", "properties": {"x": {"enum": ["word"] * 50_000}}}, "at most 256 KiB"),
+        ({"type": "object", "properties": {"x": {"pattern": "((a{100}){100}){100}"}}}, "patterns are too large"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=text):
+            made(schema)

@@ -8,8 +8,8 @@
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
-//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair), [`schema`]
-//!   (arguments), [`retry`], [`retry_after`].
+//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
+//!   [`schema`] (arguments), [`retry`], [`retry_after`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).

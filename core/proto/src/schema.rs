@@ -1,6 +1,8 @@
 //! A tool's arguments against its JSON Schema, with the conversions that models need.
 
 mod coerce;
+mod cost;
+mod patterns;
 mod plain;
 
 use std::sync::{Arc, OnceLock};
@@ -9,6 +11,10 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use self::cost::Cost;
+use self::patterns::Patterns;
+use crate::depth;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +37,7 @@ pub enum Validation {
 #[derive(Debug)]
 pub(crate) struct Schema {
     schema: Arc<Value>,
+    patterns: Patterns,
     /// Compiled when it is created, or, where nothing can be wrong with it, when first needed.
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -44,8 +51,15 @@ impl Schema {
         if let Some(kind) = schema.get("type").filter(|kind| *kind != "object") {
             return Err(format!("at \"/type\": arguments are an object, so this must be \"object\", not {kind}"));
         }
+        check_size(&schema)?;
+        let patterns = Patterns::of(&schema)?;
+        if Cost::of_any(&schema, &patterns).is_too_high() {
+            let why = "checking a value would never end, or take too many steps: it refers to itself, or its parts refer to \
+                       others too often";
+            return Err(why.to_owned());
+        }
         let is_plain = plain::is_plain(&schema);
-        let checked = Schema { schema, validator: OnceLock::new() };
+        let checked = Schema { schema, patterns, validator: OnceLock::new() };
         if !is_plain {
             checked.validator()?;
         }
@@ -57,16 +71,32 @@ impl Schema {
         self.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether the errors of a value can be looked for.
+    fn is_affordable(&self, value: &Value) -> bool {
+        let cost = Cost::of(&self.schema, &self.patterns, value);
+        !cost.is_too_high() && !cost.is_too_high_for_errors()
+    }
+
     /// The arguments as the tool gets them, or a line for each violation.
     pub(crate) fn check(&self, arguments: &Map<String, Value>, how: Validation) -> Result<Map<String, Value>, String> {
         if how == Validation::Off {
             return Ok(arguments.clone());
         }
         let mut value = Value::Object(arguments.clone());
+        let cost = Cost::of(&self.schema, &self.patterns, &value);
+        if cost.is_too_high() {
+            return Err("checking them would take too many steps; send less, or in a simpler form".to_owned());
+        }
         let validator = self.validator()?;
         if !validator.is_valid(&value) {
+            if cost.is_too_high_for_errors() {
+                return Err("something in them does not fit; they are too large to say what".to_owned());
+            }
             if how == Validation::Coerce {
-                coerce::coerce(validator, &mut value);
+                coerce::coerce(validator, &mut value, |value| self.is_affordable(value));
+                if !self.is_affordable(&value) {
+                    return Err("something in them does not fit; they are too large to say what".to_owned());
+                }
             }
             // What is left after the conversions.
             let mut lines = Vec::new();
@@ -81,6 +111,19 @@ impl Schema {
             _ => Ok(arguments.clone()),
         }
     }
+}
+
+/// The most bytes of a schema, as JSON.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Refuses a schema that is too large: it may come from elsewhere.
+fn check_size(schema: &Value) -> Result<(), String> {
+    depth::check("it", schema)?;
+    let bytes = schema.to_string().len();
+    if bytes > MAX_BYTES {
+        return Err(format!("it has {bytes} bytes; at most {} KiB are taken", MAX_BYTES >> 10));
+    }
+    Ok(())
 }
 
 /// Not `jsonschema::options()`: it is generic, and would compile the whole validator once more in this crate, for speed: 0.9 MB.

@@ -12,9 +12,13 @@ const ROUNDS: usize = 16;
 /// A text at a JSON pointer, and what it becomes.
 type Conversion = (String, Value);
 
-/// Converts the texts that read as what the schema asks for at their places.
-pub(super) fn coerce(validator: &Validator, value: &mut Value) {
-    for _ in 0..ROUNDS {
+/// Converts the texts that read as what the schema asks for at their places, while the value's errors can be looked for: what is
+/// opened may be much more than the text was.
+pub(super) fn coerce(validator: &Validator, value: &mut Value, is_affordable: impl Fn(&Value) -> bool) {
+    for round in 0..ROUNDS {
+        if round > 0 && !is_affordable(value) {
+            return;
+        }
         let mut conversions = Vec::new();
         for error in validator.iter_errors(value) {
             conversions_of(&error, value, &mut conversions);
@@ -43,7 +47,10 @@ fn conversions_of(error: &ValidationError<'_>, value: &Value, out: &mut Vec<Conv
             is_resolved
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            // The first of the schemas that then fits, else the only one that can be meant.
+            // The first of the schemas that then fits, else the only one that can be meant. Each is looked at once: nested ones
+            // would be looked at more often the deeper they are.
+            let meant = meant(context, pointer, value);
+            let mut of_meant = Vec::new();
             for branch in context {
                 let mut conversions = Vec::new();
                 let is_resolved = branch.iter().fold(true, |all, inner| conversions_of(inner, value, &mut conversions) && all);
@@ -51,10 +58,11 @@ fn conversions_of(error: &ValidationError<'_>, value: &Value, out: &mut Vec<Conv
                     out.extend(conversions);
                     return true;
                 }
+                if meant.is_some_and(|meant| std::ptr::eq(meant, branch.as_slice())) {
+                    of_meant = conversions;
+                }
             }
-            for inner in meant(context, pointer, value).into_iter().flatten() {
-                conversions_of(inner, value, out);
-            }
+            out.extend(of_meant);
             false
         }
         _ => false,

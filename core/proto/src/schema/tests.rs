@@ -250,3 +250,104 @@ fn found_e12_json_in_a_text_becomes_the_object_or_array_it_holds() {
         assert_eq!(coerced(property, x).unwrap_err(), line);
     }
 }
+
+/// A schema whose `anyOf` doubles at each of these levels, all at one place of the value.
+fn doubling(levels: usize) -> Value {
+    let mut parts = serde_json::Map::new();
+    for level in 1..=levels {
+        let next = json!({"$ref": format!("#/$defs/d{}", level - 1)});
+        parts.insert(format!("d{level}"), json!({"anyOf": [next, next]}));
+    }
+    parts.insert("d0".to_owned(), json!({"type": "integer"}));
+    json!({"type": "object", "$defs": parts, "properties": {"x": {"$ref": format!("#/$defs/d{levels}")}}})
+}
+
+#[test]
+fn found_a15_a_check_with_too_many_steps_is_not_begun() {
+    for levels in [3, 10] {
+        let wrong = checked(&doubling(levels), json!({"x": "a"}), Validation::Coerce).unwrap_err();
+        assert!(wrong.starts_with("/x: \"a\" is not"), "{wrong}");
+        assert_eq!(checked(&doubling(levels), json!({"x": "7"}), Validation::Coerce), Ok(json!({"x": 7})));
+    }
+    let wrong = checked(&doubling(18), json!({"x": "a"}), Validation::Coerce);
+    assert_eq!(wrong, Err("something in them does not fit; they are too large to say what".to_owned()));
+    assert_eq!(checked(&doubling(18), json!({"x": 7}), Validation::Coerce), Ok(json!({"x": 7})));
+    for levels in [24, 60, 2000] {
+        let why = Schema::new(doubling(levels).into()).unwrap_err();
+        assert!(why.contains("too many steps"), "{why}");
+    }
+    // Going into the value, each level asks for two checks of the next.
+    let node = json!({"$ref": "#/$defs/node"});
+    let kind = |name: &str| json!({"kind": {"const": name}, "in": node});
+    let part = |name: &str| json!({"type": "object", "properties": kind(name), "required": ["kind"]});
+    let node = json!({"anyOf": [part("a"), part("b"), {"type": "integer"}]});
+    let tree = json!({"type": "object", "$defs": {"node": node}, "properties": {"x": {"$ref": "#/$defs/node"}}});
+    let nested = |levels| (0..levels).fold(json!("wrong"), |inner, _| json!({"kind": "a", "in": inner}));
+    assert!(checked(&tree, json!({"x": nested(5)}), Validation::Coerce).unwrap_err().contains("/x"));
+    for levels in [20, 60] {
+        let wrong = checked(&tree, json!({"x": nested(levels)}), Validation::Coerce).unwrap_err();
+        assert!(wrong.contains("too many steps") || wrong.contains("too large to say"), "{wrong}");
+    }
+}
+
+#[test]
+fn found_a15_a_schema_is_bounded_when_it_is_given() {
+    let refused = |schema: Value| Schema::new(schema.into()).unwrap_err();
+    for endless in [
+        json!({"type": "object", "$ref": "#"}),
+        json!({"type": "object", "$ref": "#/%61llOf/0", "allOf": [{"$ref": "#"}]}),
+        json!({"type": "object", "$defs": {"a": {"$anchor": "a", "not": {"$ref": "#a"}}}}),
+        json!({"type": "object", "$defs": {"a": {"$id": "http://h/a.json", "if": {"$ref": "a.json"}}}}),
+    ] {
+        let why = refused(endless.clone());
+        assert!(why.contains("it refers to itself"), "{endless}: {why}");
+    }
+    let chain: serde_json::Map<String, Value> = (0..1000)
+        .map(|i| (format!("c{i}"), json!({"$ref": format!("#/$defs/c{}", i + 1)})))
+        .chain([("c1000".into(), json!({}))])
+        .collect();
+    assert!(refused(json!({"type": "object", "$defs": chain})).contains("too many steps"));
+    let deep = (0..70).fold(json!({}), |inner, _| json!({"items": inner}));
+    assert!(refused(json!({"type": "object", "properties": {"x": deep}})).starts_with("it nests deeper than 64 levels"));
+    let large: Vec<String> = (0..30_000).map(|i| format!("word {i}")).collect();
+    assert!(refused(json!({"type": "object", "properties": {"x": {"enum": large}}})).ends_with("at most 256 KiB are taken"));
+    let patterns: Vec<Value> = (0..40).map(|i| json!({"pattern": format!(r"^(\w{{100}}){{{}}}$", i + 1)})).collect();
+    assert!(refused(json!({"type": "object", "anyOf": patterns})).contains("patterns are too large"));
+}
+
+/// What is allowed to be checked needs little stack: a thread of the host may have no more.
+#[test]
+fn found_a15_a_check_needs_little_stack() {
+    let branch = |op: &str| {
+        let side = json!({"$ref": "#/$defs/expression"});
+        json!({"type": "object", "properties": {"op": {"const": op}, "left": side, "right": side}, "required": ["op", "left"]})
+    };
+    let expression = json!({"oneOf": [branch("and"), {"type": "string"}]});
+    let schema =
+        json!({"type": "object", "$defs": {"expression": expression}, "properties": {"x": {"$ref": "#/$defs/expression"}}});
+    let check = move || {
+        let nested = |inner: Value| (0..60).fold(inner, |inner, _| json!({"op": "and", "left": inner}));
+        assert!(checked(&schema, json!({"x": nested(json!("a"))}), Validation::Coerce).is_ok());
+        assert!(checked(&schema, json!({"x": nested(json!(1))}), Validation::Coerce).is_err());
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(check).unwrap().join().unwrap();
+}
+
+#[test]
+fn found_a15_a_pattern_that_steps_back_without_end_is_given_up() {
+    let endless = of(json!({"items": {"pattern": r"^(a|a)*\1b$"}}));
+    let list = vec!["a".repeat(60); 1000];
+    let why = checked(&endless, json!({ "x": list }), Validation::Coerce).unwrap_err();
+    assert!(why.contains("too many steps"), "{why}");
+}
+
+/// What real tools have stays possible.
+#[test]
+fn found_a15_large_arguments_are_checked() {
+    let item = json!({"type": "object", "properties": {"id": {"type": "integer"}, "tags": {"type": "array", "items": {"anyOf": [
+        {"type": "string", "pattern": "^[a-z]+$"}, {"type": "null"},
+    ]}}}, "required": ["id"], "additionalProperties": false});
+    let rows: Vec<Value> = (0..5_000).map(|i| json!({"id": i, "tags": ["a", null, "b"]})).collect();
+    let schema = of(json!({"type": "array", "items": item}));
+    assert_eq!(checked(&schema, json!({ "x": rows }), Validation::Coerce), Ok(json!({ "x": rows })));
+}
