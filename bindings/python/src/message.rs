@@ -254,7 +254,8 @@ const STANDARD: [(&str, &str); 3] =
 fn made(py: Python<'_>, class: &str, role: &str, fields: Map<String, Value>) -> PyResult<PyClassInitializer<Message>> {
     let mut map = Map::from_iter([("role".to_owned(), Value::from(role))]);
     map.extend(fields);
-    let core = construct::data(py, class, Value::Object(map))?;
+    let wrong = |why| error::raised(py, agent_loop::Error::invalid_argument(format!("{class}: {why}")));
+    let core = CoreMessage::given(Value::Object(map)).map_err(wrong)?;
     Ok(PyClassInitializer::from(Message { core: Arc::new(core), content: PyOnceLock::new() }))
 }
 

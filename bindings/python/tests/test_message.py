@@ -1,6 +1,7 @@
 """Messages, blocks and usage as typed objects."""
 
 import json
+import pickle
 
 import agent_loop
 import pytest
@@ -268,3 +269,12 @@ async def test_an_error_may_contain_unpaired_surrogates():
 async def test_the_scenario_has_its_price():
     result = await Agent({**CALCULATOR, "script": [says("hi")[:1] + [{"end": {"usage": {"input": 1_000_000}}}]]}).prompt("x")
     assert result.usage.cost.total == 1.0
+
+
+def test_found_e13_messages_are_made_with_id_and_metadata_and_no_other_field():
+    made = UserMessage("hi", id="m1", metadata={"k": [1]})
+    assert (made.id, made.metadata) == ("m1", {"k": [1]})
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert AssistantMessage("hi").id is None
+    with pytest.raises(InvalidArgumentError, match='unknown field "name"; a message has no name'):
+        UserMessage("hi", name="Ann")

@@ -215,6 +215,8 @@ class UserMessage(_Message):
         content: _Content,
         *,
         timestamp: int = ...,
+        id: str | None = ...,
+        metadata: Any = ...,
     ) -> Self: ...
     @property
     def content(self) -> tuple[ContentBlock, ...]:
@@ -247,6 +249,8 @@ class AssistantMessage(_Message):
         response_id: str | None = None,
         error: AgentError | _JsonObject | None = None,
         timestamp: int = ...,
+        id: str | None = ...,
+        metadata: Any = ...,
     ) -> Self: ...
     @property
     def content(self) -> tuple[ContentBlock, ...]:
@@ -305,6 +309,8 @@ class ToolResultMessage(_Message):
         tool_call_id: str,
         details: Any = None,
         timestamp: int = ...,
+        id: str | None = ...,
+        metadata: Any = ...,
     ) -> Self: ...
     @property
     def tool_call_id(self) -> str:
