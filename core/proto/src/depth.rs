@@ -58,7 +58,7 @@ mod tests {
         for levels in [0, 1, 63, 64, 65, 2000] {
             let value = nested(levels);
             assert_eq!(is_deeper(&value, MAX_DEPTH), levels > 64, "{levels}");
-            assert_eq!(is_deeper(&value, levels), false);
+            assert!(!is_deeper(&value, levels));
         }
     }
 }

@@ -53,7 +53,10 @@ fn conversions_of(error: &ValidationError<'_>, value: &Value, out: &mut Vec<Conv
             let mut of_meant = Vec::new();
             for branch in context {
                 let mut conversions = Vec::new();
-                let is_resolved = branch.iter().fold(true, |all, inner| conversions_of(inner, value, &mut conversions) && all);
+                let mut is_resolved = true;
+                for inner in branch {
+                    is_resolved &= conversions_of(inner, value, &mut conversions);
+                }
                 if is_resolved && !conversions.is_empty() {
                     out.extend(conversions);
                     return true;

@@ -317,6 +317,7 @@ fn found_a15_a_schema_is_bounded_when_it_is_given() {
 
 /// What is allowed to be checked needs little stack: a thread of the host may have no more.
 #[test]
+#[expect(clippy::disallowed_types, reason = "the stack of a thread is what is tested")]
 fn found_a15_a_check_needs_little_stack() {
     let branch = |op: &str| {
         let side = json!({"$ref": "#/$defs/expression"});
