@@ -16,6 +16,7 @@ use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host, Shared};
 use crate::listener::Subscription;
 use crate::message::{from_py, message, messages, one_from_py};
+use crate::model::Provider;
 use crate::run::{Run, prompt};
 use crate::{error, hook, json, model, runtime, tool};
 
@@ -78,7 +79,7 @@ impl Agent {
         py: Python<'_>,
         model: &Bound<'_, PyAny>,
         options: &Bound<'_, PyDict>,
-        providers: Vec<(Option<String>, (Py<PyAny>, bool))>,
+        providers: Vec<(Option<String>, Provider)>,
     ) -> PyResult<Agent> {
         let spec = model::spec(model)?;
         // Checked below, with its options.
@@ -133,7 +134,7 @@ impl Agent {
 
     /// Sets the provider of this name, or without a name that of any model; None removes it. The function comes with whether it
     /// is called on a thread of its own.
-    fn set_provider(&self, py: Python<'_>, name: Option<String>, function: Option<(Py<PyAny>, bool)>) -> PyResult<()> {
+    fn set_provider(&self, py: Python<'_>, name: Option<String>, function: Option<Provider>) -> PyResult<()> {
         model::set_provider(&self.core, &self.host, name.as_deref(), function).map_err(|error| raised(py, error))
     }
 

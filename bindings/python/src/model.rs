@@ -31,13 +31,16 @@ pub(crate) fn spec(model: &Bound<'_, PyAny>) -> PyResult<ModelSpec> {
     ModelSpec::from_json(json::from_py(model, "model")?).map_err(|error| raised(model.py(), error))
 }
 
+/// A function that answers model calls, and whether it is plain and gets a thread.
+pub(crate) type Provider = (Py<PyAny>, bool);
+
 /// Has a Python function answer the calls of the models of a provider, or without a name those of the agent's model; `None`
 /// removes it. The function comes with whether it is plain and gets a thread.
 pub(crate) fn set_provider(
     agent: &CoreAgent,
     host: &Arc<Host>,
     name: Option<&str>,
-    function: Option<(Py<PyAny>, bool)>,
+    function: Option<Provider>,
 ) -> Result<(), agent_loop::Error> {
     let function = function.map(|(function, blocking)| -> (Shared, bool) { (Arc::new(function), blocking) });
     let host_function = function.as_ref().map(|(function, blocking)| {
