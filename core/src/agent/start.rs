@@ -37,7 +37,7 @@ impl Agent {
         let start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
             RunInput::Resume => Start::resume(&*id, seed),
-            RunInput::Queued => Start { if_queued: true, ..Start::resume(&*id, seed) },
+            RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);

@@ -27,7 +27,9 @@ async fn ask() -> Result<(), Error> {
     let _subscription = agent.subscribe(move |event| {
         // The user steers when the first tool starts.
         if let EventData::ToolExecutionStart { .. } = event.data {
-            steered.call_once(|| drop(steering.steer("Never mind the others.")));
+            steered.call_once(|| {
+                steering.steer("Never mind the others.");
+            });
         }
     });
 

@@ -67,6 +67,11 @@ impl Start {
     pub fn resume(run_id: impl Into<String>, seed: u64) -> Start {
         Start { run_id: run_id.into(), seed, ..Start::default() }
     }
+
+    /// A run for queued messages, which may also begin a conversation.
+    pub fn resume_if_queued(run_id: impl Into<String>, seed: u64) -> Start {
+        Start { if_queued: true, ..Start::resume(run_id, seed) }
+    }
 }
 
 /// One run. See the module's documentation.

@@ -125,7 +125,7 @@ impl Player {
             "resume" => self.begin(None, None)?,
             "resume_if_queued" if self.agent.active().is_none() && !self.agent.has_queued() => return Ok(json!({ name: null })),
             "resume_if_queued" => {
-                let start = Start { if_queued: true, ..Start::resume("run", 0) };
+                let start = Start::resume_if_queued("run", 0);
                 self.agent.begin(self.config.clone(), start, |run| run)?;
             }
             "run" | "resume_context" => self.begin(given.get("prompt"), Some(given))?,
