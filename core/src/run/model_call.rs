@@ -60,6 +60,9 @@ impl Streaming {
             Some(ApiKey::Headers(headers)) => {
                 (None, false, headers.into_iter().map(|(name, value)| (name, value.into())).collect())
             }
+            // Both crates have one version: there is no other kind of key.
+            #[cfg(not(feature = "__bindings"))]
+            Some(_) => (None, false, Map::new()),
             // A key that was read from a file ends with a line break.
             None => (agent_key.filter(|_| takes_keys).map(|key| key.trim().to_owned()), false, Map::new()),
         };
