@@ -52,6 +52,7 @@ mod run;
 mod runtime;
 mod scope;
 pub mod testing;
+#[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What bindings hand over.
 mod threads;
 pub mod tool;
 pub mod transcript;

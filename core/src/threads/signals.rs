@@ -18,6 +18,7 @@ pub(crate) use other::without_sigpipe;
 pub(crate) use other::{Mask, block, blocked};
 
 #[cfg(unix)]
+#[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // Threads of a host do the work of those of bindings alone.
 mod unix {
     use std::mem::MaybeUninit;
     use std::ptr::null_mut;
@@ -161,6 +162,7 @@ mod unix {
 }
 
 #[cfg(not(unix))]
+#[cfg_attr(not(feature = "__bindings"), allow(dead_code))]
 mod other {
     /// There are no signals of this kind here.
     #[derive(Debug, Clone, Copy)]
