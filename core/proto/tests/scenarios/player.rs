@@ -429,6 +429,8 @@ impl Player {
                 let specs = value.as_array().into_iter().flatten().cloned().map(ModelSpec::from_json);
                 let add = |spec: ModelSpec| (spec.name(), add_model(&mut self.scripts, &spec));
                 self.config.fallbacks = specs.collect::<Result<Vec<_>, _>>()?.into_iter().map(add).collect();
+            } else if name == "messages" {
+                self.agent.replace(messages(value)?)?;
             } else {
                 assert!(self.config.settings.set_option(name, value, name)?, "there is no option {name}");
             }
