@@ -122,8 +122,8 @@ async def keys_and_headers(answer):
         assert "sk-hook" not in repr(request)
         yield "ok"
 
-    subject = Agent("own/model", provider=provider, api_key="configured", headers={"x-team": "blue"})
-    subject.set_options(get_api_key=lambda provider: answer)
+    given = {"api_key": "configured", "headers": {"x-team": "blue"}}
+    subject = Agent("own/model", provider=provider, get_api_key=lambda provider: answer, **given)
     await subject.prompt("go")
     return got[0]
 

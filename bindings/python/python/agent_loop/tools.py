@@ -271,12 +271,16 @@ def tool(
 
 
 def as_execute(function: Callable[..., Any], signature: Any) -> Callable[[dict[str, Any], ToolContext], Any]:
-    """A decorated function as a tool's `execute`."""
+    """A decorated function as a tool's `execute`, of the same kind: another tool may be made of it."""
 
     def execute(arguments: dict[str, Any], context: ToolContext) -> Any:
         return function(**signature.bound(arguments, context))
 
-    return execute
+    async def execute_async(arguments: dict[str, Any], context: ToolContext) -> Any:
+        value = execute(arguments, context)
+        return await (last_of(value, context) if is_async_generator(value) else value)
+
+    return execute_async if is_async(function) else execute
 
 
 def receivers(function: object) -> int:

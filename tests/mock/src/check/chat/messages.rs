@@ -20,7 +20,18 @@ impl<'a> Message<'a> {
         let open = place.open_object()?;
         let role = open.require("role")?.one_of(&["system", "developer", "user", "assistant", "tool"])?;
         let known: &[&str] = match role {
-            "assistant" => &["role", "content", "name", "refusal", "audio", "annotations", "function_call", "tool_calls"],
+            // OpenAI sends no thinking; this one does where a script has it, and takes it back.
+            "assistant" => &[
+                "role",
+                "content",
+                "name",
+                "refusal",
+                "audio",
+                "annotations",
+                "function_call",
+                "tool_calls",
+                "reasoning_content",
+            ],
             "tool" => &["role", "content", "name", "tool_call_id"],
             _ => &["role", "content", "name"],
         };
