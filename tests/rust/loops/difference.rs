@@ -61,8 +61,6 @@ pub(super) const KNOWN: &[(&str, Difference, &str)] = &[
     ("chat-openrouter-streaming-tools-stream-encrypted-reasoning-survives", FirstQuestion,
      "the client begins another conversation with the model's call"),
     ("chat-openrouter-streaming-tools-stream-encrypted-reasoning-survives", Proof, "the client loses the format of the details"),
-    ("chat-xai-xai-grok-code-fast-multi-tool-streaming", Thinking,
-     "we send none back where a server is not known to read it; xAI's documentation says so of Responses only"),
     ("gemini-chat-history-five-turn-chat-history-stress", Signatures,
      "the client moves a text's signature to the thinking before it"),
     ("responses-openai-openai-gpt-5-thinking-streaming", Thinking, "the client loses the reasoning items"),

@@ -122,7 +122,7 @@ fn messages() {
             ("Invalid value: 'human'. Supported values are: 'system', 'developer', 'user', 'assistant', 'tool'.", |b| {
                 b["messages"][6]["role"] = json!("human");
             }),
-            ("Unknown parameter: 'messages[5].reasoning_content'.", |b| b["messages"][5]["reasoning_content"] = json!("")),
+            ("Unknown parameter: 'messages[5].reasoning'.", |b| b["messages"][5]["reasoning"] = json!("")),
             ("Invalid type for 'messages[6].content': expected a value, but got a null instead.", |b| {
                 b["messages"][6]["content"] = json!(null);
             }),
