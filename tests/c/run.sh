@@ -175,7 +175,7 @@ fi
 check found_c4_licences_are_installed found_c4_licences_are_installed
 
 finish() {
-    exec 9>&-
+    exec 8>&- 9>&- # what reads from them ends
     wait
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
