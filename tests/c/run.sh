@@ -204,6 +204,9 @@ elif ! nm "$prefix/lib/libagent.so" 2>/dev/null | grep -q jsonschema; then
     no_valgrind="this library is stripped, so that valgrind.supp does not match; build one with --profile ci"
 fi
 if [ -z "$no_valgrind" ]; then
+    # Without TLS: valgrind does not know all instructions of the ciphers, and takes what they write for not initialised.
+    RESET_PORTS=${RESET_PORTS:-0}
+    RESET_PORTS="${RESET_PORTS%% *} 0"
     for noun in $nouns; do
         suite "test_$noun under valgrind" $memcheck "$work/test_$noun"
     done
