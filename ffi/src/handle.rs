@@ -111,7 +111,7 @@ pub(crate) fn host_function<T: Send + 'static>(
         let what = if call.kind() == HostKind::Tool { Blocking::Tool } else { Blocking::Other };
         let work = move |call: HostCall| {
             if what == Blocking::Tool && call.over_token().is_some_and(CancelToken::is_cancelled) {
-                // It waited for a thread until nobody needed it any more.
+                // It waited for a thread until it was no longer needed.
                 return;
             }
             let handle = Box::into_raw(Box::new(handle(call)));

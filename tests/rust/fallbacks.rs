@@ -211,7 +211,7 @@ async fn found_e10_the_provider_without_a_name_is_not_asked_for_another_vendor_s
         .unwrap(),
     ]);
     assert_eq!(agent.prompt("go").await.unwrap().text, "From a script.");
-    // Those of its own provider, and of providers that nobody knows, it is.
+    // Those of its own provider, and of unknown providers, it is.
     for model in ["openai/second", "nobody/x"] {
         fallbacks(vec![ModelSpec::parse(model).unwrap()]);
         assert_eq!(agent.prompt("go").await.unwrap().text, model);

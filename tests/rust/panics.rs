@@ -53,7 +53,7 @@ impl Subscriber for Panics {
 
 /// Lets a watcher that panics there watch this thread.
 fn watch(place: &'static str) -> DefaultGuard {
-    // While there is only one watcher, `tracing` asks nobody about a span that a thread without it opens first, and never again.
+    // While there is only one watcher, `tracing` asks no one about a span that a thread without it opens first, and never again.
     static OTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Panics("nowhere")));
     LazyLock::force(&OTHER);
     tracing::subscriber::set_default(Panics(place))

@@ -98,8 +98,8 @@ export class Agent {
   }
 
   /**
-   * Takes up, as `resume`, what was queued while no run was active; the messages may also begin a conversation. For messages that
-   * `steer` or `followUp` reported as `queued`, or that a run has left (`queued` of `agent_end`).
+   * Starts a run with what was queued while no run was active, as `resume` does; the messages may also begin a conversation.
+   * For messages that `steer` or `followUp` reported as `queued`, or that a run has left (`queued` of `agent_end`).
    *
    * @param options A signal that aborts the run.
    * @returns The result of the run, or null when no message waits.

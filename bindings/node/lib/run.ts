@@ -154,7 +154,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Waits for the end of the run. Unread events are discarded. Where nobody awaits the promise, its failure is no unhandled
+   * Waits for the end of the run. Unread events are discarded. Where no one awaits the promise, its failure is no unhandled
    * rejection.
    *
    * @returns The result; of an aborted run too, unless its signal aborted it.

@@ -92,7 +92,7 @@ function jsonSchemaOf(what: string, schema: unknown, { vendor, ...standard }: St
   return rest
 }
 
-/** Tells versions of one library apart. */
+/** Distinguishes versions of one library. */
 function kindOf(schema: unknown, vendor: string): string {
   return vendor === 'zod' && !('_zod' in (schema as object)) ? 'zod3' : vendor
 }

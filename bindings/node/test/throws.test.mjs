@@ -168,7 +168,7 @@ test('found_a2_thrown_by_providers: it is the error of the message', async () =>
   }
   await eachThrown(async (thrower, text, what) => {
     for (const [where, make] of Object.entries(generators)) {
-      // A promise instead of an iterator is one that nobody awaits, in any `for await`.
+      // A promise instead of an iterator is one that no one awaits, in any `for await`.
       if (where === 'for the iterator' && !what.startsWith('throws:')) continue
       const agent = scripted([], { model: 'own/m', provider: make(thrower), maxRetries: 0 })
       const error = await agent.prompt('go').then(assert.fail, (error) => error)

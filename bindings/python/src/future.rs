@@ -42,7 +42,7 @@ impl NativeFuture {
 
 #[pymethods]
 impl NativeFuture {
-    /// Drops the future: nobody awaits it any more.
+    /// Drops the future: it is no longer awaited.
     fn close(&self) {
         let future = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(future);

@@ -159,7 +159,7 @@ async def leave_all(address):
 
 
 async def settled(kept, wanted):
-    """Waits for hooks and listeners of runs that nobody waits for, some of which only the garbage collector finds."""
+    """Waits for hooks and listeners of runs for which no caller waits, some of which only the garbage collector finds."""
     while kept.counts() != wanted:
         gc.collect()
         await asyncio.sleep(0.01)

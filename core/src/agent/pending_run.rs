@@ -176,7 +176,7 @@ impl Agent {
         PendingRun::of_agent(self.clone(), RunInput::Resume)
     }
 
-    /// Asks for a run that takes up what was queued while no run was active; `None` when nothing is. It goes on as
+    /// A run of what was queued while no run was active; `None` when nothing is. It goes on as
     /// [`Agent::resume`] does; the messages may also begin a conversation. For interactive programs, whose user may write when
     /// the run has just ended. While a run is active, awaiting what this gives is `busy`.
     ///

@@ -77,7 +77,7 @@ impl Agent {
     }
 
     /// Sets a custom provider, which answers for the agent's own model, whatever its name, or removes it with `None`. It also
-    /// answers for other models (fallbacks, those that a hook names) of the same provider, and of providers that nobody knows; a
+    /// answers for other models (fallbacks, those that a hook names) of the same provider, and of unknown providers; a
     /// fallback of a known provider, or with an address, is asked there.
     ///
     /// # Errors

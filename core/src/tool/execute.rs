@@ -42,7 +42,7 @@ fn call_tool(tool: Arc<dyn Tool>, call: PendingCall) {
         return start(call);
     }
     let start = move |call: PendingCall| {
-        // Otherwise it waited for a thread until nobody needed it any more.
+        // Otherwise it waited for a thread until it was no longer needed.
         if !call.context().over_token().is_cancelled() {
             start(call);
         }

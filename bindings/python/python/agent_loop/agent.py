@@ -204,7 +204,7 @@ class Agent:
         return self._begin(lambda caller: self._native.resume(False, False, caller), raise_errors)
 
     async def resume_if_queued(self) -> RunResult | None:
-        """Takes up, as `resume`, what was queued while no run was active; the messages may also begin a conversation.
+        """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.
 
         Returns None when no message waits, else as `prompt`. For messages that `steer` or `follow_up` reported as "queued", or
         that a run has left (`AgentEnd.queued`). Raises `BusyError` while a run is active.

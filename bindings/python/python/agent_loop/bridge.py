@@ -246,7 +246,7 @@ class Bridge:
             seconds = 0.05
 
     def keep(self, agent: Agent, end: NativeFuture[RunResult]) -> None:
-        """Keeps an agent with its hooks and listeners until its run has ended, which nobody waits for. From any thread."""
+        """Keeps an agent with its hooks and listeners until its run has ended, for which no caller waits. From any thread."""
         if self._is_open:
             number = next(numbers)
             self._ending[number] = agent, end

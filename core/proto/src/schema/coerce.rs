@@ -81,7 +81,7 @@ pub(super) fn meant<'e, 'i>(
     let is_other = |error: &ValidationError<'i>| {
         let at = error.instance_path().as_str();
         let is_here = at == pointer;
-        // A field with a constant tells apart what is not told apart by its type.
+        // A field with a constant distinguishes what its type does not.
         let is_of_field = at.strip_prefix(pointer).is_some_and(|rest| rest.rfind('/') == Some(0));
         match error.kind() {
             ValidationErrorKind::Type { kind } if is_here => {

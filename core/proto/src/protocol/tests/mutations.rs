@@ -106,7 +106,7 @@ fn outcome(protocol: &str, stream: &str, expected: &AssistantMessage) -> String 
     }
 }
 
-/// Whether what stands under a field of this name is the model's or the server's own, and read by nobody here.
+/// Whether what stands under a field of this name is the model's or the server's own, and not read here.
 fn is_opaque(name: &str) -> bool {
     matches!(name, "args" | "input" | "arguments" | "tools" | "metadata" | "logprobs" | "safety_ratings" | "safetyRatings")
 }
