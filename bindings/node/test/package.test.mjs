@@ -13,6 +13,7 @@ import { packageFolder, projectFolder, temporary } from './helpers.mjs'
 const described = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
 const model = readFileSync(join(projectFolder, 'tests/scenarios/calculator/model.json'), 'utf8')
 const tsc = join(packageFolder, 'node_modules/typescript/bin/tsc')
+const licences = ['LICENSE-APACHE', 'LICENSE-MIT', 'THIRD-PARTY-NOTICES.txt']
 let folder
 
 function npm(where, ...args) {
@@ -51,11 +52,29 @@ test('the version is that of the library', () => {
   assert.equal(described.version, version)
 })
 
+test('found_c4_licences_are_in_the_package', () => {
+  const text = (name) => readFileSync(join(folder, 'node_modules/agent-loop', name), 'utf8')
+  for (const name of licences) assert.equal(text(name), readFileSync(join(projectFolder, name), 'utf8'))
+  assert.match(text('THIRD-PARTY-NOTICES.txt'), /^- ring /m)
+})
+
+test('found_d4_links_of_the_readme_lead_somewhere_from_anywhere', () => {
+  const readme = readFileSync(join(packageFolder, 'README.md'), 'utf8')
+  const links = Array.from(readme.matchAll(/\]\(([^)]+)\)/g), ([, link]) => link)
+  assert.ok(links.length > 0)
+  assert.deepEqual(links.filter((link) => !/^(https:\/\/|#)/.test(link)), [])
+  // Those into this repository name files that are there.
+  for (const link of links) {
+    const [, place] = /agent-loop\/agent-loop\/(?:blob|tree)\/main\/([^#]*)/.exec(link) ?? []
+    if (place !== undefined) assert.ok(existsSync(join(projectFolder, place)), link)
+  }
+})
+
 test('the files of the package', () => {
   const installed = join(folder, 'node_modules/agent-loop')
   const files = readdirSync(installed).filter((name) => !name.endsWith('.node'))
-  assert.deepEqual(files.sort(), ['README.md', 'dist', 'package.json'])
-  assert.equal(readdirSync(installed).length, 4, 'and one native module')
+  assert.deepEqual(files.sort(), [...licences, 'README.md', 'dist', 'package.json'].sort())
+  assert.equal(readdirSync(installed).length, files.length + 1, 'and one native module')
   assert.ok(readdirSync(join(installed, 'dist')).every((name) => /\.(js|mjs|d\.ts|d\.mts)$/.test(name)))
 })
 
