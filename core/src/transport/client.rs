@@ -142,7 +142,12 @@ impl Way {
             .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(Resolver)
             // None but ours: reqwest would read the environment in its own way.
-            .no_proxy();
+            .no_proxy()
+            // Ours have a bound. Another crate of the program may have switched reqwest's on.
+            .no_gzip()
+            .no_deflate()
+            .no_brotli()
+            .no_zstd();
         if connect_timeout_ms > 0 {
             builder = builder.connect_timeout(Duration::from_millis(connect_timeout_ms));
         }
