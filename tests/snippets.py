@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
-stateless testing"""
+stateless testing recipes"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("abi", "install", "models", "network", "providers")]
 BEGIN_PAGE = ROOT / "docs/snippets.md"
