@@ -193,6 +193,32 @@ mod tests {
         }
     }
 
+    /// Their snippets are run by tests/snippets.py, bindings/python/tests-servers and tests/node.
+    #[test]
+    fn found_d3_each_topic_has_a_recipe_with_snippets() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        let topics = [
+            ("recipes.md", "Save and load a conversation", &["rust", "c", "python", "js"][..]),
+            ("recipes.md", "Approval before a tool runs", &["rust", "c", "python", "js"]),
+            ("recipes.md", "An agent as the tool of another", &["rust", "c", "python", "js"]),
+            ("recipes.md", "An answer of a given shape", &["rust", "c", "python", "js"]),
+            ("recipes.md", "Log what a run does", &["rust", "c", "python", "js"]),
+            ("integrations.md", "A web server with FastAPI", &["python"]),
+            ("integrations.md", "A web server with Express", &["js"]),
+            ("integrations.md", "Traces with OpenTelemetry", &["python", "js"]),
+            ("integrations.md", "Tools of an MCP server", &["python", "js"]),
+            ("bundlers.md", "esbuild", &["sh"]),
+        ];
+        for (page, topic, languages) in topics {
+            let text = std::fs::read_to_string(docs.join(page)).unwrap();
+            let section = text.split("\n## ").find(|section| section.starts_with(&format!("{topic}\n")));
+            let section = section.unwrap_or_else(|| panic!("{page} has no section {topic:?}"));
+            for language in languages {
+                assert!(section.contains(&format!("\n```{language}\n")), "{page}: {topic}: no snippet in {language}");
+            }
+        }
+    }
+
     #[test]
     fn a_region_is_replaced_between_its_marks() {
         let text = "a\n# <generated: x>\nold\n# </generated>\nb\n# <generated: y>\n# </generated>\n";
