@@ -33,7 +33,7 @@ help:
 	@echo "               [MODEL=provider/id]"
 	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
 	@echo "make test      all tests in all languages, except those of test-servers"
-	@echo "make test-servers  tests with servers: llama.cpp's, agent-mock over HTTP, Python's web servers"
+	@echo "make test-servers  tests with servers: llama.cpp's, agent-mock over HTTP, web servers, docs/integrations.md"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
 	@echo "make errors    every text of an error, with its kind and its place in the code"
 	@echo "make lint      formatting and lints"
