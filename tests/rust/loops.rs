@@ -108,7 +108,7 @@ impl Play {
     fn answer(&self) -> Value {
         let Some(Answered { output, steering }) = self.results.lock().unwrap().pop_front() else { return Value::Null };
         if !steering.is_empty() {
-            self.agent.steer(Prompt::from(steering));
+            self.agent.steer(Prompt::from(steering)).unwrap();
         }
         output
     }

@@ -91,7 +91,7 @@ async fn found_e14_after_its_end_a_run_steers_the_agents_next() {
     // Gone meanwhile: then it resumes, if there is anything to resume.
     agent.clear_all_queues();
     assert_eq!(next.await.unwrap_err().kind(), ErrorKind::InvalidState);
-    agent.steer("now");
+    agent.steer("now").unwrap();
     let run = agent.resume_if_queued().unwrap().stream().unwrap();
     assert_eq!(run.steer("joins").unwrap(), Delivery::Joined);
     assert_eq!(agent.resume_if_queued().unwrap().await.unwrap_err().kind(), ErrorKind::Busy);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
-use agent_loop::{Context, Message, ModelSpec, PendingRun, Prompt};
+use agent_loop::{Context, Delivery, Message, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -167,13 +167,15 @@ impl Agent {
     /// Queues steering messages.
     #[napi(catch_unwind)]
     pub fn steer(&self, message: String) -> Result<&'static str> {
-        Ok(self.agent.steer(message::prompt(&message).map_err(|e| thrown(&e))?).as_str())
+        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        self.agent.steer(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Queues follow-up messages.
     #[napi(catch_unwind)]
     pub fn follow_up(&self, message: String) -> Result<&'static str> {
-        Ok(self.agent.follow_up(message::prompt(&message).map_err(|e| thrown(&e))?).as_str())
+        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        self.agent.follow_up(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Empties the steering queue.

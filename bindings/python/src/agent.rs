@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
-use agent_loop::{Agent as CoreAgent, Context, Message as CoreMessage, Run as CoreRun, Runtime, ToolSet};
+use agent_loop::{Agent as CoreAgent, Context, Delivery, Message as CoreMessage, Run as CoreRun, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -199,11 +199,13 @@ impl Agent {
     }
 
     fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-        Ok(self.core.steer(prompt(message, "message")?).as_str())
+        let delivery = self.core.steer(prompt(message, "message")?);
+        delivery.map(Delivery::as_str).map_err(|error| raised(message.py(), error))
     }
 
     fn follow_up(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-        Ok(self.core.follow_up(prompt(message, "message")?).as_str())
+        let delivery = self.core.follow_up(prompt(message, "message")?);
+        delivery.map(Delivery::as_str).map_err(|error| raised(message.py(), error))
     }
 
     fn clear_steering_queue(&self) {

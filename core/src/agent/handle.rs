@@ -91,15 +91,20 @@ impl Agent {
     /// Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a turn,
     /// or among its tool calls, of which those that do not run yet are skipped (see `steering_policy`). From any thread and any
     /// callback. If no run is active, the message waits ([`Delivery::Queued`]); [`Agent::resume_if_queued`] starts one for it.
-    pub fn steer(&self, message: impl Into<Prompt>) -> Delivery {
-        // Refused only after the end of a run without an agent, whose handle says so.
-        self.queue(Queue::Steering, message.into()).unwrap_or(Delivery::Queued)
+    ///
+    /// # Errors
+    /// `invalid_argument` for a message whose id another message of the agent has.
+    pub fn steer(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
+        self.queue(Queue::Steering, message.into())
     }
 
     /// Queues a message for when a run would have ended. From any thread and any callback. As [`Agent::steer`], the message waits
     /// if no run is active.
-    pub fn follow_up(&self, message: impl Into<Prompt>) -> Delivery {
-        self.queue(Queue::FollowUp, message.into()).unwrap_or(Delivery::Queued)
+    ///
+    /// # Errors
+    /// As [`Agent::steer`].
+    pub fn follow_up(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
+        self.queue(Queue::FollowUp, message.into())
     }
 
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<Delivery, Error> {

@@ -184,7 +184,7 @@ impl Agent {
     /// # async fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
     /// use agent_loop::Delivery;
     ///
-    /// if agent.steer("And in Bergen?") == Delivery::Queued
+    /// if agent.steer("And in Bergen?")? == Delivery::Queued
     ///     && let Some(run) = agent.resume_if_queued()
     /// {
     ///     println!("{}", run.await?.text);

@@ -28,7 +28,8 @@ async fn ask() -> Result<(), Error> {
         // The user steers when the first tool starts.
         if let EventData::ToolExecutionStart { .. } = event.data {
             steered.call_once(|| {
-                steering.steer("Never mind the others.");
+                // It has no id, so that none can be there already.
+                let _ = steering.steer("Never mind the others.");
             });
         }
     });

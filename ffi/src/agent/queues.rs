@@ -43,7 +43,7 @@ pub unsafe extern "C" fn agent_steer(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(text_prompt(text, length)?)))) }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(text_prompt(text, length)?)?))) }
 }
 
 /// Queues messages as steering.
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn agent_steer_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(list_prompt(messages)?)))) }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.steer(list_prompt(messages)?)?))) }
 }
 
 /// Queues a user message as steering, through a run.
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn agent_follow_up(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a handle or NULL, text or NULL, and an error to write or NULL.
-    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(text_prompt(text, length)?)))) }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(text_prompt(text, length)?)?))) }
 }
 
 /// Queues messages as follow-up.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn agent_follow_up_messages(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: handles or NULL, and an error to write or NULL.
-    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(list_prompt(messages)?)))) }
+    unsafe { guard(error, || Ok(status_of(borrow(agent, "agent")?.agent.follow_up(list_prompt(messages)?)?))) }
 }
 
 /// Queues a user message as follow-up, through a run.

@@ -176,11 +176,11 @@ impl Player {
     async fn act(self: &Arc<Self>, name: &str, given: &Value) -> Result<(), Error> {
         let agent = &self.agent;
         match name {
-            "steer" => drop(agent.steer(Prompt::from_json(given.clone())?)),
-            "follow_up" => drop(agent.follow_up(Prompt::from_json(given.clone())?)),
+            "steer" => drop(agent.steer(Prompt::from_json(given.clone())?)?),
+            "follow_up" => drop(agent.follow_up(Prompt::from_json(given.clone())?)?),
             "log_steer" | "log_follow_up" => {
                 let (method, message) = (&name["log_".len()..], Prompt::from_json(given.clone())?);
-                let delivery = if method == "steer" { agent.steer(message) } else { agent.follow_up(message) };
+                let delivery = if method == "steer" { agent.steer(message)? } else { agent.follow_up(message)? };
                 self.record().log.push(format!("{method}: {}", delivery.as_str()));
             }
             "abort" => agent.abort(),
