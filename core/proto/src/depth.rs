@@ -39,6 +39,25 @@ pub fn check_map(what: &str, map: &Map<String, Value>) -> Result<(), String> {
     if is_map_deeper(map, MAX_DEPTH) { Err(refusal(what)) } else { Ok(()) }
 }
 
+/// How many arrays and objects stand in each other at most, in a text that is meant as JSON.
+pub fn of_text(text: &str) -> usize {
+    let (mut deepest, mut level, mut in_text, mut escaped) = (0, 0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b'}' | b']' if !in_text => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 fn refusal(what: &str) -> String {
     format!("{what} nests deeper than {MAX_DEPTH} levels of JSON; use a flatter form, or put the inner part into a text")
 }
@@ -60,5 +79,12 @@ mod tests {
             assert_eq!(is_deeper(&value, MAX_DEPTH), levels > 64, "{levels}");
             assert!(!is_deeper(&value, levels));
         }
+    }
+
+    #[test]
+    fn found_a18_the_depth_of_arguments() {
+        assert_eq!([of_text("{oops"), of_text("{\"a\": [1, {}]}"), of_text("{\"a\": \"[[[\\\"[\"}"), of_text("")], [1, 3, 1, 0]);
+        assert_eq!(of_text(&format!("{{\"a\":{}{}}}", "[".repeat(128), "]".repeat(128))), 129);
+        assert_eq!(of_text("[][][]]]]["), 1);
     }
 }

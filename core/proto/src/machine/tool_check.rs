@@ -113,25 +113,6 @@ fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
     }
 }
 
-/// How many arrays and objects stand in each other at most, in a text that is meant as JSON.
-fn depth(text: &str) -> usize {
-    let (mut deepest, mut level, mut in_text, mut escaped) = (0, 0_usize, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_text,
-            b'"' => in_text = !in_text,
-            b'{' | b'[' if !in_text => {
-                level += 1;
-                deepest = deepest.max(level);
-            }
-            b'}' | b']' if !in_text => level = level.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
 /// The arguments, prepared and validated; `None` until the tool's `prepare_arguments` has answered.
 fn prepare(
     run: &mut RunState,
@@ -140,7 +121,7 @@ fn prepare(
     config: &Config,
 ) -> Result<Option<Map<String, Value>>, String> {
     if let Some(text) = &call.raw_arguments {
-        return Err(match depth(text) {
+        return Err(match depth::of_text(text) {
             deep if deep > MAX_DEPTH => {
                 format!("the arguments of {} are nested {deep} levels deep; give flatter ones", call.name)
             }
@@ -196,16 +177,4 @@ fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -
     let checked = tool.check(arguments, config.settings.validation).map_err(misfit)?;
     depth::check_map(&format!("what the arguments of {} hold", tool.name()), &checked)?;
     Ok(checked)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn found_a18_the_depth_of_arguments() {
-        assert_eq!([depth("{oops"), depth("{\"a\": [1, {}]}"), depth("{\"a\": \"[[[\\\"[\"}"), depth("")], [1, 3, 1, 0]);
-        assert_eq!(depth(&format!("{{\"a\":{}{}}}", "[".repeat(128), "]".repeat(128))), 129);
-        assert_eq!(depth("[][][]]]]["), 1);
-    }
 }

@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 24 << 10;
 /// How many recorded streams each field and mutation is tried on.
 const MOST_STREAMS: usize = 3;
 
-/// Field and mutation, and what came of it.
+/// Field and mutation, and the outcome.
 type Outcomes = BTreeMap<(String, &'static str), BTreeSet<String>>;
 
 /// A line of a stream, with its JSON where it has some.
