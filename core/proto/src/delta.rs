@@ -152,6 +152,9 @@ enum Kind {
 const MAX_BLOCKS: usize = 10_000;
 const MAX_CALLS: usize = 1_000;
 
+/// How an id begins that is made for a call.
+pub(crate) const MADE_ID: &str = "call_";
+
 /// What a delta costs beside its text: the mark by which the message can be shown as it stood then.
 const BYTES_PER_DELTA: usize = 16;
 
@@ -265,6 +268,15 @@ impl MessageBuilder {
     /// # Errors
     /// `protocol` when a delta names a block that was not started or has ended; `limit` when the message grows too large.
     pub fn apply(&mut self, delta: Delta) -> Result<DeltaEvents, Error> {
+        self.apply_beside(delta, &mut |_| false)
+    }
+
+    /// The same for a message of a transcript: `is_taken` says whether a call of another message has an id. One that is made is
+    /// none of these.
+    ///
+    /// # Errors
+    /// As for [`MessageBuilder::apply`].
+    pub fn apply_beside(&mut self, delta: Delta, is_taken: &mut dyn FnMut(&str) -> bool) -> Result<DeltaEvents, Error> {
         while self.start_waiting(&delta).is_some() {}
         match delta {
             Delta::Append { text, .. } if text.is_empty() => Ok((None, None)),
@@ -282,7 +294,7 @@ impl MessageBuilder {
                 };
                 Ok((None, Some(EventData::MessageUpdate(update))))
             }
-            Delta::Start { key, block } => self.start(key, block),
+            Delta::Start { key, block } => self.start(key, block, is_taken),
             Delta::Signature { signature, .. } if signature.is_empty() => Ok((None, None)),
             Delta::Signature { key, signature } => {
                 self.has_content = true;
@@ -353,7 +365,7 @@ impl MessageBuilder {
         Ok(open)
     }
 
-    fn start(&mut self, key: u32, block: BlockStart) -> Result<DeltaEvents, Error> {
+    fn start(&mut self, key: u32, block: BlockStart, is_taken: &mut dyn FnMut(&str) -> bool) -> Result<DeltaEvents, Error> {
         if self.blocks.contains_key(&key) || self.waiting.contains(&key) {
             return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
         }
@@ -380,7 +392,7 @@ impl MessageBuilder {
                 self.grow(given.len() + name.len())?;
                 let mut id = given.clone();
                 if id.is_empty() || self.ids.contains(&id) {
-                    id = format!("call_{}_{content_index}", self.turn);
+                    id = self.made_id(content_index, is_taken);
                     let what = if given.is_empty() { "has no id" } else { "repeats an id" };
                     odd = Some(EventData::Diagnostic {
                         code: codes::TOOL_CALL_ID.into(),
@@ -401,6 +413,15 @@ impl MessageBuilder {
         self.has_content |= !matches!(block, BlockKind::Thinking { redacted: false });
         self.add(key, kind, block);
         Ok((odd, update.map(EventData::MessageUpdate)))
+    }
+
+    /// An id for a call that has none of its own. Models number their calls themselves, and every run counts its turns from 1:
+    /// the id may be there already.
+    fn made_id(&self, content_index: u32, is_taken: &mut dyn FnMut(&str) -> bool) -> String {
+        let made = format!("{MADE_ID}{}_{content_index}", self.turn);
+        let numbered = (2_u64..).map(|number| format!("{made}_{number}"));
+        let mut ids = std::iter::once(made.clone()).chain(numbered);
+        ids.find(|id| !self.ids.contains(id) && !is_taken(id)).unwrap_or(made)
     }
 
     /// Adds a block; gives its index.

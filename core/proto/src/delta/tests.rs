@@ -135,3 +135,19 @@ fn found_a6_data_of_a_vendor_nests_at_most_64_levels() {
         assert_eq!((data.is_array(), data.is_string()), (kept, !kept));
     }
 }
+
+#[test]
+fn found_a13_a_made_id_is_no_other_call_s() {
+    let mut found = builder();
+    let mut started = |key: u32, given: &str, taken: &[&str]| {
+        let block = BlockStart::ToolCall { id: given.into(), name: "t".into() };
+        let (_, event) = found.apply_beside(Delta::Start { key, block }, &mut |id| taken.contains(&id)).unwrap();
+        let Some(EventData::MessageUpdate(MessageUpdate::ToolCallStart { id, .. })) = event else { panic!("{event:?}") };
+        id
+    };
+    assert_eq!(started(0, "call_0_1", &[]), "call_0_1", "the model's own");
+    assert_eq!(started(1, "", &[]), "call_0_1_2", "call_0_1 is the model's");
+    assert_eq!(started(2, "call_0_1_2", &[]), "call_0_2", "a given one comes too late");
+    assert_eq!(started(3, "", &["call_0_3", "call_0_3_2"]), "call_0_3_3", "other messages have the first two");
+    assert_eq!(started(4, "call_0_4", &["call_0_4"]), "call_0_4", "a given one is unique in its message only");
+}

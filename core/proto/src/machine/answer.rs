@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::Config;
 use super::emitter::{Emitter, Out};
+use super::run_transcript::RunTranscript;
 use crate::delta::{Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
@@ -81,12 +82,12 @@ impl ModelAnswer {
     }
 
     /// Takes in one delta. Nothing is cloned here.
-    pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter) -> Result<(), Error> {
+    pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter, transcript: &mut RunTranscript) -> Result<(), Error> {
         while let Some(start) = self.builder.start_waiting(&delta) {
             self.start(emitter);
             emitter.push(Out::Streamed(start, self.builder.partial().steps()));
         }
-        let (diagnostic, update) = self.builder.apply(delta)?;
+        let (diagnostic, update) = self.builder.apply_beside(delta, &mut |id| transcript.has_call(id))?;
         for event in diagnostic.into_iter().chain(update) {
             match event {
                 EventData::Raw { ref data } if !self.is_started => {

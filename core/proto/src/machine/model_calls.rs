@@ -248,7 +248,7 @@ impl ModelCalls {
                 return Made;
             }
             Some(delta) => {
-                return match call.answer.apply(delta, &mut run.emitter) {
+                return match call.answer.apply(delta, &mut run.emitter, &mut run.transcript) {
                     Ok(()) => Made,
                     Err(error) => Ended(self.end_attempt(run, call, true, Err(error))),
                 };

@@ -1,10 +1,12 @@
 //! The run's transcript, and the messages that the model reads in its place when a hook has replaced them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Message;
+use crate::delta::MADE_ID;
+use crate::message::{AssistantMessage, Message};
 use crate::size;
 
 /// The transcript of a run.
@@ -17,11 +19,24 @@ pub(super) struct RunTranscript {
     replaced: Option<Vec<Arc<Message>>>,
     /// How many messages were measured, and their bytes.
     measured: (usize, usize),
+    /// The ids of the calls that were looked through, as far as they look like made ones.
+    #[serde(skip)]
+    call_ids: HashSet<String>,
+    /// How many messages were looked through.
+    #[serde(skip)]
+    looked_through: usize,
 }
 
 impl RunTranscript {
     pub(super) fn new(messages: Vec<Arc<Message>>) -> RunTranscript {
-        RunTranscript { base: messages.len(), messages, replaced: None, measured: (0, 0) }
+        RunTranscript {
+            base: messages.len(),
+            messages,
+            replaced: None,
+            measured: (0, 0),
+            call_ids: HashSet::new(),
+            looked_through: 0,
+        }
     }
 
     pub(super) fn append(&mut self, message: &Arc<Message>) {
@@ -42,6 +57,17 @@ impl RunTranscript {
         let new = self.messages.get(count..).unwrap_or_default().iter().map(|message| size::of_message(message));
         self.measured = (self.messages.len(), bytes + new.sum::<usize>());
         self.measured.1
+    }
+
+    /// Whether a call has this id, which looks like a made one. Each message is looked through once, and none in a run whose
+    /// model gives each call an id.
+    pub(super) fn has_call(&mut self, id: &str) -> bool {
+        let new = self.messages.get(self.looked_through..).unwrap_or_default();
+        let calls = new.iter().filter_map(|message| message.as_assistant()).flat_map(AssistantMessage::tool_calls);
+        let ids = calls.filter(|call| call.id.starts_with(MADE_ID)).map(|call| call.id.clone());
+        self.call_ids.extend(ids);
+        self.looked_through = self.messages.len();
+        self.call_ids.contains(id)
     }
 
     /// What the model reads, before repair.

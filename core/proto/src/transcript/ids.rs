@@ -1,6 +1,6 @@
 //! Ids and names of tool calls as servers take them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::quirks::CallIds;
 
@@ -8,33 +8,49 @@ use crate::quirks::CallIds;
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
     form: CallIds,
-    given: HashSet<String>,
+    /// Each with the number of the next try for another call of the same id: so many calls of one id cost so many steps.
+    given: HashMap<String, u64>,
+    /// Where ids have to be unique in their message only: those of the messages before, which no id that is made may have.
+    before: HashSet<String>,
+    /// How many ids were tried.
+    #[cfg(test)]
+    tries: usize,
 }
 
 impl Ids {
     pub(super) fn new(form: CallIds) -> Ids {
-        Ids { form, given: HashSet::new() }
+        Ids {
+            form,
+            given: HashMap::new(),
+            before: HashSet::new(),
+            #[cfg(test)]
+            tries: 0,
+        }
     }
 
     /// A new message begins. Where servers take any id, it has to be unique in its message only.
     pub(super) fn next_message(&mut self) {
         if matches!(self.form, CallIds::Any | CallIds::Omitted) {
-            self.given.clear();
+            self.before.extend(self.given.drain().map(|(id, _)| id));
         }
     }
 
     /// The id under which a call goes to the model; `place` makes one where there was none.
     pub(super) fn give(&mut self, id: &str, place: (usize, usize)) -> String {
-        let made = format!("call_{}_{}", place.0, place.1);
-        let id = if id.is_empty() { made.as_str() } else { id };
-        let mut try_number = 0;
-        loop {
-            let fitted = self.fitted(id, try_number);
-            if self.given.insert(fitted.clone()) {
-                return fitted;
-            }
-            try_number += 1;
+        let made = id.is_empty().then(|| format!("call_{}_{}", place.0, place.1));
+        let id = made.as_deref().unwrap_or(id);
+        let first = self.fitted(id, 0);
+        let mut number = self.given.get(&first).copied().unwrap_or(1);
+        let mut fitted = first.clone();
+        while self.given.contains_key(&fitted) || (made.is_some() && self.before.contains(&fitted)) {
+            fitted = self.fitted(id, number);
+            number += 1;
+            #[cfg(test)]
+            (self.tries += 1);
         }
+        self.given.entry(first).and_modify(|next| *next = number);
+        self.given.insert(fitted.clone(), 1);
+        fitted
     }
 
     /// The id in the server's form; with a number, another one for the same.
@@ -116,6 +132,36 @@ mod tests {
         assert_eq!(ids[0], "abcDEF123");
         assert!(ids.iter().all(|id| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())), "{ids:?}");
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 5, "{ids:?}");
+    }
+
+    #[test]
+    fn found_a13_a_repeated_id_costs_one_step() {
+        let apart = |n: u32| char::from_u32(0x4e00 + n).unwrap().to_string();
+        let all: [(&str, Vec<String>); 3] = [
+            ("equal", vec!["a".to_owned(); 8_000]),
+            ("equal once they have their form", (0..8_000).map(apart).collect()),
+            ("as made of each other", (0..8_000).map(|n| if n % 2 == 0 { "a".to_owned() } else { format!("a_{n}") }).collect()),
+        ];
+        for (what, calls) in all {
+            for form in [CallIds::Any, CallIds::Anthropic, CallIds::Openai, CallIds::Responses, CallIds::Mistral] {
+                let mut ids = Ids::new(form);
+                let given: HashSet<String> = calls.iter().enumerate().map(|(at, id)| ids.give(id, (0, at))).collect();
+                assert_eq!(given.len(), 8_000, "{what}, {form:?}");
+                assert!(ids.tries <= 8_000, "{what}, {form:?}: {}", ids.tries);
+            }
+        }
+    }
+
+    #[test]
+    fn found_a13_a_made_id_is_no_other_call_s() {
+        for form in [CallIds::Any, CallIds::Anthropic] {
+            let mut ids = Ids::new(form);
+            assert_eq!(ids.give("call_1_0", (0, 0)), "call_1_0");
+            ids.next_message();
+            assert_eq!(ids.give("", (1, 0)), "call_1_0_2", "{form:?}: a message before has call_1_0");
+            assert_eq!(ids.give("call_1_0_2", (1, 1)), "call_1_0_2_2", "{form:?}");
+            assert_eq!(ids.give("", (1, 2)), "call_1_2", "{form:?}");
+        }
     }
 
     #[test]
