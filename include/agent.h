@@ -1343,10 +1343,11 @@ AGENT_API agent_status_t agent_add_middleware(agent_t *agent, agent_tool_fn_t fu
  * Starts a run with a user message. run receives an owned handle; if run is NULL, the run continues
  * without one, for listeners alone.
  *
- * Errors: AGENT_INVALID_ARGUMENT (also a model or fallback that cannot be used: an unknown provider
- * without an address, an unknown protocol or quirk, an invalid address or script; a tool_choice of a tool
- * that the agent does not have), AGENT_BUSY (a run is active), AGENT_INVALID_STATE (in a callback of the
- * same agent, after the shutdown of the runtime, in a forked child).
+ * Errors: AGENT_INVALID_ARGUMENT (also a text of nothing but white space; a model or fallback that cannot
+ * be used: an unknown provider without an address, an unknown protocol or quirk, an invalid address or
+ * script; a tool_choice of a tool that the agent does not have), AGENT_BUSY (a run is active),
+ * AGENT_INVALID_STATE (in a callback of the same agent, after the shutdown of the runtime, in a forked
+ * child).
  * Threads: any. Callbacks: not of the same agent. Since 0.1.
  */
 AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t length,
@@ -1355,8 +1356,8 @@ AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t l
 /**
  * Starts a run with messages, for example with images. The list is copied.
  *
- * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT (also an empty list), AGENT_BUSY,
- * AGENT_INVALID_STATE.
+ * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT (also an empty list, and a user message without an
+ * image and without text), AGENT_BUSY, AGENT_INVALID_STATE.
  * Threads: any. Callbacks: not of the same agent. Since 0.1.
  */
 AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
@@ -1413,7 +1414,7 @@ AGENT_API agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeo
  * Returns AGENT_OK if a run is active: it takes the message up, or counts it in "queued" of its
  * agent_end. Returns AGENT_QUEUED if none is: agent_resume_if_queued() starts one for the message.
  *
- * Errors: AGENT_INVALID_ARGUMENT.
+ * Errors: AGENT_INVALID_ARGUMENT (also a text of nothing but white space).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_steer(agent_t *agent, const char *text, size_t length,

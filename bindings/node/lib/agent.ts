@@ -57,7 +57,8 @@ export class Agent {
    * @param options A signal that aborts the run.
    * @returns The result of the run.
    * @throws AgentError when the outcome is `error` (the error has the result). If the run cannot start: BusyError while another
-   * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for an invalid prompt.
+   * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for an invalid prompt, also an empty
+   * one (no image, and no text but white space).
    */
   async prompt(prompt: PromptInput, options?: RunOptions): Promise<RunResult> {
     return this.#result(promptJson(prompt), options)
@@ -149,7 +150,7 @@ export class Agent {
    * @param message Text, a message, or several messages.
    * @returns `joined` when a run is active: it takes the message up, or counts it in `queued` of its `agent_end`. `queued` when
    * none is: `resumeIfQueued` starts one.
-   * @throws InvalidArgumentError for an invalid message.
+   * @throws InvalidArgumentError for an invalid message, also an empty one.
    */
   steer(message: PromptInput): Delivery {
     const text = promptJson(message)
@@ -161,7 +162,7 @@ export class Agent {
    *
    * @param message Text, a message, or several messages.
    * @returns As `steer`.
-   * @throws InvalidArgumentError for an invalid message.
+   * @throws InvalidArgumentError for an invalid message, also an empty one.
    */
   followUp(message: PromptInput): Delivery {
     const text = promptJson(message)

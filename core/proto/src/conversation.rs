@@ -39,6 +39,7 @@ use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_to
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
+use crate::prompt::check_says_something;
 use crate::queues::{Delivery, Queue, Queues};
 use crate::request::ThinkingLevel;
 use crate::settings::Settings;
@@ -91,7 +92,7 @@ impl<R: ActiveRun> Conversation<R> {
     /// A conversation that goes on from these messages.
     ///
     /// # Errors
-    /// `invalid_argument` as for [`Conversation::queue`].
+    /// `invalid_argument` as for [`Conversation::append`].
     pub fn new(messages: Arc<Vec<Arc<Message>>>) -> Result<Conversation<R>, Error> {
         NewIds::of(&messages).map_err(|e| e.reworded(|why| format!("messages: {why}")))?;
         Ok(Conversation { messages, ..Conversation::default() })
@@ -101,8 +102,8 @@ impl<R: ActiveRun> Conversation<R> {
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an empty list of prompts, for a `tool_choice` of a tool that does not
-    /// exist, and as for [`Conversation::queue`]; `invalid_state` when there is nothing to resume. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, and as for
+    /// [`Conversation::queue`]; `invalid_state` when there is nothing to resume. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
@@ -114,7 +115,12 @@ impl<R: ActiveRun> Conversation<R> {
             Some(prompts) if prompts.is_empty() => {
                 return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
             }
-            Some(prompts) => self.check_new(prompts).map_err(|e| e.reworded(|why| format!("prompt: {why}")))?,
+            Some(prompts) => {
+                check_says_something(prompts)
+                    .map_err(|e| e.reworded(|why| format!("{why}; to go on without a new message, use resume")))
+                    .and_then(|()| self.check_new(prompts))
+                    .map_err(|e| e.reworded(|why| format!("prompt: {why}")))?;
+            }
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
@@ -199,9 +205,18 @@ impl<R: ActiveRun> Conversation<R> {
     /// Queues messages: for the active run, or for the next one.
     ///
     /// # Errors
-    /// `invalid_state` after the end of a stateless run; `invalid_argument` for an id that another message has, and for a role of
-    /// another format.
+    /// `invalid_state` after the end of a stateless run; `invalid_argument` for an empty list, a user's message that says
+    /// nothing, an id that another message has, and a role of another format.
     pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<Delivery, Error> {
+        let call = match which {
+            Queue::Steering => "steer",
+            Queue::FollowUp => "follow_up",
+        };
+        if messages.is_empty() {
+            return Err(Error::invalid_argument(format!("{call}: the list is empty; give at least one message")));
+        }
+        check_says_something(&messages)
+            .map_err(|e| e.reworded(|why| format!("{call}: {why}; leave the call out where there is nothing to say")))?;
         self.check_new(&messages)?;
         let mut active = self.active.as_mut().map(R::machine);
         if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
@@ -237,7 +252,7 @@ impl<R: ActiveRun> Conversation<R> {
     /// Appends messages to the transcript.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` as for [`Conversation::queue`].
+    /// `busy` while a run is active; `invalid_argument` for an id that another message has, and for a role of another format.
     pub fn append(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         self.check_idle("the transcript cannot be changed")?;
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
@@ -249,7 +264,7 @@ impl<R: ActiveRun> Conversation<R> {
     /// Replaces the transcript.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` as for [`Conversation::queue`].
+    /// `busy` while a run is active; `invalid_argument` as for [`Conversation::append`].
     pub fn replace(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         self.check_idle("the transcript cannot be replaced")?;
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();

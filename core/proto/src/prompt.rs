@@ -1,5 +1,7 @@
 //! What a run is started with, and what can be given as it.
 
+use std::borrow::Borrow;
+
 use serde_json::Value;
 
 use crate::error::Error;
@@ -85,4 +87,27 @@ impl From<Vec<Message>> for Prompt {
     fn from(messages: Vec<Message>) -> Prompt {
         Prompt(messages)
     }
+}
+
+/// Refuses new messages of a user that say nothing. Vendors refuse empty text, Anthropic also text of only white space, and
+/// repair takes both out: the model would be asked without the message that the run began with. Those of a stored history are
+/// not checked here: repair leaves them out.
+///
+/// # Errors
+/// `invalid_argument`: which message.
+pub(crate) fn check_says_something<M: Borrow<Message>>(messages: &[M]) -> Result<(), Error> {
+    let says_something = |block: &ContentBlock| match block {
+        ContentBlock::Text { text, .. } => !text.trim().is_empty(),
+        ContentBlock::Image { .. } => true,
+        ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => false,
+    };
+    let is_empty = |message: &M| match message.borrow() {
+        Message::User(user) => !user.content.iter().any(says_something),
+        Message::Assistant(_) | Message::ToolResult(_) | Message::Custom(_) => false,
+    };
+    let Some(place) = messages.iter().position(is_empty) else {
+        return Ok(());
+    };
+    let place = if messages.len() == 1 { String::new() } else { format!("[{place}]: ") };
+    Err(Error::invalid_argument(format!("{place}the user message is empty: it has no image, and no text but white space")))
 }

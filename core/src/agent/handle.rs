@@ -93,7 +93,8 @@ impl Agent {
     /// callback. If no run is active, the message waits ([`Delivery::Queued`]); [`Agent::resume_if_queued`] starts one for it.
     ///
     /// # Errors
-    /// `invalid_argument` for a message whose id another message of the agent has.
+    /// `invalid_argument` for an empty list, for a user's message without an image and without text (white space is none), and
+    /// for a message whose id another message of the agent has.
     pub fn steer(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
         self.queue(Queue::Steering, message.into())
     }

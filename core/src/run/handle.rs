@@ -113,7 +113,7 @@ impl Run {
     /// queue.
     ///
     /// # Errors
-    /// `invalid_state` after the end of a run without an agent, which has no queue any more.
+    /// As [`Agent::steer`]; `invalid_state` after the end of a run without an agent, which has no queue any more.
     pub fn steer(&self, message: impl Into<Prompt>) -> Result<Delivery, Error> {
         self.agent.queue(Queue::Steering, message.into())
     }

@@ -178,8 +178,9 @@ class Agent:
 
         `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's error,
         with the result in its `result`, when the outcome is `error`; `BusyError` while a run is active; `InvalidArgumentError`
-        for a prompt or model that cannot be used; `InvalidStateError` inside a callback of this agent. When the awaiting task is
-        cancelled, the run is aborted and awaited first, as by `Run.close`.
+        for a prompt that is empty (no image, and no text but white space) and for a prompt or model that cannot be used;
+        `InvalidStateError` inside a callback of this agent. When the awaiting task is cancelled, the run is aborted and awaited
+        first, as by `Run.close`.
         """
         return await self._begin(lambda caller: self._native.start(prompt, True, caller)).result()
 

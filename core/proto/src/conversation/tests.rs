@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::machine::ModelEntry;
+use crate::message::{ContentBlock, ToolResultMessage, UserMessage};
 use crate::model_spec::ModelSpec;
 use crate::script::Script;
 
@@ -126,6 +127,37 @@ fn an_empty_list_of_prompts_is_refused_and_does_not_resume() {
     let error = conversation.begin(config(true), Start::new("run", 0, Vec::new()), |run| run).unwrap_err();
     assert_eq!((error.kind(), conversation.active().is_some()), (ErrorKind::InvalidArgument, false));
     begin(&mut conversation, true, Start::resume("run", 0));
+}
+
+#[test]
+fn a_message_that_says_nothing_is_refused() {
+    let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+    let empty: [Vec<ContentBlock>; 4] = [
+        vec![],
+        vec![ContentBlock::text("")],
+        vec![ContentBlock::text(" \n\u{a0}")],
+        vec![ContentBlock::text(""), ContentBlock::Thinking { thinking: "no user's".into(), signature: None, redacted: false }],
+    ];
+    let mut conversation: Conversation<Loop> = Conversation::default();
+    let why = "the user message is empty: it has no image, and no text but white space";
+    for content in empty {
+        let message = Message::User(UserMessage::new(content));
+        let error = conversation.begin(config(true), Start::new("run", 0, vec![message.clone()]), |run| run).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert_eq!(error.message(), format!("prompt: {why}; to go on without a new message, use resume"));
+        for (queue, call) in [(Queue::Steering, "steer"), (Queue::FollowUp, "follow_up")] {
+            let error = conversation.queue(queue, vec![Message::user("a", 0), message.clone()]).unwrap_err();
+            let text = format!("{call}: [1]: {why}; leave the call out where there is nothing to say");
+            assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, &*text));
+            let error = conversation.queue(queue, vec![]).unwrap_err();
+            assert_eq!(error.message(), format!("{call}: the list is empty; give at least one message"));
+        }
+    }
+    assert!(!conversation.has_queued() && conversation.active().is_none());
+    let with_image = Message::User(UserMessage::new(vec![ContentBlock::text(""), image]));
+    conversation.queue(Queue::Steering, vec![with_image]).unwrap();
+    let none = Message::ToolResult(ToolResultMessage::new("a", "t", vec![]));
+    conversation.append([Message::User(UserMessage::new(vec![])), none]).unwrap();
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
 use crate::message::Message;
 use crate::message_ids::NewIds;
+use crate::prompt::check_says_something;
 use crate::queues::Queue;
 use crate::settings::Settings;
 use crate::table::codes;
@@ -168,8 +169,10 @@ impl RunState {
         }
     }
 
-    /// Refuses a hook's messages whose ids are in the run.
+    /// Refuses a hook's messages that say nothing, and those whose ids are in the run.
     fn check_new(&self, messages: &[Message]) -> Result<(), Error> {
+        check_says_something(messages)
+            .map_err(|e| e.reworded(|why| format!("{why}; answer an empty list where there is nothing to say")))?;
         let ids = NewIds::of(messages)?;
         ids.check_against(self.transcript.all().iter().map(Arc::as_ref))?;
         ids.check_against(self.inbox.queues().all())
