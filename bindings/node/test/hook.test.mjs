@@ -125,7 +125,7 @@ test('the key of a hook is sent', async (t) => {
   assert.equal(request.headers.authorization, 'Bearer from-hook')
 })
 
-test('found_e9: an empty key is no answer', async (t) => {
+test('found_e9_empty_key: an empty key is no answer', async (t) => {
   for (const answer of ['', ' \n\t', null, undefined, {}, { bearer: '' }, { headers: {} }]) {
     const url = await mock(t, [chatFrames('hi')])
     const agent = new Agent({ model: 'company/tiny', baseUrl: url, apiKey: 'configured', getApiKey: () => answer })
@@ -135,7 +135,7 @@ test('found_e9: an empty key is no answer', async (t) => {
   }
 })
 
-test('found_w13: a token or headers', async (t) => {
+test('found_w13_forms: a token or headers', async (t) => {
   const sent = async (answer) => {
     const url = await mock(t, [{ status: 401, body: { json: { error: { message: 'not sk-hook' } } } }])
     const model = { provider: 'company', id: 'tiny', protocol: 'anthropic', baseUrl: url }
@@ -409,7 +409,7 @@ test('a hook whose call is dropped unanswered fails', async () => {
   clearInterval(timer)
 })
 
-test('found_a6: the deepest values pass through every hook unchanged', async () => {
+test('found_a6_hooks: the deepest values pass through every hook unchanged', async () => {
   const nested = (levels) => {
     let value = 'x'
     for (let level = 0; level < levels; level++) value = level % 2 ? [value] : { someKey: value }

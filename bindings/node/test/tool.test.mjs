@@ -489,7 +489,7 @@ test('a tool call that is dropped unanswered fails', async () => {
   clearInterval(timer)
 })
 
-test('found_a15: a schema without bounds is refused', () => {
+test('found_a15_bounds: a schema without bounds is refused', () => {
   let deep = {}
   for (let level = 0; level < 70; level++) deep = { items: deep }
   for (const [parameters, message] of [

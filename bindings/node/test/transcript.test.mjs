@@ -37,7 +37,7 @@ test('a failed message, a stray result and an unacceptable id are repaired, and 
   assert.deepEqual(transcript.check(messages, 'anthropic/claude-sonnet-4-5'), [])
 })
 
-test('found_e13: a stored history keeps what is unknown in metadata.unknown, and is reported', async () => {
+test('found_e13_unknown_fields: a stored history keeps what is unknown in metadata.unknown, and is reported', async () => {
   const stored = [
     { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: {} }], name: 'Ann', id: 7 },
     { role: 'assistant', content: 'x', tool_calls: [{ fooBar: 1 }], metadata: { fooBar: 1 }, id: 'm' },
