@@ -34,36 +34,52 @@ pub(super) fn of_model(
 
 /// What a text may be that becomes a part of an address. All else could lead the request, and the key in it, somewhere else.
 struct Allowed {
+    place: Place,
     /// Besides letters and digits.
     signs: &'static str,
     what: &'static str,
 }
 
-/// A part of a host.
-const LOCATION: Allowed = Allowed { signs: "-", what: "letters, digits and \"-\"" };
+/// Which part of an address.
+enum Place {
+    /// Of its letters and digits only those of ASCII are taken.
+    Host,
+    Path,
+}
 
-const PROJECT: Allowed = Allowed { signs: "-_.:", what: "letters, digits, \"-\", \"_\", \".\" and \":\"" };
+const LOCATION: Allowed = Allowed { place: Place::Host, signs: "-", what: "letters, digits and \"-\"" };
+
+const PROJECT: Allowed = Allowed { place: Place::Path, signs: "-_.:", what: "letters, digits, \"-\", \"_\", \".\" and \":\"" };
 
 /// A gateway's ids may have several parts.
-const ID: Allowed =
-    Allowed { signs: "-_.:@~+/", what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\", \"+\" and \"/\"" };
+const ID: Allowed = Allowed {
+    place: Place::Path,
+    signs: "-_.:@~+/",
+    what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\", \"+\" and \"/\"",
+};
 
 /// One part of a path.
-const PART: Allowed = Allowed { signs: "-_.:@~+", what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\" and \"+\"" };
+const PART: Allowed =
+    Allowed { place: Place::Path, signs: "-_.:@~+", what: "letters, digits, \"-\", \"_\", \".\", \":\", \"@\", \"~\" and \"+\"" };
 
 impl Allowed {
     /// # Errors
     /// `invalid_argument`, naming what was given as `name`.
     fn check(&self, spec: &ModelSpec, name: &str, text: &str) -> Result<(), Error> {
-        // A host takes no others.
-        let letter = |c: char| if self.signs == LOCATION.signs { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() };
+        let letter = |c: char| match self.place {
+            Place::Host => c.is_ascii_alphanumeric(),
+            Place::Path => c.is_alphanumeric(),
+        };
         let fits = text.chars().all(|c| letter(c) || self.signs.contains(c));
         let is_part = |part: &str| !matches!(part, "" | "." | "..");
         if fits && text.split('/').all(is_part) {
             return Ok(());
         }
         let (model, what) = (spec.name(), self.what);
-        let parts = if self.signs.contains('.') { ", and no part of it may be empty, \".\" or \"..\"" } else { "" };
+        let parts = match self.place {
+            Place::Host => "",
+            Place::Path => ", and no part of it may be empty, \".\" or \"..\"",
+        };
         Err(Error::invalid_argument(format!(
             "model {model:?}: {name} {text:?} becomes a part of the address, where only {what} are allowed{parts}"
         )))
