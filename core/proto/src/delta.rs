@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::depth::{self, MAX_EMITTED_DEPTH, is_deeper};
+use crate::depth::{self, MAX_DEPTH, MAX_EMITTED_DEPTH, is_deeper};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::{AssistantMessage, ContentBlock};
@@ -103,6 +103,24 @@ pub enum BlockStart {
         /// As it came.
         data: Box<Value>,
     },
+}
+
+impl Delta {
+    /// The delta as it can be saved, and read again: with the same effect, whatever its data. What is not kept is not read either.
+    pub(crate) fn storable(&self) -> Cow<'_, Delta> {
+        match self {
+            Delta::Raw(data) if is_deeper(data, MAX_EMITTED_DEPTH) => Cow::Owned(Delta::Raw(readable(data.clone()))),
+            Delta::Diagnostic { code, message, data } if is_deeper(data, MAX_EMITTED_DEPTH) => {
+                Cow::Owned(Delta::Diagnostic { code: code.clone(), message: message.clone(), data: readable(data.clone()) })
+            }
+            Delta::Start { key, block: BlockStart::Opaque { protocol, data } } if is_deeper(data, MAX_DEPTH) => {
+                // Too deep to be kept, too.
+                let data = Box::new((0..=MAX_DEPTH).fold(Value::Null, |inner, _| Value::Array(vec![inner])));
+                Cow::Owned(Delta::Start { key: *key, block: BlockStart::Opaque { protocol: protocol.clone(), data } })
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
 }
 
 /// Folds deltas into an assistant message and returns each step as an event.

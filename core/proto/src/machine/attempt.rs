@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::action::Timer;
 use crate::delta::Delta;
@@ -13,6 +13,7 @@ use crate::limits::Limits;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Attempt {
     call: u32,
+    #[serde(serialize_with = "storable")]
     deltas: VecDeque<Delta>,
     end: Option<Result<(), Error>>,
     /// When the whole attempt takes too long.
@@ -23,6 +24,11 @@ pub(super) struct Attempt {
     last_activity_ms: u64,
     has_new_activity: bool,
     has_first_byte: bool,
+}
+
+/// How deep a delta's data may nest is checked when it is applied; a saved loop with what waits can be read before that.
+fn storable<S: Serializer>(deltas: &VecDeque<Delta>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(deltas.iter().map(Delta::storable))
 }
 
 impl Attempt {

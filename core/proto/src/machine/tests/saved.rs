@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::drive::{Drive, call, config, says};
+use crate::delta::{BlockStart, Delta};
 use crate::error::ErrorKind;
 use crate::hook::{HookAnswer, HookKind};
 use crate::machine::{Action, Config, Encoder, Input, Loop, ModelEntry, STATE_VERSION, Start, Timer, Tools};
 use crate::model_spec::ModelSpec;
 use crate::provider::Served;
 use crate::tool::ToolSpec;
-use crate::usage::Outcome;
+use crate::usage::{Outcome, StopReason};
 
 #[test]
 fn a_loop_of_another_version_is_refused() {
@@ -92,4 +93,42 @@ fn a_loaded_loop_asks_for_its_timer_before_anything_else() {
     let (result, seen) = drive.end();
     assert_eq!(result.outcome, Outcome::Completed);
     assert!(seen.contains(&"cancel tool, abandoned: true".to_owned()), "the limit still holds: {seen:?}");
+}
+
+#[test]
+fn found_a6_what_waits_is_saved_and_read_however_deep() {
+    let nested = |levels| Box::new((0..levels).fold(json!("x"), |inner, _| json!([inner])));
+    let raw = |levels| Delta::Raw(nested(levels));
+    let diagnostic = |levels| Delta::Diagnostic { code: "odd".into(), message: "Odd.".to_owned(), data: nested(levels) };
+    let opaque = |levels| Delta::Start { key: 0, block: BlockStart::Opaque { protocol: "p".to_owned(), data: nested(levels) } };
+    let stop = || Delta::Stop { reason: StopReason::Stop, raw: None };
+    // The events and the end of a run to which these deltas came, saved and loaded before it took them in, or not.
+    let play = |delta: Delta, is_saved: bool| {
+        let mut run = Drive::new(config(&[], |settings| settings.retry.max_retries = 0), &[]).run;
+        let mut events = Vec::new();
+        while let Some(action) = run.poll(0) {
+            match action {
+                Action::CallModel(model) => {
+                    run.handle(Input::ModelDeltas { call: model.call, deltas: vec![delta.clone(), stop()] });
+                    run.handle(Input::ModelEnd { call: model.call, result: Ok(()) });
+                    if is_saved {
+                        run = Loop::load(&run.save().unwrap()).unwrap();
+                    }
+                }
+                Action::Emit(event) => events.push(event.to_json()),
+                Action::Done(result) => return (events, result.outcome, result.error.map(|error| error.message().to_owned())),
+                _ => {}
+            }
+        }
+        panic!("no end")
+    };
+    for (levels, outcome) in [(64, Outcome::Completed), (65, Outcome::Error), (2000, Outcome::Error)] {
+        let (events, ended, error) = play(opaque(levels), true);
+        assert_eq!((ended, error.is_some()), (outcome, levels > 64), "{levels}: {error:?}");
+        assert_eq!((events, ended, error), play(opaque(levels), false), "{levels}");
+    }
+    for levels in [112, 113, 2000] {
+        assert_eq!(play(raw(levels), true), play(raw(levels), false), "{levels}");
+        assert_eq!(play(diagnostic(levels), true), play(diagnostic(levels), false), "{levels}");
+    }
 }
