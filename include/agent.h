@@ -202,9 +202,10 @@
  * fork(). Threads are not copied, so a runtime does not work in a child process: starting a run there
  * fails with AGENT_INVALID_STATE, agent_runtime_shutdown() does nothing and returns AGENT_OK, handles
  * may be freed. An agent whose run was active is idle there, with an error that says so, and messages as
- * far as they were. Waiting there for a run of the parent would never end. Create a new runtime in the
- * child, and fork while no run is active: a lock that another thread holds at that moment stays locked
- * in the child. Descriptors of the library are closed by exec().
+ * far as they were. The run has ended there: agent_run_next() returns AGENT_DONE, agent_run_wait() does not
+ * wait, and the outcome is AGENT_OUTCOME_ABORTED; the descriptor of agent_run_fd() is the parent's. Create a
+ * new runtime in the child, and fork while no run is active: a lock that another thread holds at that moment
+ * stays locked in the child. Descriptors of the library are closed by exec().
  *
  * exit(). The library registers nothing with atexit(). Threads and callbacks that are active continue
  * while exit() runs handlers and destroys static objects, so call agent_runtime_shutdown() before
@@ -1859,6 +1860,15 @@ AGENT_API const char *agent_outcome_name(int32_t outcome);
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API const char *agent_run_text(const agent_run_t *run, size_t *length);
+
+/**
+ * Returns why the model stopped, of the last assistant message: a word as of agent_event_stop_reason(). A
+ * run is completed, too, if its answer was cut ("length") or refused ("refusal"), perhaps without a text.
+ * NULL without an assistant message. Borrowed until the run is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_run_stop_reason(const agent_run_t *run, size_t *length);
 
 /**
  * Returns the tokens of all model calls of the run: which is AGENT_USAGE_...

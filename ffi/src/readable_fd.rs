@@ -15,12 +15,14 @@ struct State {
 pub(crate) struct ReadableFd {
     state: Mutex<State>,
     pair: Pair,
+    /// Whose descriptor it is: a forked child shares it, and may not change what its parent sees.
+    pid: u32,
 }
 
 impl ReadableFd {
     /// A descriptor that is not readable yet.
     pub(crate) fn new() -> io::Result<Arc<ReadableFd>> {
-        Ok(Arc::new(ReadableFd { state: Mutex::default(), pair: Pair::new()? }))
+        Ok(Arc::new(ReadableFd { state: Mutex::default(), pair: Pair::new()?, pid: std::process::id() }))
     }
 
     /// Whether the queue has events or is closed.
@@ -42,7 +44,7 @@ impl ReadableFd {
         let before = state.queue || state.batch;
         change(&mut state);
         let after = state.queue || state.batch;
-        if before != after {
+        if before != after && self.pid == std::process::id() {
             // Under the lock: descriptor and state always agree.
             self.pair.set(after);
         }

@@ -113,6 +113,10 @@ impl agent_run_t {
         match self.reader.try_lock() {
             Ok(reader) => Ok(reader),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if self.run.is_in_parent() => {
+                let text = "another thread was pulling this run when the process forked; it has ended here";
+                Err(Error::new(ErrorKind::InvalidState, text))
+            }
             Err(TryLockError::WouldBlock) => {
                 let text = "another thread is pulling this run; pull from one thread at a time";
                 Err(Error::new(ErrorKind::InvalidState, text))
@@ -126,7 +130,11 @@ impl agent_run_t {
     /// `out` may be written.
     unsafe fn next(&self, timeout_ms: i64, out: *mut *const agent_event_t) -> Result<agent_status_t, Error> {
         self.run.agent().check_outside("agent_run_next")?;
-        let mut reader = self.reader()?;
+        let mut reader = match self.reader() {
+            // What that thread has taken cannot be reached; the run has ended here, and its outcome says why.
+            Err(_) if self.run.is_in_parent() => return Ok(AGENT_DONE),
+            reader => reader?,
+        };
         loop {
             if let Some(event) = reader.next() {
                 // SAFETY: the caller's promise.
@@ -191,7 +199,10 @@ pub unsafe extern "C" fn agent_run_wait(
         guard(error, || {
             let run = borrow(run, "run")?;
             run.run.agent().check_outside("agent_run_wait")?;
-            run.reader()?.discard();
+            match run.reader() {
+                Err(_) if run.run.is_in_parent() => {}
+                reader => reader?.discard(),
+            }
             block_on(run.run.ended(), limit(timeout_ms)).map_or(Ok(AGENT_PENDING), |ended| ended.map(|_| AGENT_OK))
         })
     }

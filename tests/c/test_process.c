@@ -240,6 +240,122 @@ static void found_c8_tools_wait_for_one_of_the_threads_that_there_may_be(void)
     runtime = kept;
 }
 
+/* ---- a fork while a run is active --------------------------------------------------------------------------------------- */
+
+/* In the child, whether the run ends for who reads it and waits for it there, and says why. A child that waits is killed. */
+static bool ends_in_child(agent_run_t *run)
+{
+    const agent_event_t *event = NULL;
+    agent_status_t rc;
+
+    alarm(60);
+    do
+        rc = agent_run_next(run, -1, &event, NULL);
+    while (rc == AGENT_OK);
+    return rc == AGENT_DONE && agent_run_next(run, 0, &event, NULL) == AGENT_DONE && agent_run_wait(run, -1, NULL) == AGENT_OK
+        && agent_run_outcome(run) == AGENT_OUTCOME_ABORTED
+        && strstr(agent_error_message(agent_run_error(run), NULL), "the process forked while it was active");
+}
+
+/* Forks, and says how the child has fared. */
+static bool fork_and_end(agent_run_t *run)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        const char *name = ends_in_child(run) ? "true" : "false";
+
+        /* not exit(): the child must not release the parent's memory */
+        execlp(name, name, (char *)NULL);
+        _exit(2);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+typedef struct {
+    /* the tool runs; it may end; the other thread pulls */
+    gate_t gates[2], pulls;
+    agent_run_t *run;
+    bool forks, ended;
+} forked_t;
+
+static void held_or_forking(void *userdata, agent_tool_call_t *call)
+{
+    forked_t *forked = userdata;
+
+    if (forked->forks) {
+        gate_wait(&forked->pulls, 1);
+        /* so that the other thread blocks; the child ends in any case */
+        usleep(20000);
+        forked->ended = fork_and_end(forked->run);
+    }
+    held(forked->gates, call);
+}
+
+static void *pull_all(void *userdata)
+{
+    forked_t *forked = userdata;
+
+    gate_raise(&forked->pulls);
+    read_out(forked->run);
+    return NULL;
+}
+
+/* Forks while the run's tool is at work: here, before any event is read, after some are, or while another thread pulls. */
+static void fork_beside_a_tool(int events, bool pulls_elsewhere)
+{
+    forked_t forked = {{GATE, GATE}, GATE, NULL, false, false};
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), held_or_forking, &forked);
+    const agent_event_t *event;
+    pthread_t thread;
+
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &forked.run, &error));
+    while (events-- > 0)
+        CHECK_OK(agent_run_next(forked.run, -1, &event, &error));
+    if (pulls_elsewhere) {
+        CHECK(pthread_create(&thread, NULL, pull_all, &forked) == 0);
+        gate_wait(&forked.pulls, 1);
+    }
+    gate_wait(&forked.gates[0], 1);
+    /* so that the other thread blocks; the child ends in any case */
+    usleep(20000);
+    EXPECT(fork_and_end(forked.run));
+    gate_raise(&forked.gates[1]);
+    if (pulls_elsewhere)
+        pthread_join(thread, NULL);
+    else
+        EXPECT_OK(agent_run_wait(forked.run, -1, &error));
+    EXPECT_TEXT(agent_run_text(forked.run, NULL), "Done.");
+    agent_run_free(forked.run);
+    agent_free(agent);
+}
+
+static void found_a14_a_run_ends_for_who_reads_it_in_a_forked_child(void)
+{
+    fork_beside_a_tool(0, false);
+    fork_beside_a_tool(5, false);
+}
+
+static void found_a14_a_run_that_another_thread_reads_ends_in_a_forked_child(void)
+{
+    fork_beside_a_tool(0, true);
+}
+
+static void found_a14_a_run_ends_in_a_child_that_its_tool_has_forked(void)
+{
+    forked_t forked = {{GATE, GATE}, GATE, NULL, true, false};
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Done.")), held_or_forking, &forked);
+
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &forked.run, &error));
+    gate_raise(&forked.gates[1]);
+    pull_all(&forked);
+    EXPECT(forked.ended);
+    EXPECT_TEXT(agent_run_text(forked.run, NULL), "Done.");
+    agent_run_free(forked.run);
+    agent_free(agent);
+}
+
 /* ---- a process without threads ------------------------------------------------------------------------------------------ */
 
 static const char *program;
@@ -387,6 +503,9 @@ int main(int argc, char **argv)
         RUN(found_e23_a_reset_in_a_request_over_tls_never_kills_the_process);
     RUN(found_e22_signals_are_handled_on_the_programs_threads);
     RUN(found_c8_tools_wait_for_one_of_the_threads_that_there_may_be);
+    RUN(found_a14_a_run_ends_for_who_reads_it_in_a_forked_child);
+    RUN(found_a14_a_run_that_another_thread_reads_ends_in_a_forked_child);
+    RUN(found_a14_a_run_ends_in_a_child_that_its_tool_has_forked);
     RUN(found_e3_a_call_fails_without_a_thread);
     RUN(found_a11_a_runtime_is_refused_without_threads);
     return end();

@@ -85,9 +85,12 @@ static void found_e19_the_result_says_why_its_answer_ended(void)
     agent_run_t *run = play(agent);
     agent_json_t *result = NULL;
     const char *reason = NULL;
+    size_t length = 0;
 
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
     CHECK_TEXT(agent_run_text(run, NULL), "");
+    CHECK_TEXT(agent_run_stop_reason(run, &length), "length");
+    CHECK(length == 6);
     CHECK_OK(agent_json_parse(agent_run_json(run, NULL), AGENT_NTS, &result, &error));
     CHECK_OK(agent_json_get_string(result, "/stop_reason", AGENT_NTS, &reason, NULL, &error));
     CHECK_TEXT(reason, "length");
@@ -108,6 +111,7 @@ static void an_active_run_has_no_result(void)
     gate_wait(&gate, 1);
     CHECK(agent_run_outcome(run) == AGENT_OUTCOME_NONE);
     CHECK(agent_run_text(run, &length) == NULL && length == 0);
+    CHECK(agent_run_stop_reason(run, NULL) == NULL);
     CHECK(agent_run_turns(run) == 0 && agent_run_usage(run, AGENT_USAGE_TOTAL) == 0);
     CHECK(agent_run_messages(run) == NULL && agent_run_error(run) == NULL && agent_run_json(run, NULL) == NULL);
     while (agent_run_next(run, 0, &event, &error) == AGENT_OK)
@@ -406,6 +410,7 @@ static void null_is_refused(void)
     CHECK(agent_run_id(NULL, NULL) == NULL);
     CHECK(agent_run_outcome(NULL) == AGENT_OUTCOME_NONE);
     CHECK(agent_run_text(NULL, NULL) == NULL);
+    CHECK(agent_run_stop_reason(NULL, NULL) == NULL);
     CHECK(agent_run_usage(NULL, AGENT_USAGE_TOTAL) == 0);
     CHECK(agent_run_turns(NULL) == 0);
     CHECK(agent_run_messages(NULL) == NULL);

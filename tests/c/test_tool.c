@@ -36,6 +36,52 @@ static void bad_descriptions_are_refused(void)
     CHECK(tool == NULL);
 }
 
+/* Writes a tool whose argument x is checked by `inner`, in so many schemas that begin and end like this. */
+static void write_tool(char *json, int levels, const char *open, const char *inner, const char *close)
+{
+    int i;
+
+    json += sprintf(json, "{\"name\": \"tool\", \"parameters\": {\"type\": \"object\", \"properties\": {\"x\": ");
+    for (i = 0; i < levels; i++)
+        json += sprintf(json, "%s", open);
+    json += sprintf(json, "%s", inner);
+    for (i = 0; i < levels; i++)
+        json += sprintf(json, "%s", close);
+    sprintf(json, "}}}");
+}
+
+static void found_a15_a_schema_without_bounds_is_refused(void)
+{
+    agent_tool_t *tool = NULL;
+    gate_t destroyed = GATE;
+    char *json = malloc(400000), *large = malloc(300100);
+    size_t i;
+    struct {
+        int levels;
+        const char *open, *inner, *close, *text;
+    } schemas[] = {
+        {70, "{\"items\": ", "{}", "}", "nests deeper than 64 levels"},
+        {0, "", "{\"pattern\": \"((a{100}){100}){100}\"}", "", "patterns are too large"},
+        {0, "", "{\"$ref\": \"#/properties/x\"}", "", "refers to itself"},
+        {0, "", large, "", "at most 256 KiB"},
+    };
+
+    strcpy(large, "{\"enum\": [\"");
+    memset(large + strlen(large), 'x', 300000);
+    strcpy(large + 300000, "\"]}");
+    for (i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        write_tool(json, schemas[i].levels, schemas[i].open, schemas[i].inner, schemas[i].close);
+        EXPECT(agent_tool_new(json, AGENT_NTS, never, &destroyed, gate_raise, &tool, &error) == AGENT_INVALID_ARGUMENT);
+        EXPECT_CONTAINS(agent_error_message(error, NULL), "tool \"tool\": parameters is not a JSON Schema: ");
+        EXPECT_CONTAINS(agent_error_message(error, NULL), schemas[i].text);
+        EXPECT(tool == NULL && gate_count(&destroyed) == (int)i + 1);
+        agent_error_free(error);
+        error = NULL;
+    }
+    free(large);
+    free(json);
+}
+
 static void destroy_comes_once_whatever_happens(void)
 {
     gate_t destroyed = GATE;
@@ -459,6 +505,7 @@ int main(void)
 {
     begin();
     RUN(bad_descriptions_are_refused);
+    RUN(found_a15_a_schema_without_bounds_is_refused);
     RUN(destroy_comes_once_whatever_happens);
     RUN(a_changed_tool_does_not_affect_agents);
     RUN(arguments_are_read);

@@ -106,7 +106,7 @@ pub enum BlockStart {
 }
 
 impl Delta {
-    /// The delta as it can be saved, and read again: with the same effect, whatever its data. What is not kept is not read either.
+    /// The delta as it can be saved, and read again: with the same effect, however deep its data is.
     pub(crate) fn storable(&self) -> Cow<'_, Delta> {
         match self {
             Delta::Raw(data) if is_deeper(data, MAX_EMITTED_DEPTH) => Cow::Owned(Delta::Raw(readable(data.clone()))),

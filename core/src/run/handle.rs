@@ -73,6 +73,12 @@ impl Run {
         queue.wait(deadline)
     }
 
+    /// Whether it goes on in the process that this one was forked from: here it has ended.
+    #[cfg(feature = "__bindings")]
+    pub fn is_in_parent(&self) -> bool {
+        self.shared.is_in_parent()
+    }
+
     /// Sets the function that is called, under the queue's lock, when events begin or cease to wait (the run's end counts as
     /// one). It may not call back into the run.
     #[cfg(feature = "__bindings")]

@@ -50,6 +50,7 @@ fn word(outcome: i32) -> Option<&'static CStr> {
 /// A run's result as C borrows it.
 pub(crate) struct BorrowedResult {
     text: Text,
+    stop_reason: Option<Text>,
     messages: agent_messages_t,
     error: Option<agent_error_t>,
     json: OnceLock<Text>,
@@ -59,6 +60,7 @@ impl BorrowedResult {
     pub(crate) fn new(result: &RunResult) -> BorrowedResult {
         BorrowedResult {
             text: Text::new(&*result.text),
+            stop_reason: result.stop_reason.map(|reason| Text::new(reason.as_str())),
             messages: agent_messages_t::new(result.messages.iter().cloned()),
             error: result.error.clone().map(agent_error_t::new),
             json: OnceLock::new(),
@@ -84,6 +86,13 @@ pub extern "C" fn agent_outcome_name(outcome: i32) -> *const c_char {
 pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&run.as_ref()?.borrowed_result()?.text)) }
+}
+
+/// Why the model stopped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_stop_reason(run: *const agent_run_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a run or NULL, and a length to write or NULL.
+    unsafe { borrowed(length, || run.as_ref()?.borrowed_result()?.stop_reason.as_ref()) }
 }
 
 /// The tokens of all model calls.
