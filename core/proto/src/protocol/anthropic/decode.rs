@@ -380,11 +380,9 @@ impl Decoder for Reader {
         }
         // Recognised by the data: some gateways leave the event out or call it otherwise.
         if let Some(Piece { index, kind, text }) = wire::piece(&frame.data) {
-            if text.is_empty() {
-                return Ok(true);
-            }
             let key = self.find_or_begin(Some(index), &kind, out);
             match &*kind {
+                _ if text.is_empty() => {}
                 "input_json_delta" => self.input(key, text.into_owned(), out),
                 "thinking_delta" => self.say(key, "thinking", text.into_owned(), out),
                 _ => self.say(key, "text", text.into_owned(), out),

@@ -238,6 +238,16 @@ fn streams() -> impl Strategy<Value = (&'static str, Vec<String>)> {
     ]
 }
 
+#[test]
+fn an_empty_piece_of_a_block_without_a_start_says_the_same_read_quickly_and_in_general() {
+    let kinds = [("text_delta", "text"), ("thinking_delta", "thinking"), ("input_json_delta", "partial_json")];
+    for (kind, field) in kinds {
+        let frame = format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}","{field}":""}}}}"#);
+        let read = |frame: String| Fixture::of_protocol("anthropic").decode(&[Value::String(frame)]).0;
+        assert_eq!(read(frame.clone()), read(in_general(&frame)), "{kind}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_frame_says_the_same_read_quickly_and_in_general((protocol, frames) in streams()) {
