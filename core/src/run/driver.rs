@@ -2,9 +2,7 @@
 //! decides nothing.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -24,7 +22,7 @@ use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
-use crate::future::{BoxFuture, catch_panic, has_ended};
+use crate::future::{BoxFuture, OnWake, catch_panic, has_ended};
 use crate::hook::ApiKey;
 use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
@@ -48,7 +46,7 @@ pub(crate) struct Driver {
     pub(super) scope: Scope,
     /// Whether the engine and the tools were made to notice an abort.
     has_noticed_abort: bool,
-    pub(super) aborted: Cancelled,
+    pub(super) aborted: OnWake<Cancelled>,
     /// The host's side of the agent's configuration: of this turn, and of the next.
     turn: Arc<HostSide>,
     next: Arc<HostSide>,
@@ -61,7 +59,7 @@ pub(crate) struct Driver {
     tools: BTreeMap<u32, ToolContext>,
     hook: Option<HookCall>,
     pub(super) model: Option<Streaming>,
-    pub(super) timer: Option<(Timer, BoxFuture<'static, ()>)>,
+    pub(super) timer: Option<(Timer, OnWake<BoxFuture<'static, ()>>)>,
     pub(super) listener_timer: Option<ListenerTimer>,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
@@ -78,7 +76,7 @@ impl Driver {
         models: Vec<ResolvedModel>,
     ) -> Box<Driver> {
         let (scope, host) = (agent.scope(), Arc::new(host));
-        let aborted = run.abort.cancelled();
+        let aborted = OnWake::new(run.abort.cancelled());
         Box::new(Driver {
             agent,
             run,
@@ -167,13 +165,13 @@ impl Driver {
         }
     }
 
-    pub(super) fn sleep_until(&self, timer: Timer) -> (Timer, BoxFuture<'static, ()>) {
+    pub(super) fn sleep_until(&self, timer: Timer) -> (Timer, OnWake<BoxFuture<'static, ()>>) {
         let ms = timer.at_ms.saturating_sub(self.clock.now_ms());
         let sleep = match timer.is_limit {
             true => Box::pin(self.clock.limit(ms)) as BoxFuture<'static, ()>,
             false => Box::pin(self.clock.sleep(ms)),
         };
-        (timer, sleep)
+        (timer, OnWake::new(sleep))
     }
 
     /// Brings the loop up to date: the agent's configuration, aborts from outside; lets go of tools that have answered.
@@ -197,7 +195,7 @@ impl Driver {
 
     /// Notices an abort from outside, or waits for one.
     pub(super) fn poll_abort(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.has_noticed_abort || Pin::new(&mut self.aborted).poll(cx).is_pending() {
+        if self.has_noticed_abort || self.aborted.poll(cx).is_pending() {
             return Poll::Pending;
         }
         self.notice_abort();
@@ -378,7 +376,7 @@ impl Driver {
 
     pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while let Some((timer, sleep)) = &mut self.timer {
-            if sleep.as_mut().poll(cx).is_pending() {
+            if sleep.poll(cx).is_pending() {
                 break;
             }
             let timer = *timer;

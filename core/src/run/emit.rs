@@ -1,6 +1,5 @@
 //! Emits an event: the agent's state first, then the listeners in order, then the queue.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -62,7 +61,7 @@ impl Driver {
             let mut capacity = queue.poll_push(&mut self.outbox, cx);
             if capacity.is_pending() {
                 self.poll_limits(cx);
-                if run.abort.is_cancelled() || Pin::new(&mut self.aborted).poll(cx).is_ready() {
+                if run.abort.is_cancelled() || self.aborted.poll(cx).is_ready() {
                     queue.unbound();
                     capacity = queue.poll_push(&mut self.outbox, cx);
                 }
