@@ -82,13 +82,21 @@ impl Streaming {
         let sink = DeltaSink::default();
         let span = tracing::debug_span!("model_call", provider, model = model.info().id, call = call.call);
         let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
-        let future = {
+        // A custom model is one more callback of the host; one that has an encoder is ours.
+        let is_callback = model.encoder().is_none();
+        let mut future: BoxFuture<'static, _> = {
             let sink = sink.clone();
-            // A custom model is one more callback of the host.
-            scope.enter(catch_panic(async move { model.stream(&request, &sink).await })).instrument(span)
+            Box::pin(catch_panic(async move { model.stream(&request, &sink).await }))
         };
+        // Each costs something for each delta.
+        if is_callback {
+            future = Box::pin(scope.enter(future));
+        }
+        if !span.is_disabled() {
+            future = Box::pin(future.instrument(span));
+        }
         let (activity_count, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
-        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, future: Box::pin(future), _busy: busy }
+        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, future, _busy: busy }
     }
 
     /// The number of the call.

@@ -70,6 +70,8 @@ pub(crate) struct Response {
     inner: reqwest::Response,
     #[cfg(feature = "gzip")]
     decoder: Option<Decoder>,
+    /// Whether the body has a coding that cannot be read.
+    is_unreadable: bool,
     /// Bytes that were read since another task could run.
     unyielded: usize,
 }
@@ -188,10 +190,16 @@ impl Way {
         }
         #[cfg(feature = "gzip")]
         let decoder = inner.headers().get(CONTENT_ENCODING).and_then(|coding| Decoder::of(coding.to_str().ok()?));
+        #[cfg(feature = "gzip")]
+        let is_decoded = decoder.is_some();
+        #[cfg(not(feature = "gzip"))]
+        let is_decoded = false;
+        let is_unreadable = !is_decoded && inner.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
         Ok(Response {
             inner,
             #[cfg(feature = "gzip")]
             decoder,
+            is_unreadable,
             unyielded: 0,
         })
     }
@@ -309,13 +317,14 @@ impl Response {
     }
 
     async fn plain_piece(&mut self) -> Result<Option<Bytes>, Error> {
-        if let Some(coding) = self.inner.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
-            let host = host(&self.inner);
+        if self.is_unreadable {
+            let (host, coding) = (host(&self.inner), self.inner.headers().get(CONTENT_ENCODING));
+            let coding = coding.map(|coding| format!("{coding:?}")).unwrap_or_default();
             let readable = match cfg!(feature = "gzip") {
                 true => "only gzip and deflate can be read",
                 false => "agent-loop reads gzip and deflate with its feature gzip, which is off",
             };
-            let text = format!("{host} compressed its answer ({coding:?}), which it was not asked for; {readable}");
+            let text = format!("{host} compressed its answer ({coding}), which it was not asked for; {readable}");
             return Err(Error::new(ErrorKind::Protocol, text));
         }
         self.inner.chunk().await.map_err(|error| broken(&self.inner, error))
