@@ -91,6 +91,10 @@ impl<'a> AnswerReader<'a> {
             _ => self.decoder.frame(frame, out)?,
         };
         let new = out.get(before..).unwrap_or_default();
+        // Nearly all frames.
+        if let ([Delta::Append { .. }], true, false) = (new, self.is_recognised, frame.invalid_utf8) {
+            return Ok(more);
+        }
         if !self.is_recognised {
             self.is_recognised = new.iter().any(|delta| matches!(delta, Delta::Start { .. } | Delta::Stop { .. }));
         }

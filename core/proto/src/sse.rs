@@ -61,6 +61,11 @@ impl Splitter {
     pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Frame<'_>) -> Result<bool, Error>) -> Result<bool, Error> {
         if self.rest.is_empty() && self.begun {
             let end = split(chunk, 0, std::mem::take(&mut self.fields), &mut self.after_cr, &mut self.stray, &mut give)?;
+            // Nearly all chunks end with a frame: then nothing is left of them.
+            if end.completed == Some(chunk.len()) {
+                self.read = 0;
+                return Ok(end.more);
+            }
             self.rest.extend_from_slice(chunk.get(end.used..).unwrap_or_default());
             return self.keep(end.owned());
         }
@@ -209,6 +214,10 @@ fn split<'a>(
 }
 
 fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>, stray: &mut Vec<u8>) {
+    // Nearly all lines, without a search for the colon.
+    if let Some(value) = line.strip_prefix(b"data:") {
+        return add_line(&mut fields.data, value.strip_prefix(b" ").unwrap_or(value));
+    }
     let (name, value) = match line.iter().position(|b| *b == b':') {
         Some(0) => return,
         Some(colon) => (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default()),

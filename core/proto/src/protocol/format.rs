@@ -115,6 +115,14 @@ pub(super) fn read<T: DeserializeOwned>(provider: &str, data: &str) -> Result<T,
     surrogate::read(data, |data| serde_json::from_str(data)).map_err(|error| unreadable(provider, data, error))
 }
 
+/// As `trim`, which is long about Unicode's white space: nearly all frames have none around them.
+pub(super) fn trimmed(data: &str) -> &str {
+    match data.as_bytes() {
+        [b'{', .., b'}'] => data,
+        _ => data.trim(),
+    }
+}
+
 /// The error for a frame that cannot be read.
 pub(super) fn unreadable(provider: &str, data: &str, error: serde_json::Error) -> Error {
     let start: String = data.chars().take(200).collect();

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::wire::{self, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, citations, opaque_block, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -375,7 +375,7 @@ impl Decoder for Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
-        if matches!(frame.data.trim(), "" | "[DONE]") {
+        if matches!(trimmed(&frame.data), "" | "[DONE]") {
             return Ok(true);
         }
         // Recognised by the data: some gateways leave the event out or call it otherwise.

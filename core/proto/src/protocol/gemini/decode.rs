@@ -14,7 +14,7 @@ use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Known, Part, Par
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, is_something, opaque_block, refused, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, is_something, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -377,7 +377,7 @@ impl Decoder for Reader {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        let data = frame.data.trim();
+        let data = trimmed(&frame.data);
         // An empty frame, or a gateway's own closing word.
         if matches!(data, "" | "null" | "[DONE]") {
             return Ok(true);

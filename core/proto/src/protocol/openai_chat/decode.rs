@@ -17,7 +17,7 @@ use super::wire::{self, ChatDelta, Choice, Chunk, Content, Known, Piece, ToolDel
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, citations, is_something, opaque_block, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, is_something, opaque_block, trimmed, truncated, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -389,7 +389,7 @@ impl Decoder for Reader {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        let data = frame.data.trim();
+        let data = trimmed(&frame.data);
         if data == "[DONE]" {
             self.finish(true, out)?;
             return Ok(false);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, citations, opaque_block, truncated, unknown_reason, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, opaque_block, trimmed, truncated, unknown_reason, unknown_stop, unreadable};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -404,7 +404,7 @@ impl Decoder for Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
-        if matches!(frame.data.trim(), "" | "[DONE]") {
+        if matches!(trimmed(&frame.data), "" | "[DONE]") {
             return Ok(true);
         }
         if let Some(Piece { kind, output_index, part, delta }) = wire::piece(&frame.data) {
