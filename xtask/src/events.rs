@@ -68,10 +68,12 @@ pub(crate) fn python_stubs() -> String {
             format!("    @property\n    def {}(self) -> {}:\n{text}", field.name, types::names(field).python)
         });
         format!(
-            "\n@final\nclass {}({base}):\n{}\n    __match_args__: ClassVar[tuple[{positional}]]\n{}{}",
+            "\n@final\nclass {}({base}):\n{}\n    __match_args__: ClassVar[tuple[{positional}]]\n{}    @property\n    \
+             def type(self) -> Literal[\"{}\"]: ...\n{}",
             row.variant,
             doc::of_python(&documented(row), "    "),
             constructor(row),
+            row.word,
             properties.collect::<String>()
         )
     };

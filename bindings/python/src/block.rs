@@ -45,6 +45,15 @@ impl ContentBlock {
         }
     }
 
+    /// Of every block, because the type of a message's content is the union of all of them.
+    #[getter]
+    fn text(&self) -> &str {
+        match &self.core {
+            CoreBlock::Text { text, .. } => text,
+            _ => "",
+        }
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &self.core)
     }
@@ -121,7 +130,6 @@ macro_rules! block_class {
 block_class! {
     /// Text.
     TextBlock "text" ["text"] {
-        text: |py, CoreBlock::Text { text, .. }| text,
         signature: |py, CoreBlock::Text { signature, .. }| signature.as_deref(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_loop::{ContentBlock as CoreBlock, Message as CoreMessage};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -243,6 +243,17 @@ impl CustomMessage {
     #[getter]
     fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(slf.py(), &slf.as_super().get().core)
+    }
+
+    /// A field of the message; Python asks for it where the class has no such attribute.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let base = slf.as_super().get();
+        let field = if let CoreMessage::Custom(fields) = &*base.core { fields.get(name) } else { None };
+        let Some(value) = field else {
+            let role = base.core.role();
+            return Err(PyAttributeError::new_err(format!("this message of the role {role:?} has no field {name:?}")));
+        };
+        json::to_py(slf.py(), value)
     }
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn recent<'py>(messages: &Bound<'py, PyAny>, count: usize) -> PyResul
 /// (`unknown_field`). Raises `InvalidArgumentError` for what is not a list of messages, and says where; TypeError for what is not
 /// JSON.
 #[pyfunction]
-pub(crate) fn read_history<'py>(history: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn read_history<'py>(history: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     let py = history.py();
     let value = match history.cast::<PyString>() {
         Ok(text) => read_json(text.to_str()?)
@@ -130,7 +130,7 @@ pub(crate) fn read_history<'py>(history: &Bound<'py, PyAny>) -> PyResult<Bound<'
         Err(_) => json::from_py(history, "history")?,
     };
     let messages = transcript::read_history(value).map_err(|error| raised(py, error))?;
-    to_py(py, &messages.into_iter().map(Arc::new).collect::<Vec<_>>())
+    Ok(to_py(py, &messages.into_iter().map(Arc::new).collect::<Vec<_>>())?.to_list())
 }
 
 fn read(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> PyResult<(Vec<Arc<CoreMessage>>, Constraints)> {

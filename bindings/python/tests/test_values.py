@@ -174,3 +174,26 @@ def test_found_p3_classes_of_unions():
 def test_found_p3_wrong_fields(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_found_p4_each_block_has_a_text():
+    """Because the type of a message's content is the union of all blocks."""
+    blocks = [
+        TextBlock("seen"),
+        ThinkingBlock("hidden"),
+        ImageBlock(b"\x89PNG\r\n\x1a\n"),
+        ToolCall("x", {}, id="c"),
+        OpaqueBlock("anthropic", {"text": "theirs"}),
+    ]
+    assert [block.text for block in blocks] == ["seen", "", "", "", ""]
+    message = AssistantMessage(blocks)
+    assert "".join(block.text for block in message.content) == message.text == "seen"
+
+
+def test_found_p4_fields_of_custom_messages_are_attributes():
+    note = CustomMessage("note", mood={"good": True}, content="ours", text="hidden by the method of all messages")
+    assert (note.mood, note.content, note.text) == ({"good": True}, "ours", "")
+    assert [getattr(message, "content", None) for message in (note, CustomMessage("note"))] == ["ours", None]
+    with pytest.raises(AttributeError, match="this message of the role \"note\" has no field \"usage\""):
+        note.usage
+    assert copy.deepcopy(note) == note == pickle.loads(pickle.dumps(note))

@@ -110,7 +110,7 @@ from .errors import (
     # </generated>
 )
 from .hooks import HookContext
-from .middleware import MiddlewareCall
+from .middleware import MiddlewareCall, Next
 from .provider import ModelContext
 from .runs import Run
 from .stateless import Context, resume, run
@@ -134,6 +134,7 @@ __all__ = [
     "ModelContext",
     "ModelRequest",
     "models",
+    "Next",
     "OpaqueBlock",
     "PartialResult",
     "resume",

@@ -102,9 +102,10 @@ OPTIONS: Final[tuple[str, ...]]
 """The names of all options, `model` included."""
 
 _T = TypeVar("_T", covariant=True)
-_M = TypeVar("_M", bound="Message | _JsonObject")
+_M = TypeVar("_M", bound="_Message | _JsonObject")
 
-_Content: TypeAlias = str | Sequence["ContentBlock | _JsonObject"]
+# What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
+_Content: TypeAlias = str | Sequence["_ContentBlock | _JsonObject"]
 _StopReason = Literal["stop", "length", "tool_use", "refusal", "error", "aborted"]
 _Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
 
@@ -219,6 +220,8 @@ class UserMessage(_Message):
         metadata: Any = ...,
     ) -> Self: ...
     @property
+    def role(self) -> Literal["user"]: ...
+    @property
     def content(self) -> tuple[ContentBlock, ...]:
         """The blocks."""
     @property
@@ -252,6 +255,8 @@ class AssistantMessage(_Message):
         id: str | None = ...,
         metadata: Any = ...,
     ) -> Self: ...
+    @property
+    def role(self) -> Literal["assistant"]: ...
     @property
     def content(self) -> tuple[ContentBlock, ...]:
         """The blocks, in the order in which they started."""
@@ -313,6 +318,8 @@ class ToolResultMessage(_Message):
         metadata: Any = ...,
     ) -> Self: ...
     @property
+    def role(self) -> Literal["tool_result"]: ...
+    @property
     def tool_call_id(self) -> str:
         """The id of the call."""
     @property
@@ -350,6 +357,8 @@ class CustomMessage(_Message):
     @property
     def data(self) -> dict[str, Any]:
         """The whole message, `role` included."""
+    def __getattr__(self, name: str) -> Any:
+        """A field of the message, where the class has no attribute of that name. AttributeError if there is none."""
 
 # ---- content blocks -------------------------------------------------------------------------------------------------------
 
@@ -363,6 +372,9 @@ class _ContentBlock:
     @property
     def type(self) -> Literal["text", "thinking", "image", "tool_call", "opaque"]:
         """The kind of block."""
+    @property
+    def text(self) -> str:
+        """The text of a `TextBlock`; empty in every other block."""
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
@@ -380,8 +392,7 @@ class TextBlock(_ContentBlock):
         signature: str | None = None,
     ) -> Self: ...
     @property
-    def text(self) -> str:
-        """The text."""
+    def type(self) -> Literal["text"]: ...
     @property
     def signature(self) -> str | None:
         """The vendor's signature, which is sent back with the block."""
@@ -398,6 +409,8 @@ class ThinkingBlock(_ContentBlock):
         signature: str | None = None,
         redacted: bool = False,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["thinking"]: ...
     @property
     def thinking(self) -> str:
         """The text; empty when it is redacted."""
@@ -423,6 +436,8 @@ class ImageBlock(_ContentBlock):
     def from_path(cls, path: str | PathLike[str], mime_type: str | None = None) -> Self:
         """An image in a file. Raises `OSError` if it cannot be read, ValueError for another format without a `mime_type`."""
     @property
+    def type(self) -> Literal["image"]: ...
+    @property
     def data(self) -> str:
         """The image, base64."""
     @property
@@ -443,6 +458,8 @@ class ToolCall(_ContentBlock):
         raw_arguments: str | None = None,
         signature: str | None = None,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["tool_call"]: ...
     @property
     def id(self) -> str:
         """The id of the call."""
@@ -469,6 +486,8 @@ class OpaqueBlock(_ContentBlock):
         protocol: str,
         data: Any,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["opaque"]: ...
     @property
     def protocol(self) -> str:
         """The wire format it belongs to."""
@@ -527,6 +546,8 @@ class AgentStart(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["agent_start"]: ...
 
 @final
 class TurnStart(_Event):
@@ -540,6 +561,8 @@ class TurnStart(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["turn_start"]: ...
 
 @final
 class MessageStart(_Event):
@@ -554,6 +577,8 @@ class MessageStart(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["message_start"]: ...
     @property
     def message(self) -> Message:
         """The message."""
@@ -571,6 +596,8 @@ class TextStart(MessageUpdate):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["text_start"]: ...
 
 @final
 class TextDelta(MessageUpdate):
@@ -586,6 +613,8 @@ class TextDelta(MessageUpdate):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["text_delta"]: ...
     @property
     def delta(self) -> str:
         """The added text."""
@@ -605,6 +634,8 @@ class TextEnd(MessageUpdate):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["text_end"]: ...
+    @property
     def block(self) -> TextBlock:
         """The complete block."""
 
@@ -621,6 +652,8 @@ class ThinkingStart(MessageUpdate):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["thinking_start"]: ...
 
 @final
 class ThinkingDelta(MessageUpdate):
@@ -636,6 +669,8 @@ class ThinkingDelta(MessageUpdate):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["thinking_delta"]: ...
     @property
     def delta(self) -> str:
         """The added text."""
@@ -655,6 +690,8 @@ class ThinkingEnd(MessageUpdate):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["thinking_end"]: ...
+    @property
     def block(self) -> ThinkingBlock:
         """The complete block."""
 
@@ -673,6 +710,8 @@ class ToolCallStart(MessageUpdate):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["tool_call_start"]: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -695,6 +734,8 @@ class ToolCallDelta(MessageUpdate):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["tool_call_delta"]: ...
+    @property
     def delta(self) -> str:
         """The next part of the arguments' JSON text."""
 
@@ -713,6 +754,8 @@ class ToolCallEnd(MessageUpdate):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["tool_call_end"]: ...
+    @property
     def block(self) -> ToolCall:
         """The complete block."""
 
@@ -729,6 +772,8 @@ class MessageEnd(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["message_end"]: ...
     @property
     def message(self) -> Message:
         """The complete message."""
@@ -748,6 +793,8 @@ class ToolExecutionStart(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["tool_execution_start"]: ...
     @property
     def tool_call_id(self) -> str:
         """The call's id."""
@@ -774,6 +821,8 @@ class ToolExecutionUpdate(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["tool_execution_update"]: ...
     @property
     def tool_call_id(self) -> str:
         """The call's id."""
@@ -805,6 +854,8 @@ class ToolExecutionEnd(_Event):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["tool_execution_end"]: ...
+    @property
     def tool_call_id(self) -> str:
         """The call's id."""
     @property
@@ -835,6 +886,8 @@ class TurnEnd(_Event):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["turn_end"]: ...
+    @property
     def message(self) -> AssistantMessage:
         """The turn's assistant message."""
     @property
@@ -859,6 +912,8 @@ class AgentEnd(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["agent_end"]: ...
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages this run added, in transcript order."""
@@ -894,6 +949,8 @@ class Retry(_Event):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["retry"]: ...
+    @property
     def attempt(self) -> int:
         """1 for the first retry."""
     @property
@@ -919,6 +976,8 @@ class Diagnostic(_Event):
         turn: int = 1,
     ) -> Self: ...
     @property
+    def type(self) -> Literal["diagnostic"]: ...
+    @property
     def code(self) -> str:
         """A short word for programs: one of the codes of diagnostics, or a custom provider's."""
     @property
@@ -941,6 +1000,8 @@ class Raw(_Event):
         seq: int = 0,
         turn: int = 1,
     ) -> Self: ...
+    @property
+    def type(self) -> Literal["raw"]: ...
     @property
     def data(self) -> Any:
         """The frame's JSON, or its text where it is not JSON."""
@@ -1038,7 +1099,7 @@ class RunResult:
         cls,
         *,
         outcome: _Outcome = "completed",
-        messages: Sequence[Message | _JsonObject] | None = None,
+        messages: Sequence[_Message | _JsonObject] | None = None,
         usage: Usage | None = None,
         turns: int | None = None,
         error: AgentError | None = None,
@@ -1086,8 +1147,8 @@ class Undelivered:
     def __new__(
         cls,
         *,
-        steering: Sequence[Message | _JsonObject] | None = None,
-        follow_up: Sequence[Message | _JsonObject] | None = None,
+        steering: Sequence[_Message | _JsonObject] | None = None,
+        follow_up: Sequence[_Message | _JsonObject] | None = None,
     ) -> Self: ...
 
     @property
@@ -1286,21 +1347,21 @@ class Repaired:
 
 def restore(kind: str, text: str) -> Any: ...
 
-def read_history(history: Sequence[Message | _JsonObject] | str) -> tuple[Message, ...]:
-    """Reads a stored history: a list of messages as dicts, or its JSON text.
+def read_history(history: Sequence[_Message | _JsonObject] | str) -> list[Message]:
+    """Reads a stored history: a list of messages as dicts, or its JSON text; the list is yours.
 
     Fields that no message has are moved to `metadata["unknown"]`, and so is an `id` that is no text or is there twice; `check`
     and each run report these messages (`unknown_field`). Raises `InvalidArgumentError` for what is not a list of messages, and
     says where; TypeError for what is not JSON."""
 
-def repair(messages: Sequence[Message | _JsonObject], model: _Model) -> Repaired:
+def repair(messages: Sequence[_Message | _JsonObject], model: _Model) -> Repaired:
     """Makes a transcript valid for a model, which is given as for `Agent`. For any thread; the arguments are not changed.
 
     Failed messages are left out, with the results of their calls. Each call gets one result, directly after its message. Call
     ids, thinking, signatures and images become what the model accepts. Messages of custom roles are left out without a `Repair`.
     Raises `InvalidArgumentError` for a wrong message or model, TypeError for what is not a list or not JSON."""
 
-def check(messages: Sequence[Message | _JsonObject], model: _Model) -> list[Repair]:
+def check(messages: Sequence[_Message | _JsonObject], model: _Model) -> list[Repair]:
     """The changes that `repair` would make; empty when the transcript is valid. Raises what `repair` does."""
 
 def recent(messages: Sequence[_M], count: int) -> list[_M]:
@@ -1451,7 +1512,7 @@ class HostCall:
     def fail_with(self, error: dict[str, Any]) -> None: ...
     def watch(self, queue: JobQueue, number: int) -> bool: ...
 
-def check_events(events: list[Event | Mapping[str, Any]]) -> None: ...
+def check_events(events: list[_Event | Mapping[str, Any]]) -> None: ...
 def is_retryable(kind: str) -> bool: ...
 def models() -> list[dict[str, Any]]:
     """The known models, by provider and id, each a dict that `Agent` takes as its model. For any thread.

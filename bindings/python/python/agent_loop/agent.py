@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._native import AssistantMessage, Event, Message, RunResult, Subscription
+    from ._native import AssistantMessage, Event, Message, RunResult, Subscription, _Message
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _JsonObject, _Middleware, _Model, _Prompt, _Provider, _ThinkingLevel
+    from .options import AgentOptions, Settings, _JsonObject, _Messages, _Middleware, _Model, _Prompt, _Provider, _ThinkingLevel
 
 
 class Agent:
@@ -437,18 +437,18 @@ class Agent:
         """The transcript: the messages of all `MessageEnd` events, and those that were set. They are shared, not copied."""
         return self._native.messages
 
-    def append_message(self, message: Message | _JsonObject) -> None:
+    def append_message(self, message: _Message | _JsonObject) -> None:
         """Appends a message to the transcript.
 
         Raises `BusyError` during a run, `InvalidArgumentError` or TypeError for what is not a message.
         """
         self._native.append_message(message)
 
-    def append_messages(self, messages: Sequence[Message | _JsonObject]) -> None:
+    def append_messages(self, messages: _Messages) -> None:
         """Appends messages to the transcript: all, or on an error none. Raises what `append_message` does."""
         self._native.append_messages(messages)
 
-    def replace_messages(self, messages: Sequence[Message | _JsonObject]) -> None:
+    def replace_messages(self, messages: _Messages) -> None:
         """Replaces the transcript. Raises what `append_message` does; nothing is changed then."""
         self._native.replace_messages(messages)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-numbers = itertools.count(1)
+numbers: itertools.count[int] = itertools.count(1)
 """Unique numbers. They name what a coroutine awaits, and the runs in `INSIDE`."""
 
 # A loop holds its bridge, through the pipe it watches, and not the other way round: nothing in this package keeps a loop alive.
@@ -202,7 +202,7 @@ class Bridge:
         self._wakeups: dict[int, Wakeup] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
         self._ending: dict[int, tuple[Agent, NativeFuture[RunResult]]] = {}
-        self.queue = JobQueue()
+        self.queue: JobQueue = JobQueue()
         self._fd = self.queue.fileno()
         try:
             if self._fd is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .tool_context import ToolContext
 
@@ -41,6 +41,17 @@ class MiddlewareCall:
 
     def __repr__(self) -> str:
         return f"<MiddlewareCall of {self.name}, {self.id}>"
+
+
+class Next(Protocol):
+    """The type of a middleware function's second argument: it runs the rest of the chain, the tool at its end."""
+
+    async def __call__(self, arguments: dict[str, Any] | None = None, /) -> dict[str, Any]:
+        """Calls it with these arguments, or with those of the call.
+
+        Returns the full result, `{"content", "details", "is_error", "terminate"}`. Raises `CallbackError` when the tool failed.
+        """
+        raise NotImplementedError
 
 
 def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], Any]:

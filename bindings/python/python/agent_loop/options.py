@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
     from ._native import (
-        ContentBlock,
         Message,
         ModelRequest,
         RunResult,
+        _ContentBlock,
+        _Message,
         # <generated: inputs of hooks>
         AfterToolCall,
         BeforeToolCall,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         # </generated>
     )
     from .hooks import HookContext
-    from .middleware import MiddlewareCall
+    from .middleware import MiddlewareCall, Next
     from .provider import ModelContext
     from .tools import Tool
 
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     # </generated>
     _JsonObject: TypeAlias = Mapping[str, Any]
-    _Prompt: TypeAlias = str | _JsonObject | Message | Sequence[_JsonObject | Message | ContentBlock]
-    _Model: TypeAlias = str | "ModelSpec" | _JsonObject
-    _Messages: TypeAlias = Sequence[Message | _JsonObject]
+    # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
+    _Prompt: TypeAlias = str | _JsonObject | _Message | Sequence[_JsonObject | _Message | _ContentBlock]
+    _Model: TypeAlias = "str | ModelSpec | _JsonObject"
+    _Messages: TypeAlias = Sequence[_Message | _JsonObject]
     _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
     _HookWithoutInput: TypeAlias = Callable[[], _O | Awaitable[_O]] | Callable[[HookContext], _O | Awaitable[_O]]
-    _Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
-    _Middleware: TypeAlias = Callable[[MiddlewareCall, _Next], Any]
+    _Middleware: TypeAlias = Callable[[MiddlewareCall, Next], Any]
     _Chunks: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
     _Provider: TypeAlias = (
         Callable[[ModelRequest], _Chunks | Awaitable[_Chunks]]

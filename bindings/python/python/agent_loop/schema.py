@@ -78,7 +78,7 @@ class Signature:
             properties[parameter.name] = schema
             if reader is not None:
                 self.readers[parameter.name] = reader
-        self.schema = with_definitions(of_object(properties, required))
+        self.schema: Schema = with_definitions(of_object(properties, required))
 
     def bound(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
         """The keyword arguments of a call."""

@@ -8,12 +8,11 @@ from .agent import Agent
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Unpack
 
-    from ._native import Message
-    from .options import _JsonObject, _Model, _Prompt, RunOptions
+    from .options import _Messages, _Model, _Prompt, RunOptions
     from .runs import Run
     from .tools import Tool
 
@@ -24,7 +23,7 @@ class Context:
     """The input of a stateless run: a system prompt, the conversation so far, and tools."""
 
     def __init__(
-        self, *, system_prompt: str = "", messages: Sequence[Message | _JsonObject] = (), tools: Iterable[Tool] = ()
+        self, *, system_prompt: str = "", messages: _Messages = (), tools: Iterable[Tool] = ()
     ) -> None:
         self.system_prompt = system_prompt
         self.messages = messages

@@ -13,7 +13,7 @@ from .errors import InvalidStateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import TracebackType
-    from typing import Any
+    from typing import Any, Literal
 
     from typing_extensions import Self
 
@@ -73,13 +73,13 @@ class SyncRun:
         """The run's id, the `run_id` of its events."""
         return self._run.id
 
-    def steer(self, message: _Prompt) -> None:
+    def steer(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Same as `Run.steer`."""
-        self._run.steer(message)
+        return self._run.steer(message)
 
-    def follow_up(self, message: _Prompt) -> None:
+    def follow_up(self, message: _Prompt) -> Literal["joined", "queued"]:
         """Same as `Run.follow_up`."""
-        self._run.follow_up(message)
+        return self._run.follow_up(message)
 
     def abort(self) -> None:
         """Same as `Run.abort`."""

@@ -9,12 +9,12 @@ from . import _native
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ._native import Event
+    from ._native import _Event
 
 __all__ = ["check_events"]
 
 
-def check_events(events: Iterable[Event | Mapping[str, Any]]) -> None:
+def check_events(events: Iterable[_Event | Mapping[str, Any]]) -> None:
     """Checks that the events of one run, in order, are valid: their order, numbers and fields, and that their messages agree.
 
     `events` are `Event`s, or dicts as `Event.to_dict` returns them. Raises `InvalidArgumentError`, with the index of the first

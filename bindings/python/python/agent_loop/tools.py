@@ -77,10 +77,10 @@ class Tool:
             "timeout_ms": timeout_ms,
         }
         # The engine checks the names and suggests the nearest one.
-        self.spec = _native.ToolSpec(fields | unknown)
+        self.spec: _native.ToolSpec = _native.ToolSpec(fields | unknown)
         self.execute = execute
         self.cancel_mode = cancel_mode
-        self.is_async = is_async(execute)
+        self.is_async: bool = is_async(execute)
         self.is_method = False
         self._function: Callable[..., Any] = execute
         self._signature: Any = None
@@ -245,15 +245,16 @@ def tool(
 
     if name is None:
         inner = unwrapped(function)
-        name = getattr(inner, "__name__", type(inner).__name__)
+        name = str(getattr(inner, "__name__", type(inner).__name__))
         if name == "<lambda>":
             raise InvalidArgumentError("tool: a lambda has no name; write tool(name=…, parameters={…})(lambda …: …)")
-    inside = function.__func__ if isinstance(function, classmethod) else function
+    given: Any = function
+    inside = given.__func__ if isinstance(function, classmethod) else given
     signature = Signature(name, inside, derive=parameters is None, skip=receiver)
     made = Tool(
         name=name,
         execute=as_execute(inside, signature),
-        description=first_paragraph(function) if description is None else description,
+        description=first_paragraph(given) if description is None else description,
         parameters=signature.schema if parameters is None else parameters,
         label=label,
         execution_mode=execution_mode,
@@ -262,11 +263,11 @@ def tool(
         cancel_mode=cancel_mode,
         **unknown,
     )
-    functools.update_wrapper(made, function)
+    functools.update_wrapper(made, given)
     made.is_async = is_async(inside)
     made.is_method = receiver > 0
     made._signature = signature
-    made._function = function
+    made._function = given
     return made
 
 
