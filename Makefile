@@ -117,6 +117,7 @@ test: build-rust build-c build-zig build-python build-node mock
 	  "python&=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
 	  "node=cd bindings/node && npm test" \
 	  "snippets&=python3 tests/snippets.py" \
+	  "types&=python3 tests/snippet_types.py --only node" \
 	  "scenarios-c=python3 tests/scenarios/expected.py c $(CURDIR)/target/c-tests/scenarios -- tests/scenarios/*/" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \

@@ -2,6 +2,10 @@
 
 import { Agent, AgentError } from 'agent-loop'
 
+/**
+ * @param {string} [model]
+ * @param {string} [baseUrl]
+ */
 async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   const agent = new Agent({ model, baseUrl })
 

@@ -5,7 +5,9 @@
 
 import { parseArgs } from 'node:util'
 
-import { Agent, tool } from 'agent-loop'
+import { Agent, AgentError, tool } from 'agent-loop'
+
+/** @import { AgentEvent } from 'agent-loop' */
 
 /** The tool: arithmetic on two numbers. The model gets what it throws as an error result. */
 const calculator = tool({
@@ -37,7 +39,12 @@ const calculator = tool({
   },
 })
 
-/** Runs one prompt and prints its events. */
+/**
+ * Runs one prompt and prints its events.
+ * @param {Agent} agent
+ * @param {string} prompt
+ * @param {boolean} asEvents
+ */
 async function ask(agent, prompt, asEvents) {
   if (!asEvents) console.log(`User: ${prompt}`)
   for await (const event of agent.stream(prompt)) {
@@ -46,6 +53,7 @@ async function ask(agent, prompt, asEvents) {
   }
 }
 
+/** @param {AgentEvent} event */
 function show(event) {
   switch (event.type) {
     case 'turn_start':
@@ -77,14 +85,17 @@ try {
   await ask(agent, 'Now divide that by 5', asEvents)
   if (!asEvents) console.log(`Conversation: ${agent.messages.map((message) => message.role).join(', ')}`)
 } catch (error) {
-  console.error(`${error.kind ?? error.name}: ${error.message}`)
+  if (!(error instanceof AgentError)) throw error
+  console.error(`${error.kind}: ${error.message}`)
   process.exitCode = 1
 }
 
 function readArguments() {
   try {
-    const options = { events: { type: 'boolean' }, help: { type: 'boolean' } }
-    const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    const { values, positionals } = parseArgs({
+      options: { events: { type: 'boolean', default: false }, help: { type: 'boolean' } },
+      allowPositionals: true,
+    })
     if (values.help) {
       console.log(USAGE)
       process.exit()

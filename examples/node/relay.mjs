@@ -11,6 +11,12 @@ import { parseArgs } from 'node:util'
 
 import { AgentError, resume, tool } from 'agent-loop'
 
+/** @import { IncomingMessage } from 'node:http' */
+/** @import { AssistantMessage, Context, JsonSchema, ModelSpec, Run, StandardMessage } from 'agent-loop' */
+/** @typedef {{ name: string, description: string, parameters: JsonSchema }} OfferedTool */
+/** @typedef {{ system_prompt?: string, messages?: StandardMessage[], tools?: OfferedTool[] }} AskedContext */
+/** @typedef {{ model?: ModelSpec, context?: AskedContext, options?: Record<string, unknown> }} Asked */
+
 /** The options that clients may set: no keys, headers or addresses. */
 const OPTIONS = {
   temperature: 'temperature',
@@ -44,31 +50,42 @@ const server = createServer(async (request, response) => {
     response.once('close', () => run.abort())
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     await pipeline(answerOf(run), response)
-  } catch (error) {
+  } catch (caught) {
+    /** @type {Error & { status?: number, kind?: string }} */
+    const error = caught instanceof Error ? caught : new Error(String(caught))
     // After the answer has started, the only error is that the client has closed the connection.
     if (response.headersSent) return
     response.writeHead(error.status ?? 400, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { type: error.kind ?? 'invalid_request', message: error.message } }))
   }
 })
-server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+server.listen(port, '127.0.0.1', () => {
+  const address = server.address()
+  if (address && typeof address === 'object') console.log(`http://127.0.0.1:${address.port}`)
+})
 
 /** The provider, protocol and model of the answers. An aborted run reports them without calling the model. */
 async function findMaker() {
   const run = resume({ messages: [{ role: 'user', content: 'Who?' }] }, { ...settings, signal: AbortSignal.abort() })
-  for await (const { type, message } of run) {
-    if (type === 'message_start') return { provider: message.provider, protocol: message.protocol, model: message.model }
+  for await (const event of run) {
+    if (event.type !== 'message_start' || event.message.role !== 'assistant') continue
+    const { provider, protocol, model } = event.message
+    return { provider, protocol, model }
   }
+  throw new Error('the run has no message')
 }
 
-/** Starts the run that a client requests. Throws if the request is invalid, before the answer starts. */
+/**
+ * Starts the run that a client requests. Throws if the request is invalid, before the answer starts.
+ * @param {Asked} request
+ */
 function start({ model, context, options = {} }) {
   const asked = `${model?.provider}/${model?.id}`
   if (asked !== name) throw refusal(404, `there is no model ${asked} here, only ${name}`)
   const { system_prompt: systemPrompt, messages = [], tools = [] } = context ?? {}
   // For the client these messages are the relay's. Signatures are sent back only to the model that made them.
-  const isOurs = ({ protocol, model }) => protocol === 'relay' && model === name
-  const ours = messages.map((message) => (isOurs(message) ? { ...message, ...maker } : message))
+  const isOurs = (/** @type {AssistantMessage} */ { protocol, model }) => protocol === 'relay' && model === name
+  const ours = messages.map((one) => (one.role === 'assistant' && isOurs(one) ? { ...one, ...maker } : one))
   const chosen = Object.entries(OPTIONS).filter(([theirs]) => theirs in options)
   return resume(
     { systemPrompt, messages: ours, tools: tools.map(offered) },
@@ -76,7 +93,10 @@ function start({ model, context, options = {} }) {
   )
 }
 
-/** A tool of the client: the model may call it, and the client runs it. */
+/**
+ * A tool of the client: the model may call it, and the client runs it.
+ * @param {OfferedTool} tool
+ */
 function offered({ name, description, parameters }) {
   return tool({
     name,
@@ -88,12 +108,15 @@ function offered({ name, description, parameters }) {
   })
 }
 
-/** The answer's events, as the lines of an event stream. */
+/**
+ * The answer's events, as the lines of an event stream.
+ * @param {Run} run
+ */
 async function* answerOf(run) {
   yield line({ type: 'start' })
   for await (const event of run) {
     if (/^(text|thinking|tool_call)_/.test(event.type)) yield line(event)
-    if (event.type !== 'message_end') continue
+    if (event.type !== 'message_end' || event.message.role !== 'assistant') continue
     const { stop_reason, raw_stop_reason, response_id, response_model, usage, error } = event.message.toJSON()
     const end = { stop_reason, raw_stop_reason, response_id, response_model, usage }
     yield line(error ? { type: 'error', error, usage } : { type: 'done', ...end })
@@ -102,10 +125,12 @@ async function* answerOf(run) {
   }
 }
 
+/** @param {object} event */
 function line(event) {
   return `data: ${JSON.stringify(event)}\n\n`
 }
 
+/** @param {IncomingMessage} request */
 async function readBody(request) {
   const chunks = []
   let size = 0
@@ -118,10 +143,14 @@ async function readBody(request) {
 
 /** Takes as long for a wrong token as for the right one. */
 function isOurToken(authorization = '') {
-  const hash = (text) => createHash('sha256').update(text).digest()
+  const hash = (/** @type {string} */ text) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(authorization), hash(`Bearer ${token}`))
 }
 
+/**
+ * @param {number} status
+ * @param {string} message
+ */
 function refusal(status, message) {
   return Object.assign(new Error(message), { status })
 }
@@ -130,8 +159,10 @@ function readArguments() {
   const token = process.env.AGENT_RELAY_TOKEN
   try {
     const { values, positionals } = parseArgs({ options: { port: { type: 'string', default: '8787' } }, allowPositionals: true })
-    const [model, baseUrl, ...more] = positionals
-    if (token && model && more.length === 0) {
+    const [given, baseUrl, ...more] = positionals
+    if (token && given && more.length === 0) {
+      /** @type {string | ModelSpec} */
+      const model = given.startsWith('{') ? JSON.parse(given) : given
       return { token, port: Number(values.port), model, baseUrl }
     }
   } catch {

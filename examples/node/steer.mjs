@@ -2,6 +2,8 @@
 
 import { Agent, AgentError, tool } from 'agent-loop'
 
+/** @import { Run } from 'agent-loop' */
+
 // A slow tool. An abort would end its sleep.
 const weather = tool({
   name: 'weather',
@@ -14,6 +16,10 @@ const weather = tool({
   },
 })
 
+/**
+ * @param {string} [model]
+ * @param {string} [baseUrl]
+ */
 async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   const agent = new Agent({ model, baseUrl, tools: [weather] })
 
@@ -26,9 +32,12 @@ async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   })
 
   // What was steered when the run had just ended ('queued') waits for another one.
-  for (let run = agent.stream('Rain in Oslo, Bergen, Tromso?'); run; run = agent.streamResumeIfQueued()) await show(run)
+  /** @type {Run | null} */
+  let run = agent.stream('Rain in Oslo, Bergen, Tromso?')
+  for (; run; run = agent.streamResumeIfQueued()) await show(run)
 }
 
+/** @param {Run} run */
 async function show(run) {
   for await (const event of run) {
     if (event.type === 'message_start' && event.message.role === 'user') console.log(`User: ${event.message.content[0].text}`)

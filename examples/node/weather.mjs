@@ -9,6 +9,10 @@ const weather = tool({
   execute: async ({ city }) => ({ city, sky: 'rain', celsius: 7 }),
 })
 
+/**
+ * @param {string} [model]
+ * @param {string} [baseUrl]
+ */
 async function main(model = 'anthropic/claude-sonnet-4-5', baseUrl) {
   const agent = new Agent({ model, baseUrl, systemPrompt: 'Be brief.', tools: [weather] })
 

@@ -7,7 +7,7 @@ from agent_loop import Agent, AgentError, TextDelta, ToolExecutionStart, tool
 
 
 @tool
-async def weather(city: str) -> dict:
+async def weather(city: str) -> dict[str, object]:
     """The weather in a city."""
     return {"city": city, "sky": "rain", "celsius": 7}
 

@@ -23,6 +23,8 @@ export interface TextBlock {
 /** The model's reasoning. */
 export interface ThinkingBlock {
   type: 'thinking'
+  /** Only a text block has one. */
+  text?: never
   /** May be empty. */
   thinking: string
   signature?: string | undefined
@@ -33,6 +35,8 @@ export interface ThinkingBlock {
 /** An image. */
 export interface ImageBlock {
   type: 'image'
+  /** Only a text block has one. */
+  text?: never
   /** Base64. */
   data: string
   /** For example `image/png`. */
@@ -42,6 +46,8 @@ export interface ImageBlock {
 /** A tool call of the model. */
 export interface ToolCallBlock {
   type: 'tool_call'
+  /** Only a text block has one. */
+  text?: never
   /** Unique within its message. */
   id: string
   name: string
@@ -54,6 +60,8 @@ export interface ToolCallBlock {
 /** Provider data that is kept unchanged and sent back. */
 export interface OpaqueBlock {
   type: 'opaque'
+  /** Only a text block has one. */
+  text?: never
   protocol: string
   data: unknown
 }

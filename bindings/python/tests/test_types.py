@@ -69,3 +69,7 @@ def test_found_p4_mistakes_are_reported(checker, tmp_path):
     marked = {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
     assert marked and (status, reported) == (1, marked), output
 
+
+def test_found_p4_the_snippets_of_the_documentation_type_check():
+    status, output = run(ROOT / "tests/snippet_types.py", "--only", "python", "--python", sys.executable)
+    assert status == 0, output

@@ -371,3 +371,13 @@ const repaired = transcript.repair(withFallbacks.messages, vertex)
 check<Equal<typeof repaired.messages, StandardMessage[]>>()
 check<Equal<ReturnType<typeof transcript.check>, transcript.Repair[]>>()
 transcript.check([...repaired.messages, { role: 'user', content: 'x' }], 'openai/x')
+
+// A block's text can be read whatever the block is: only one of text has it.
+declare const result: RunResult
+const read = result.messages[0]?.role === 'assistant' ? result.messages[0].content : []
+check<Equal<(typeof read)[number]['text'], string | undefined>>()
+const texts: string[] = read.map(({ text = '' }) => text)
+void texts
+const shown = (message: { role: string; content?: readonly { text?: string }[] }): number => message.content?.length ?? 0
+result.messages.map(shown)
+for (const block of read) if (block.text !== undefined) check<Equal<typeof block.text, string>>()

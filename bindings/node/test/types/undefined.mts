@@ -53,8 +53,9 @@ check<Equal<Strict<NonNullable<TurnChange['context']>>, never>>()
 check<Equal<Strict<ModelEnd>, never>>()
 check<Equal<Strict<ErrorInfo>, never>>()
 check<Equal<Strict<TextBlock>, never>>()
-check<Equal<Strict<ThinkingBlock>, never>>()
-check<Equal<Strict<ToolCallBlock>, never>>()
+// These have no text, not even undefined.
+check<Equal<Strict<ThinkingBlock>, 'text'>>()
+check<Equal<Strict<ToolCallBlock>, 'text'>>()
 
 declare const settings: { temperature?: number; timeoutMs?: number; label?: string; stop?: string[] }
 const agent = new Agent({ model: 'p/m', temperature: settings.temperature, stopSequences: settings.stop, tools: undefined })

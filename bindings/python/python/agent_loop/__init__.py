@@ -9,7 +9,7 @@ async def add(a: float, b: float) -> float:
     \"\"\"Add two numbers.\"\"\"
     return a + b
 
-async def main():
+async def main() -> None:
     agent = Agent("anthropic/claude-sonnet-4-5", tools=[add])
     async with agent.stream("What is 1.5 and 2.25?") as run:
         async for event in run:

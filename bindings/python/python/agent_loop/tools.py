@@ -208,8 +208,9 @@ def tool(
 
     ```python
     @tool
-    async def weather(city: str, days: Annotated[int, "1 to 7"] = 1) -> dict:
+    async def weather(city: str, days: Annotated[int, "1 to 7"] = 1) -> dict[str, object]:
         \"\"\"The weather forecast for a city.\"\"\"
+        return {"city": city, "sky": ["rain"] * days}
     ```
 
     Also of a method, whose tool is then `object.method`, of a `classmethod` or `staticmethod`, of a generator (see `Tool`), of a
