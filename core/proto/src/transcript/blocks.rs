@@ -42,6 +42,10 @@ impl Blocks<'_> {
                     self.note(codes::EMPTY_BLOCK, index, "the text is empty; it was dropped")
                 }
                 ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
+                // Services refuse it.
+                ContentBlock::Image { data, .. } if data.is_empty() => {
+                    self.note(codes::EMPTY_BLOCK, index, "the image is empty; it was dropped")
+                }
                 ContentBlock::Image { .. } if unread => {
                     let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
                     self.note(codes::IMAGE_REPLACED, index, &format!("{why}; a line of text says that one was here"));

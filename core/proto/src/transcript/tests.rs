@@ -350,6 +350,17 @@ fn names_that_no_server_takes_are_made_valid_in_call_and_result() {
 }
 
 #[test]
+fn an_empty_image_is_dropped() {
+    // Gemini refuses the whole request for it.
+    let image = json!({ "type": "image", "data": "", "mime_type": "image/png" });
+    let messages = json!([{ "role": "user", "content": [{ "type": "text", "text": "Look." }, image] }]);
+    let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
+    let repaired = repair(&messages, &fit("gemini"));
+    assert_eq!(json!(repaired.messages[0])["content"], json!([{ "type": "text", "text": "Look." }]));
+    assert_eq!(repaired.repairs[0].text, "the image is empty; it was dropped");
+}
+
+#[test]
 fn an_empty_signature_is_none() {
     let empty = json!([{ "type": "text", "text": "", "signature": "" }]);
     assert_eq!(blocks(empty, "gemini", &fit("gemini")), Value::Null);
