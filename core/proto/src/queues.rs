@@ -95,7 +95,7 @@ impl Queues {
     /// Appends messages.
     pub fn push(&mut self, which: Queue, messages: Vec<Message>) {
         for message in messages {
-            self.next += 1;
+            self.next = self.next.saturating_add(1);
             let queued = Queued { number: self.next, message: Arc::new(message), state: QueuedState::Waiting };
             self.queue(which).push_back(queued);
         }
@@ -119,7 +119,7 @@ impl Queues {
     pub fn insert_marked(&mut self, which: Queue, messages: Vec<Message>) {
         let place = self.queue(which).iter().take_while(|queued| queued.state != QueuedState::Waiting).count();
         for (place, message) in (place..).zip(messages) {
-            self.next += 1;
+            self.next = self.next.saturating_add(1);
             let queued = Queued { number: self.next, message: Arc::new(message), state: QueuedState::Marked };
             self.queue(which).insert(place, queued);
         }

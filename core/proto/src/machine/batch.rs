@@ -187,7 +187,7 @@ impl Batch {
                 if self.is_sequential {
                     self.stage = BatchStage::Run;
                 } else {
-                    self.next += 1;
+                    self.next = self.next.saturating_add(1);
                     self.stage = BatchStage::Start;
                 }
                 Made
@@ -198,7 +198,7 @@ impl Batch {
                     self.stage = BatchStage::Result;
                     return Made;
                 }
-                self.next += 1;
+                self.next = self.next.saturating_add(1);
                 let others = self.next < self.calls.len() || !self.ready.is_empty();
                 self.stage = if self.polls_steering && others { BatchStage::Poll(Next::Start) } else { BatchStage::Start };
                 Made
@@ -439,7 +439,7 @@ impl Batch {
         }));
         self.results.push(Arc::clone(&message));
         run.emitter.emit_message(message);
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         self.stage = match (self.is_sequential, self.polls_steering) {
             (true, true) => BatchStage::Poll(Next::Start),
             (true, false) => BatchStage::Start,

@@ -65,7 +65,7 @@ impl Emitter {
     }
 
     pub(super) fn begin_turn(&mut self) {
-        self.turn += 1;
+        self.turn = self.turn.saturating_add(1);
         self.emit(EventData::TurnStart);
     }
 
@@ -146,7 +146,7 @@ impl Emitter {
     /// Gives an event its number.
     pub(super) fn number(&mut self, data: EventData, partial: Option<Partial>) -> Event {
         let event = Event { run_id: Arc::clone(&self.run_id), seq: self.seq, turn: self.turn, data, partial };
-        self.seq += 1;
+        self.seq = self.seq.saturating_add(1);
         event
     }
 }

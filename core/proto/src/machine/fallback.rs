@@ -33,7 +33,7 @@ impl Fallbacks {
         let Some((to, model)) = config.fallbacks.get(self.tried).cloned() else {
             return false;
         };
-        self.tried += 1;
+        self.tried = self.tried.saturating_add(1);
         let from = config.model.as_ref().map_or_else(|_| config.model_name.clone(), ModelEntry::name);
         let message = format!("{from} failed ({error}); {to} is asked instead");
         run.emitter.diagnostic(codes::FALLBACK, message, json!({ "from": from, "to": to, "error": error }));

@@ -113,6 +113,11 @@ impl ModelCalls {
         self.fallbacks.begin_turn();
     }
 
+    /// Whether there is a call that has not ended.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// The current attempt, if this is its number.
     pub(super) fn attempt(&mut self, call: u32) -> Option<&mut Attempt> {
         self.current.as_mut()?.attempt.as_mut().filter(|attempt| attempt.call() == call)
@@ -181,7 +186,7 @@ impl ModelCalls {
             CallStage::Wait { .. } => {
                 self.count_usage(&call.answer.usage(), false);
                 call.answer.begin_again(run.emitter.turn(), run.now_ms());
-                call.attempt_number += 1;
+                call.attempt_number = call.attempt_number.saturating_add(1);
                 CallStage::Call
             }
             CallStage::Answered(error) => match error.take() {
@@ -214,7 +219,7 @@ impl ModelCalls {
 
     fn place_call(&mut self, run: &mut RunState, call: &mut CurrentCall) -> CallStage {
         let number = self.next;
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         let Some((request, body)) = call.request.clone().filter(|_| !run.is_interrupted()) else {
             return CallStage::Answered(None);
         };

@@ -137,7 +137,7 @@ impl Questions {
 
     fn begin(&mut self, question: Question, of: HookOf, mut asked: Asked, clock: &RunClock, emitter: &mut Emitter) {
         (asked.question_id, asked.asked_ms) = (self.next, clock.now_ms());
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         let is_cancellable = asked.abort_wait != AbortWait::AsListener;
         asked.is_refused = clock.is_interrupted() && is_cancellable;
         if !asked.is_refused {

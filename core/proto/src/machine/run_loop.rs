@@ -145,7 +145,12 @@ impl Loop {
         let refused = |error| Error::invalid_argument(format!("the saved loop cannot be loaded: {error}"));
         // The version comes first: in another one, anything may be different.
         serde_json::from_str::<Saved>(saved).map_err(refused)?;
-        serde_json::from_str(saved).map_err(refused)
+        let run: Loop = serde_json::from_str(saved).map_err(refused)?;
+        // It would wait for ever.
+        if matches!(run.phase, Phase::Answer) && !run.model_calls.is_under_way() {
+            return Err(refused(serde::de::Error::custom("it waits for an answer, and has no model call")));
+        }
+        Ok(run)
     }
 
     /// A run at its start.

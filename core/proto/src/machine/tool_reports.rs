@@ -60,11 +60,11 @@ impl ToolReports {
             let is_its = |(number, report): &&mut (u32, ToolReport)| *number == call && matches!(report, ToolReport::Update(_));
             if let Some((_, last)) = self.waiting.iter_mut().rev().find(is_its) {
                 *last = ToolReport::Update(value);
-                launched.replaced += 1;
+                launched.replaced = launched.replaced.saturating_add(1);
                 return;
             }
         }
-        launched.waiting += 1;
+        launched.waiting = launched.waiting.saturating_add(1);
         self.waiting.push_back((call, ToolReport::Update(value)));
     }
 

@@ -30,6 +30,25 @@ fn a_loop_of_another_version_is_refused() {
 }
 
 #[test]
+fn a_damaged_state_is_refused_or_goes_on() {
+    let mut drive = Drive::new(config(&[], |_| {}), &[says("Done.")]);
+    drive.rest();
+    let saved = drive.run.save().unwrap();
+    let state: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    let mut waits = state.clone();
+    (waits["phase"], waits["model_calls"]["current"]) = (json!("Answer"), json!(null));
+    let error = Loop::load(&waits.to_string()).unwrap_err();
+    assert_eq!(error.message(), "the saved loop cannot be loaded: it waits for an answer, and has no model call");
+    // Numbers that nothing can be added to.
+    let mut full = serde_json::from_str::<serde_json::Value>(&Drive::new(config(&[], |_| {}), &[]).run.save().unwrap()).unwrap();
+    (full["run"]["emitter"]["seq"], full["run"]["emitter"]["turn"]) = (json!(u64::MAX), json!(u32::MAX));
+    (full["run"]["questions"]["next"], full["model_calls"]["next"]) = (json!(u32::MAX), json!(u32::MAX));
+    let mut drive = Drive::new(config(&[], |_| {}), &[call("a"), says("Done.")]);
+    drive.run = Loop::load(&full.to_string()).unwrap();
+    assert_eq!(drive.end().0.outcome, Outcome::MaxTurns);
+}
+
+#[test]
 fn the_schemas_of_tools_are_compiled_again() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     let tool = ToolSpec::new("a", "A tool.", schema).unwrap();
