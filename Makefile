@@ -1,4 +1,4 @@
-# make demo | check | test | test-servers | found | errors | lint | bench | size | node | lib | install | uninstall
+# make demo | check | test | test-servers | attack | found | errors | lint | bench | size | node | lib | install | uninstall
 #
 # PROFILE=ci (the default for demo and test) builds without link-time optimisation, PROFILE=release as we ship it.
 
@@ -25,8 +25,8 @@ ifdef ONLY
   LANGUAGES = $(ONLY)
 endif
 
-.PHONY: demo check test test-servers found errors lint bench size node lib install uninstall clean help mock stage
-.PHONY: $(addprefix build-,rust c zig python node)
+.PHONY: demo check test test-servers attack found errors lint bench size node lib install uninstall clean help mock stage
+.PHONY: $(addprefix build-,rust c zig python node attacks)
 
 help:
 	@echo "make demo      a conversation with a tool: [ONLY=rust|c|zig|python|node] [API=chat|responses|anthropic|switch]"
@@ -34,6 +34,7 @@ help:
 	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
 	@echo "make test      all tests in all languages, except those of test-servers"
 	@echo "make test-servers  tests with servers: llama.cpp's, agent-mock over HTTP, web servers, docs/integrations.md"
+	@echo "make attack    attacks on the engine for ten minutes, or [SECONDS=…]; its short form is part of make test"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
 	@echo "make errors    every text of an error, with its kind and its place in the code"
 	@echo "make lint      formatting and lints"
@@ -56,6 +57,9 @@ build-rust:
 
 mock:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-mock $(WITH)
+
+build-attacks:
+	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-attacks $(WITH)
 
 # The installed C library, in target/stage: the examples build against it, as a user's program does.
 stage:
@@ -106,12 +110,13 @@ TEST = $(CARGO) test --locked --no-fail-fast --profile $(PROFILE)
 QUICK = $(if $(filter ci,$(PROFILE)),$(CARGO) quick --no-fail-fast,$(TEST))
 
 # Suites with `&` run together with those before them.
-test: build-rust build-c build-zig build-python build-node mock
+test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
+	  "attacks=$(OUT)/attacks" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python&=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
@@ -133,6 +138,11 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "servers-python=sh bindings/python/test-servers.sh" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
+
+# Other cases each time: what fails is printed with the command that plays it again.
+SECONDS = 600
+attack: build-attacks
+	nice $(OUT)/attacks --seconds $(SECONDS)
 
 errors: ; @python3 tests/errors.py
 

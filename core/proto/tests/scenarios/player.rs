@@ -23,6 +23,8 @@ use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, tex
 pub(crate) struct Player {
     scenario: Rc<Scenario>,
     saves: bool,
+    meddling: Meddling,
+    polls: usize,
     now_ms: u64,
     config: Config,
     /// By the keys that the loop has for the models.
@@ -42,6 +44,9 @@ pub(crate) struct Player {
     listener_errors: u64,
     record: Record,
 }
+
+/// Called before each action is asked for, with its number: for what may happen at any moment.
+pub(crate) type Meddling = Box<dyn FnMut(usize, &mut Conversation<Loop>)>;
 
 /// A function of the host that is at work: it takes its actions until it sleeps, blocks on a gate or ends.
 struct Task {
@@ -78,6 +83,11 @@ enum Blocked {
 
 /// Plays a scenario; gives the form of `expected.json`. With `saves` the loop is saved and loaded after each action.
 pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
+    play_meddled(scenario, saves, Box::new(|_, _| {}))
+}
+
+/// The same while something else happens.
+pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Value, Error> {
     let tools = scenario.tools.iter().map(|tool| ToolSpec::from_json(Value::Object(tool.spec.clone())).map(Arc::new));
     let (mut scripts, spec) = (Vec::new(), scenario.model()?);
     let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
@@ -89,6 +99,8 @@ pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
     let mut player = Player {
         scenario: Rc::clone(&scenario),
         saves,
+        meddling,
+        polls: 0,
         now_ms: 0,
         config,
         scripts,
@@ -181,6 +193,9 @@ impl Player {
     /// The loop goes on.
     fn poll(&mut self) -> bool {
         let (now_ms, saves) = (self.now_ms, self.saves);
+        let conversation = self.context.as_mut().unwrap_or(&mut self.agent);
+        (self.meddling)(self.polls, conversation);
+        self.polls += 1;
         let Some(action) = self.conversation().poll(now_ms) else { return false };
         let timer = if let Action::SetTimer(timer) = &action { *timer } else { None };
         self.execute(action);
