@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::wire::{self, Piece};
+use super::wire::{self, Frequent, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
 use crate::protocol::format::{Decoder, citations, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
@@ -275,7 +275,17 @@ impl Reader {
         matches!(self.held.get(&key), Some(Held::Opaque(..)))
     }
 
-    /// Frames other than pieces of a block: few, so a JSON tree will do.
+    /// The answer is complete.
+    fn message_stop(&mut self, out: &mut Vec<Delta>) {
+        let raw = self.stop.take();
+        out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
+        match stop_reason(raw.as_deref()) {
+            Some(reason) => out.push(Delta::Stop { reason, raw }),
+            None => out.extend(unknown_stop(&self.provider, raw, self.any_call)),
+        }
+    }
+
+    /// Frames that do not come often: few, so a JSON tree will do.
     fn other(&mut self, named: &str, frame: &Value, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let index = match frame.get("index") {
             Some(Value::String(text)) => text.parse().ok(),
@@ -320,12 +330,7 @@ impl Reader {
                 self.usage(frame.get("usage"), true, out);
             }
             "message_stop" => {
-                let raw = self.stop.take();
-                out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
-                match stop_reason(raw.as_deref()) {
-                    Some(reason) => out.push(Delta::Stop { reason, raw }),
-                    None => out.extend(unknown_stop(&self.provider, raw, self.any_call)),
-                }
+                self.message_stop(out);
                 return Ok(false);
             }
             // Gateways send errors in their own words.
@@ -379,15 +384,27 @@ impl Decoder for Reader {
             return Ok(true);
         }
         // Recognised by the data: some gateways leave the event out or call it otherwise.
-        if let Some(Piece { index, kind, text }) = wire::piece(&frame.data) {
-            let key = self.find_or_begin(Some(index), &kind, out);
-            match &*kind {
-                _ if text.is_empty() => {}
-                "input_json_delta" => self.input(key, text.into_owned(), out),
-                "thinking_delta" => self.say(key, "thinking", text.into_owned(), out),
-                _ => self.say(key, "text", text.into_owned(), out),
+        match wire::frequent(&frame.data) {
+            Some(Frequent::Piece(Piece { index, kind, text })) => {
+                let key = self.find_or_begin(Some(index), &kind, out);
+                match &*kind {
+                    _ if text.is_empty() => {}
+                    "input_json_delta" => self.input(key, text.into_owned(), out),
+                    "thinking_delta" => self.say(key, "thinking", text.into_owned(), out),
+                    _ => self.say(key, "text", text.into_owned(), out),
+                }
+                return Ok(true);
             }
-            return Ok(true);
+            Some(Frequent::BlockStop(index)) => {
+                self.find(Some(index)).into_iter().for_each(|key| self.stop(key, out));
+                return Ok(true);
+            }
+            Some(Frequent::Ping) => return Ok(true),
+            Some(Frequent::MessageStop) => {
+                self.message_stop(out);
+                return Ok(false);
+            }
+            None => {}
         }
         let value = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
         self.other(&frame.event, &value.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)

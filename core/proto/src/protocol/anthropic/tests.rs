@@ -750,10 +750,21 @@ fn nothing_is_read_after_the_last_event() {
 }
 
 #[test]
-fn pieces_of_text_thinking_and_input_are_read_quickly() {
+fn pieces_and_what_closes_something_are_read_quickly() {
+    use super::wire::{Frequent, frequent};
+
     for (kind, field) in [("text_delta", "text"), ("thinking_delta", "thinking"), ("input_json_delta", "partial_json")] {
         let frame = json!({ "type": "content_block_delta", "index": 3, "delta": { "type": kind, field: "a" } }).to_string();
-        let piece = super::wire::piece(&frame).unwrap();
+        let Some(Frequent::Piece(piece)) = frequent(&frame) else { panic!("{frame}") };
         assert_eq!((piece.index, &*piece.kind, &*piece.text), (3, kind, "a"));
+    }
+    assert!(matches!(frequent(r#"{"type": "content_block_stop", "index": 2}"#), Some(Frequent::BlockStop(2))));
+    assert!(matches!(frequent(r#"{"type": "message_stop"}"#), Some(Frequent::MessageStop)));
+    assert!(matches!(frequent(r#"{"type": "ping"}"#), Some(Frequent::Ping)));
+    // What else stands there may count.
+    for frame in
+        [r#"{"type": "ping", "error": {}}"#, r#"{"type": "message_stop", "index": 1}"#, r#"{"type": "content_block_stop"}"#]
+    {
+        assert!(frequent(frame).is_none(), "{frame}");
     }
 }

@@ -1,4 +1,5 @@
-//! The frame that nearly all of a stream is: `content_block_delta` with a piece of text, thinking or a call's input.
+//! The frames that come often: `content_block_delta` with a piece of text, thinking or a call's input, which nearly all of a
+//! stream is, and those that only close something or say that the server is there.
 
 use std::borrow::Cow;
 
@@ -11,12 +12,21 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
+/// A frame that comes often.
+pub(super) enum Frequent<'a> {
+    Piece(Piece<'a>),
+    /// The block at this index is complete.
+    BlockStop(u32),
+    MessageStop,
+    Ping,
+}
+
 /// Reads such a frame; `None` for every other.
-pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
-    let (mut index, mut is_delta, mut kind, mut text) = (None, false, None, None);
+pub(super) fn frequent(frame: &str) -> Option<Frequent<'_>> {
+    let (mut index, mut word, mut kind, mut text, mut has_others) = (None, Cow::Borrowed(""), None, None, false);
     Scan::whole(frame, |scan, name| {
         match name {
-            "type" => is_delta = scan.string()? == "content_block_delta",
+            "type" => word = scan.string()?,
             "index" => index = Some(u32::try_from(scan.natural()?).ok()?),
             "delta" if kind.is_none() => scan.object(|scan, name| {
                 match name {
@@ -27,12 +37,26 @@ pub(super) fn piece(frame: &str) -> Option<Piece<'_>> {
                 Some(())
             })?,
             "delta" => return None,
-            _ => scan.skip()?,
+            _ => {
+                has_others = true;
+                scan.skip()?;
+            }
         }
         Some(())
     })?;
-    let (kind, (field, text)) = (kind?, text?);
-    let right =
-        matches!((&*kind, field), ("text_delta", "text") | ("thinking_delta", "thinking") | ("input_json_delta", "partial_json"));
-    index.filter(|_| is_delta && right).map(|index| Piece { index, kind, text })
+    let is_bare = index.is_none() && kind.is_none() && text.is_none() && !has_others;
+    match &*word {
+        "content_block_delta" => {
+            let (kind, (field, text)) = (kind?, text?);
+            let is_right = matches!(
+                (&*kind, field),
+                ("text_delta", "text") | ("thinking_delta", "thinking") | ("input_json_delta", "partial_json")
+            );
+            index.filter(|_| is_right).map(|index| Frequent::Piece(Piece { index, kind, text }))
+        }
+        "content_block_stop" => index.map(Frequent::BlockStop),
+        "message_stop" if is_bare => Some(Frequent::MessageStop),
+        "ping" if is_bare => Some(Frequent::Ping),
+        _ => None,
+    }
 }

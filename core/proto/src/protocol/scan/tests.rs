@@ -112,7 +112,17 @@ fn anthropic() -> BoxedStrategy<String> {
         field("signature", &["\"s\""]),
     ]);
     object(vec![
-        field("type", &["\"content_block_delta\"", "\"content_block_delta\"", "\"content_block_delta\"", "\"ping\""]),
+        field(
+            "type",
+            &[
+                "\"content_block_delta\"",
+                "\"content_block_delta\"",
+                "\"content_block_delta\"",
+                "\"content_block_stop\"",
+                "\"message_stop\"",
+                "\"ping\"",
+            ],
+        ),
         field("index", &["0", "1", "null", "-1"]),
         nested("delta", delta),
         field("beside", &["[1, {}]"]),
