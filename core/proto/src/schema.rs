@@ -38,6 +38,8 @@ pub enum Validation {
 pub(crate) struct Schema {
     schema: Arc<Value>,
     patterns: Patterns,
+    /// How many parts it has, if it is a plain one.
+    plain_parts: Option<u64>,
     /// Compiled when it is created, or, where nothing can be wrong with it, when first needed.
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -58,9 +60,9 @@ impl Schema {
                        others too often";
             return Err(why.to_owned());
         }
-        let is_plain = plain::is_plain(&schema);
-        let checked = Schema { schema, patterns, validator: OnceLock::new() };
-        if !is_plain {
+        let plain_parts = plain::is_plain(&schema).then(|| cost::count(&schema));
+        let checked = Schema { schema, patterns, plain_parts, validator: OnceLock::new() };
+        if plain_parts.is_none() {
             checked.validator()?;
         }
         Ok(checked)
@@ -71,9 +73,16 @@ impl Schema {
         self.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
+    /// What checking a value costs, or, where that is little, at most costs.
+    fn cost(&self, value: &Value) -> Cost {
+        let most = self.plain_parts.map(|parts| Cost::at_most(parts, value));
+        let little = most.filter(|most| !most.is_too_high_for_errors());
+        little.unwrap_or_else(|| Cost::of(&self.schema, &self.patterns, value))
+    }
+
     /// Whether the errors of a value can be looked for.
     fn is_affordable(&self, value: &Value) -> bool {
-        let cost = Cost::of(&self.schema, &self.patterns, value);
+        let cost = self.cost(value);
         !cost.is_too_high() && !cost.is_too_high_for_errors()
     }
 
@@ -83,7 +92,7 @@ impl Schema {
             return Ok(arguments.clone());
         }
         let mut value = Value::Object(arguments.clone());
-        let cost = Cost::of(&self.schema, &self.patterns, &value);
+        let cost = self.cost(&value);
         if cost.is_too_high() {
             return Err("checking them would take too many steps; send less, or in a simpler form".to_owned());
         }

@@ -38,6 +38,12 @@ impl Cost {
         Counter::new(schema, patterns).of(schema, value)
     }
 
+    /// At least the cost of checking this value against a plain schema of so many parts, which refers to nothing: each part is
+    /// checked once at most at each part of the value. How deep a schema is has a limit that is far lower than ours.
+    pub(super) fn at_most(parts: u64, value: &Value) -> Cost {
+        Cost { steps: parts.saturating_mul(count(value)), nesting: Cost::ONE.nesting }
+    }
+
     /// The highest cost of a part of the schema, whatever the value: high where it leads back to itself and not into the value.
     pub(super) fn of_any(schema: &Value, patterns: &Patterns) -> Cost {
         let counter = &mut Counter::new(schema, patterns);
@@ -69,6 +75,15 @@ impl Cost {
     /// Whether its errors are not looked for.
     pub(super) fn is_too_high_for_errors(self) -> bool {
         self.steps > MAX_STEPS_OF_ERRORS
+    }
+}
+
+/// How many values a value consists of.
+pub(super) fn count(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<u64>(),
+        Value::Object(map) => 1 + map.values().map(count).sum::<u64>(),
+        _ => 1,
     }
 }
 
@@ -269,4 +284,34 @@ fn unescaped(fragment: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::plain::is_plain;
+
+    #[test]
+    fn a_plain_schema_costs_at_most_its_parts_times_those_of_the_value() {
+        let number = json!({ "type": "number", "minimum": 0, "enum": (0..100).collect::<Vec<_>>() });
+        let either = json!({ "anyOf": [number, { "type": "array", "items": number }, { "additionalProperties": number }, true] });
+        let list = json!({ "items": { "items": either }, "additionalProperties": { "anyOf": [either, either] } });
+        let schema =
+            json!({ "properties": { "n": number, "l": list, "e": either }, "additionalProperties": list, "anyOf": [list] });
+        let numbers: Vec<u32> = (0..20).collect();
+        for value in [
+            json!({}),
+            json!({ "n": 1, "l": [numbers, [numbers, numbers]], "e": { "a": numbers, "b": { "n": numbers } } }),
+            json!({ "a": { "b": { "c": [numbers] } }, "l": { "l": [[{ "x": numbers }]] }, "e": numbers }),
+        ] {
+            for schema in [&number, &either, &list, &schema] {
+                assert!(is_plain(schema), "{schema}");
+                let cost = Cost::of(schema, &Patterns::default(), &value);
+                let most = Cost::at_most(count(schema), &value);
+                assert!(cost.steps <= most.steps, "{} steps, at most {}: {schema} with {value}", cost.steps, most.steps);
+            }
+        }
+    }
 }
