@@ -206,6 +206,16 @@ impl MessageBuilder {
         Partial::new(&self.log, self.marks)
     }
 
+    /// The message at the point after this many steps.
+    pub(crate) fn partial_at(&self, position: usize) -> Partial {
+        Partial::new(&self.log, position)
+    }
+
+    /// How many steps the message so far has come through.
+    pub(crate) fn steps(&self) -> usize {
+        self.marks
+    }
+
     /// Whether a closing delta was seen.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_some()

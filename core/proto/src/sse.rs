@@ -218,6 +218,10 @@ fn field<'a>(line: &'a [u8], fields: &mut Fields<'a>, stray: &mut Vec<u8>) {
     if let Some(value) = line.strip_prefix(b"data:") {
         return add_line(&mut fields.data, value.strip_prefix(b" ").unwrap_or(value));
     }
+    if let Some(value) = line.strip_prefix(b"event:") {
+        fields.event = Cow::Borrowed(value.strip_prefix(b" ").unwrap_or(value));
+        return;
+    }
     let (name, value) = match line.iter().position(|b| *b == b':') {
         Some(0) => return,
         Some(colon) => (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default()),

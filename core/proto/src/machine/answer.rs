@@ -65,7 +65,7 @@ impl ModelAnswer {
 
     /// The message at an event of its stream.
     pub(super) fn partial(&self, position: usize) -> Partial {
-        self.builder.partial().at(position)
+        self.builder.partial_at(position)
     }
 
     /// The held `message_start`, and the raw frames that waited for it.
@@ -74,7 +74,7 @@ impl ModelAnswer {
             let message = Arc::new(Message::Assistant(self.head.clone()));
             // Before the first delta, which may be applied already.
             emitter.push(Out::Streamed(EventData::MessageStart { message }, 0));
-            let position = self.builder.partial().steps();
+            let position = self.builder.steps();
             for raw in std::mem::take(&mut self.held) {
                 emitter.push(Out::Streamed(raw, position));
             }
@@ -85,22 +85,27 @@ impl ModelAnswer {
     pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter, transcript: &mut RunTranscript) -> Result<(), Error> {
         while let Some(start) = self.builder.start_waiting(&delta) {
             self.start(emitter);
-            emitter.push(Out::Streamed(start, self.builder.partial().steps()));
+            emitter.push(Out::Streamed(start, self.builder.steps()));
         }
         let (diagnostic, update) = self.builder.apply_beside(delta, &mut |id| transcript.has_call(id))?;
-        for event in diagnostic.into_iter().chain(update) {
-            match event {
-                EventData::Raw { ref data } if !self.is_started => {
-                    // Frames that say nothing count, too, while they are held.
-                    self.builder.grow(size::in_memory(data))?;
-                    self.held.push(event);
-                    continue;
-                }
-                EventData::MessageUpdate(_) => self.start(emitter),
-                _ => {}
-            }
-            emitter.push(Out::Streamed(event, self.builder.partial().steps()));
+        if let Some(diagnostic) = diagnostic {
+            self.emit(diagnostic, emitter)?;
         }
+        update.map_or(Ok(()), |update| self.emit(update, emitter))
+    }
+
+    fn emit(&mut self, event: EventData, emitter: &mut Emitter) -> Result<(), Error> {
+        match event {
+            EventData::Raw { ref data } if !self.is_started => {
+                // Frames that say nothing count, too, while they are held.
+                self.builder.grow(size::in_memory(data))?;
+                self.held.push(event);
+                return Ok(());
+            }
+            EventData::MessageUpdate(_) => self.start(emitter),
+            _ => {}
+        }
+        emitter.push(Out::Streamed(event, self.builder.steps()));
         Ok(())
     }
 

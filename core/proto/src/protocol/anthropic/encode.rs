@@ -1,5 +1,6 @@
 //! A request's body.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -31,8 +32,10 @@ impl format::Encoder for Encoder {
         let marker = cache::marker(&request.options, target);
         self.messages.update(&request.messages, Style { quirks: *target.quirks, thinks: false });
         let written = self.messages.json.len();
-        let mut turns = self.messages.writer.clone();
-        turns.end(&mut self.messages.json);
+        let mut turns = Cow::Borrowed(&self.messages.writer);
+        if !turns.has_ended() {
+            turns.to_mut().end(&mut self.messages.json);
+        }
         let thinking = thinking(request, target, &turns, &mut ignored);
         let mut out = Vec::with_capacity(self.messages.json.len() + request.system_prompt.len() + 4096);
         let mut body = Object::begin(&mut out);

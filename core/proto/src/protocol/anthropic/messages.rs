@@ -151,6 +151,11 @@ impl MessageWriter for Turns {
 }
 
 impl Turns {
+    /// Whether nothing is to be added at the end of a request.
+    pub(super) fn has_ended(&self) -> bool {
+        self.images.is_empty() && self.open.is_some()
+    }
+
     /// Adds what only stands at the end of a request: pending images, and a first message where there is none.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         self.add_images(out);
