@@ -69,6 +69,16 @@ export function settled(ticket: number, host?: Host): Promise<Settled> {
   })
 }
 
+/**
+ * @internal Keeps a host until the ticket that this returns is settled. The process does not stay alive for it: a run that is
+ * collected with its agent is aborted, and its hooks and listeners hear of that, but no one awaits it.
+ */
+export function keepUntilSettled(host: Host): number {
+  const ticket = whenSettled(() => kept.delete(ticket))
+  kept.set(ticket, host)
+  return ticket
+}
+
 /** @internal Calls back when the ticket is settled, if ever. Keeps nothing alive. */
 export function whenSettled(callback: (text: string | undefined) => void): number {
   const ticket = nextNumber()

@@ -2,7 +2,7 @@
  * Runs: an async iterator of events, and a result.
  */
 
-import { enter, nextNumber, settled } from './bridge.js'
+import { enter, keepUntilSettled, nextNumber, settled } from './bridge.js'
 import type { Settled } from './bridge.js'
 import type { Callbacks } from './callbacks.js'
 import { withToJson } from './canonical.js'
@@ -62,13 +62,12 @@ const NONE: readonly AgentEvent[] = []
 /**
  * A run in progress: an async iterator of its events. It continues whether or not its events are read, up to a bounded queue.
  * Leaving a `for await` loop early aborts the run and waits until the agent is idle. A run that is garbage-collected is aborted,
- * too.
+ * too; its agent's hooks and listeners are called to the end of the run.
  */
 export class Run implements AsyncIterableIterator<AgentEvent> {
   /** The run's id, as in its events. */
   readonly id: string
   readonly #native: NativeRun
-  /** Keeps the agent's callbacks alive as long as the run is referenced. */
   readonly #callbacks: Callbacks
   readonly #ticket: number
   readonly #cancellation: Cancellation | undefined
@@ -89,6 +88,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     this.#ticket = nextNumber()
     this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
+    enter(() => this.#native.over(keepUntilSettled(callbacks)))
     this.id = this.#native.id
     if (signal) {
       this.#cancellation = new Cancellation(signal, this.#native.abortHandle())

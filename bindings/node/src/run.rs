@@ -98,6 +98,20 @@ impl Run {
         settle_with_outcome(Arc::clone(&self.run), Arc::clone(&self.link), ticket)
     }
 
+    /// Settles the ticket when the run is over. Until then the run may be dropped, which aborts it, and its events be read.
+    #[napi(catch_unwind)]
+    pub fn over(&self, ticket: u32) -> Result<()> {
+        let (over, link) = (self.run.over(), Arc::clone(&self.link));
+        let wait = async move {
+            tokio::select! {
+                () = over => link.settle(ticket, None),
+                () = link.closing().cancelled() => {}
+            }
+        };
+        runtime::runtime().map_err(|e| thrown(&e))?.spawn(wait);
+        Ok(())
+    }
+
     /// Fails: JavaScript found that the caller runs inside a callback of the run's agent.
     #[napi(catch_unwind)]
     pub fn refuse_inside(&self, what: String) -> Result<()> {

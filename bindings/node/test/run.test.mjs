@@ -170,6 +170,47 @@ test('a run that is garbage-collected is aborted', async () => {
   assert.equal(agent.error.kind, 'aborted')
 })
 
+test('found_p1_collected_runs: one that is collected with its agent calls hooks and listeners to its end', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const kept = []
+  const refs = []
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 10))
+  const leave = async (start) => {
+    const afterRun = async ({ outcome, message }) => {
+      await soon()
+      kept.push(['afterRun', outcome, message.content[0].text])
+    }
+    const listener = async (event) => {
+      if (event.type !== 'agent_end') return
+      await soon()
+      kept.push(['listener', event.outcome, event.messages.at(-1).content[0].text])
+    }
+    const run = start({ model: 'own/slow', provider: endless, afterRun }, listener)
+    for (;;) if ((await run.next()).value.type === 'text_delta') break
+    refs.push(new WeakRef(run))
+  }
+  async function* endless() {
+    yield 'so far'
+    await new Promise(() => {})
+  }
+  await leave((options, listener) => {
+    const agent = new Agent(options)
+    refs.push(new WeakRef(agent))
+    agent.subscribe(listener)
+    return agent.stream('go')
+  })
+  await leave((options) => run({ messages: [] }, 'go', options))
+  for (let i = 0; i < 500 && (kept.length < 3 || refs.some((ref) => ref.deref())); i++) {
+    await soon()
+    gc()
+  }
+  const ends = [['afterRun', 'aborted', 'so far'], ['afterRun', 'aborted', 'so far'], ['listener', 'aborted', 'so far']]
+  assert.deepEqual(kept.sort(), ends)
+  assert.ok(refs.every((ref) => ref.deref() === undefined), 'nothing of them is left')
+})
+
 test('the message as it was after each event', async () => {
   const agent = scripted(
     [

@@ -106,7 +106,16 @@ impl Run {
         if let Some(queue) = &self.shared.queue {
             queue.discard();
         }
-        Ok(self.shared.wait().await)
+        Ok(self.shared.wait().await.clone())
+    }
+
+    /// Ready when the run is over and the agent idle. Awaiting it keeps no run alive and takes no events away.
+    #[cfg(feature = "__bindings")]
+    pub fn over(&self) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            shared.wait().await;
+        }
     }
 
     /// The result, once the run is over.

@@ -120,13 +120,13 @@ impl RunShared {
         self.finished.notify_waiters();
     }
 
-    pub(crate) async fn wait(&self) -> RunResult {
+    pub(crate) async fn wait(&self) -> &RunResult {
         loop {
             let finished = self.finished.notified();
             let mut finished = std::pin::pin!(finished);
             finished.as_mut().enable();
             if let Some(result) = self.result.get() {
-                return result.clone();
+                return result;
             }
             finished.await;
         }
