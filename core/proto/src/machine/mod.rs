@@ -9,8 +9,8 @@
 //! - `action`: its inputs and actions; `config`: what a turn runs with
 //! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
-//! - `batch`: the tool calls of a message; `tool_check`: what can keep a call from running; `tool_reports`: updates and results;
-//!   `tool_timeout`: the limit of a call; `tool_demand`: what `tool_choice` still asks for
+//! - `batch`: the tool calls of a message, and `batch/running` those that run; `tool_check`: what can keep a call from running;
+//!   `tool_reports`: updates and results; `tool_timeout`: the limit of a call; `tool_demand`: what `tool_choice` still asks for
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts
