@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use agent_loop::host::nearest;
+use agent_loop::host::{nearest, shown};
 use agent_loop::{Agent, Context, Error};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) 
             }
             ("tools", names) => select_tools(&mut context, names, settings)?,
             ("system_prompt", other) => {
-                return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {other}")));
+                return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {}", shown(&other))));
             }
             (unknown, _) => {
                 let hint = match nearest(unknown, FIELDS) {
@@ -52,8 +52,9 @@ unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) 
 /// Limits the context to those tools of the settings that are named.
 fn select_tools(context: &mut Context, names: Value, settings: &Agent) -> Result<(), Error> {
     let wrong = |what: String| Error::invalid_argument(format!("context: tools: {what}"));
-    let Value::Array(names) = names else {
-        return Err(wrong(format!("expected an array of names, got {names}")));
+    let names = match names {
+        Value::Array(names) => names,
+        other => return Err(wrong(format!("expected an array of names, got {}", shown(&other)))),
     };
     let all = settings.tools();
     context.tools = Default::default();

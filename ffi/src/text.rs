@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 
 use agent_loop::Error;
-use agent_loop::host::read_json;
+use agent_loop::host::{read_json, shown};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -140,7 +140,7 @@ pub(crate) unsafe fn object(pointer: *const c_char, length: usize, name: &str) -
     // SAFETY: the caller's promise.
     match unsafe { json(pointer, length, name) }? {
         Value::Object(map) => Ok(map),
-        other => Err(Error::invalid_argument(format!("{name}: expected a JSON object, got {other}"))),
+        other => Err(Error::invalid_argument(format!("{name}: expected a JSON object, got {}", shown(&other)))),
     }
 }
 

@@ -16,7 +16,7 @@ static void bad_models_are_refused(void)
 
 #define CHECK_REFUSED(model, text) CHECK_FAILS(agent_new(runtime, model, AGENT_NTS, &agent, &error), AGENT_INVALID_ARGUMENT, text)
     CHECK_REFUSED("", "model \"\": expected \"provider/id\", for example \"anthropic/claude-sonnet-4-5\" or \"openai/gpt-5\"");
-    CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: EOF while parsing an object at line 1 column 21");
+    CHECK_REFUSED("{\"provider\": \"openai\"", "model is not JSON: it ends in the middle of an object (line 1, column 21)");
     CHECK_REFUSED("{\"provider\": \"openai\", \"model\": \"x\"}",
                   "unknown model field \"model\"; known are provider, id, label, base_model, protocol, base_url, headers, "
                   "project, location, api_version, context_window, max_output_tokens, input, thinking, cost, quirks, script");
@@ -36,10 +36,12 @@ static void a_model_that_cannot_be_used_is_refused_when_it_is_set(void)
                 "model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another server give base_url");
     CHECK_OK(agent_set_model(agent, "openai/x", AGENT_NTS, &error));
     CHECK_FAILS(agent_set_base_url(agent, "localhost", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"");
+                "base_url \"localhost\": it does not begin with http:// or https://; give an address such as "
+                "\"http://127.0.0.1:8080/v1\"");
     CHECK_FAILS(agent_set_json(agent, "{\"base_url\": \"localhost\", \"temperature\": 0}", AGENT_NTS, &error),
                 AGENT_INVALID_ARGUMENT,
-                "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"");
+                "base_url \"localhost\": it does not begin with http:// or https://; give an address such as "
+                "\"http://127.0.0.1:8080/v1\"");
     CHECK_FAILS(agent_set_json(agent, "{\"fallbacks\": [\"opnai/x\"]}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "option \"fallbacks\": [0]: model \"opnai/x\": unknown provider \"opnai\"; did you mean \"openai\"? For another "
                 "server give base_url");

@@ -292,7 +292,7 @@ static void careless(void *userdata, agent_hook_call_t *call)
 
     (void)userdata;
     EXPECT(fails(agent_hook_call_respond_json(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "json is not JSON: EOF while parsing an object at line 1 column 1", __FILE__, __LINE__));
+                 "json is not JSON: it ends in the middle of an object (line 1, column 1)", __FILE__, __LINE__));
     EXPECT(fails(agent_hook_call_respond_json(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__,
                  __LINE__));
     EXPECT(fails(agent_hook_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));

@@ -249,12 +249,12 @@ static void what_is_not_json_is_refused(void)
     agent_json_t *json = NULL;
 
     CHECK_FAILS(agent_json_parse(P(""), &json, &error), INVALID,
-                "text is not JSON: EOF while parsing a value at line 1 column 0");
+                "text is not JSON: it is empty");
     CHECK_FAILS(agent_json_parse(P("{\"a\": 1}\n x"), &json, &error), INVALID,
-                "text is not JSON: trailing characters at line 2 column 2");
+                "text is not JSON: there is more after the end of the JSON; give one value (line 2, column 2)");
     CHECK_FAILS(agent_json_parse(P("\"\xff\""), &json, &error), INVALID, "text is not UTF-8: invalid byte at offset 1");
     CHECK_FAILS(agent_json_parse(P("1e999"), &json, &error), INVALID,
-                "text is not JSON: number out of range at line 1 column 5");
+                "text is not JSON: the number is too large (line 1, column 5)");
     CHECK_FAILS(agent_json_parse("[]", SIZE_MAX - 1, &json, &error), INVALID,
                 "text: a length of 18446744073709551614 bytes is not possible");
     CHECK(!json);

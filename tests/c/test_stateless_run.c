@@ -220,7 +220,7 @@ static void bad_contexts_are_refused(void)
 #define CHECK_CONTEXT(json, text) \
     CHECK_FAILS(agent_loop_run(settings, json, AGENT_NTS, go, &run, &error), AGENT_INVALID_ARGUMENT, text)
     CHECK_CONTEXT("[]", "context: expected a JSON object, got []");
-    CHECK_CONTEXT("{", "context is not JSON: EOF while parsing an object at line 1 column 1");
+    CHECK_CONTEXT("{", "context is not JSON: it ends in the middle of an object (line 1, column 1)");
     CHECK_CONTEXT("{\"message\": []}", "unknown context field \"message\"; did you mean \"messages\"?");
     CHECK_CONTEXT("{\"history\": []}", "unknown context field \"history\"; known are system_prompt, messages, tools");
     CHECK_CONTEXT("{\"system_prompt\": 5}", "context: system_prompt: expected text, got 5");
@@ -273,7 +273,7 @@ static void events_are_checked(void)
     CHECK(agent_check_events(last, AGENT_NTS, NULL) == AGENT_INVALID_ARGUMENT);
     CHECK(agent_check_events("", 0, NULL) == AGENT_INVALID_ARGUMENT);
     CHECK_FAILS(agent_check_events("[", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                "events is not JSON: EOF while parsing a list at line 1 column 1");
+                "events is not JSON: it ends in the middle of an array (line 1, column 1)");
     CHECK_NULL(agent_check_events(NULL, 0, &error), "events");
     agent_run_free(run);
     agent_free(agent);

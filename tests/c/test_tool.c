@@ -31,7 +31,7 @@ static void bad_descriptions_are_refused(void)
     CHECK_REFUSED("{\"name\": \"tool\", \"parameter\": {}}", "unknown tool field \"parameter\"; did you mean \"parameters\"?");
     CHECK_REFUSED("{\"name\": \"tool\", \"execution_mode\": \"serial\"}",
                   "tool: execution_mode: expected \"parallel\" or \"sequential\", got \"serial\"");
-    CHECK_REFUSED("{", "json is not JSON: EOF while parsing an object at line 1 column 1");
+    CHECK_REFUSED("{", "json is not JSON: it ends in the middle of an object (line 1, column 1)");
     CHECK_REFUSED("\"tool\"", "json: expected a JSON object, got \"tool\"");
     CHECK(tool == NULL);
 }
@@ -285,7 +285,8 @@ static void with_two_answers(agent_tool_call_t *call)
 static void with_bad_answers(agent_tool_call_t *call)
 {
     EXPECT(fails(agent_tool_call_respond_json(call, "{\"result\": inf}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "json is not JSON: expected value at line 1 column 12", __FILE__, __LINE__));
+                 "json is not JSON: expected a value: text in double quotes, a number, true, "
+                 "false, null, an array or an object (line 1, column 12)", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond(call, "\xff", 1, &error), AGENT_INVALID_ARGUMENT,
                  "text is not UTF-8: invalid byte at offset 0", __FILE__, __LINE__));
     EXPECT(fails(agent_tool_call_respond(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));

@@ -131,7 +131,8 @@ async fn a_refused_model_changes_nothing() {
         &format!("option \"fallbacks\": [1]: {unknown}"),
     );
     refused(set(json!({ "fallbacks": ["opnai/x"] })), &format!("option \"fallbacks\": [0]: {unknown}"));
-    let address = "base_url \"localhost\": relative URL without a base; give an address such as \"http://127.0.0.1:8080/v1\"";
+    let address = "base_url \"localhost\": it does not begin with http:// or https://; \
+                   give an address such as \"http://127.0.0.1:8080/v1\"";
     refused(agent.set_base_url(Some("localhost")), address);
     refused(set(json!({ "base_url": "localhost", "system_prompt": "New." })), address);
     refused(set(json!({ "base_url": null, "model": "opnai/x" })), unknown);

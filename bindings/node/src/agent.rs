@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
-use agent_loop::host::Spelling;
+use agent_loop::host::{self, Spelling};
 use agent_loop::{Context, Delivery, Message, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
@@ -331,7 +331,7 @@ impl Agent {
 fn options_of(text: &str) -> Result<Map<String, Value>> {
     match message::read("options", text).map_err(|e| thrown(&e))? {
         Value::Object(options) => Ok(options),
-        other => Err(invalid_argument(format!("options: expected an object, got {other}"))),
+        other => Err(invalid_argument(format!("options: expected an object, got {}", host::shown(&other)))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agent_loop::host::{HostAnswer, HostCall, read_json};
+use agent_loop::host::{HostAnswer, HostCall, read_json, read_value};
 use agent_loop::model::ModelCall;
 use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, ToolContext};
 use napi_derive::napi;
@@ -235,7 +235,7 @@ impl Call {
     pub fn fail_with(&self, error: String) {
         let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));
         let read = message::read("error", &error).map_err(|e| e.to_string());
-        let read = read.and_then(|value| serde_json::from_value(value).map_err(|e| e.to_string()));
+        let read = read.and_then(|value| read_value(&value));
         self.over.cancel();
         let _ = self.call.fail_with(read.unwrap_or_else(unread));
     }

@@ -2,7 +2,9 @@
 //! cannot).
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
+use agent_loop::host::{self, Spelling};
 use agent_loop::{Error, ErrorKind};
 use napi_derive::napi;
 
@@ -11,9 +13,23 @@ use crate::camel_case;
 /// The result of a native function.
 pub(crate) type Result<T> = std::result::Result<T, napi::Error>;
 
-/// Converts an error for throwing.
+/// Names of several words that the texts of errors may have, in canonical spelling: options, fields, and methods.
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let fields = host::message_fields().chain(host::model_fields());
+    host::table::options::names().chain(fields).chain(["follow_up"]).filter(|name| name.contains('_')).collect()
+});
+
+/// Converts an error for throwing. An error in a call has names in JavaScript's spelling; the failure of a run has the same text
+/// in every language.
 pub(crate) fn thrown(error: &Error) -> napi::Error {
-    napi::Error::from_reason(camel_case::to_json(error))
+    let json = match error.kind() {
+        ErrorKind::InvalidArgument | ErrorKind::InvalidState => {
+            let spelled = error.clone().reworded(|text| Spelling::Camel.respell(text, &NAMES));
+            camel_case::to_json(&spelled)
+        }
+        _ => camel_case::to_json(error),
+    };
+    napi::Error::from_reason(json)
 }
 
 /// Creates an `invalid_argument` error for throwing.

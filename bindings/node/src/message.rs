@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::host::{read_history_of, read_json};
+use agent_loop::host::{read_history_of, read_json, shown};
 use agent_loop::{Error, Message, Prompt};
 use serde_json::Value;
 
@@ -29,8 +29,9 @@ pub(crate) fn prompt(text: &str) -> Result<Prompt, Error> {
 /// # Errors
 /// `invalid_argument`: the message names the invalid element and the reason, after `what`.
 pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
-    let Value::Array(list) = read(what, text)? else {
-        return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {text}")));
+    let list = match read(what, text)? {
+        Value::Array(list) => list,
+        other => return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {}", shown(&other)))),
     };
     let message = |(i, value)| Message::given(value).map_err(|e| Error::invalid_argument(format!("{what}: [{i}]: {e}")));
     list.into_iter().enumerate().map(message).collect()

@@ -11,6 +11,6 @@ use crate::message;
 pub fn check_events(events: String) -> Result<()> {
     match message::read("events", &events).map_err(|e| thrown(&e))? {
         Value::Array(events) => agent_loop::testing::check_events(&events).map_err(|e| thrown(&e)),
-        other => Err(invalid_argument(format!("events: expected a list of events, got {other}"))),
+        other => Err(invalid_argument(format!("events: expected a list of events, got {}", agent_loop::host::shown(&other)))),
     }
 }

@@ -39,7 +39,7 @@ test('an error in the options names the option', () => {
       { model: scriptedModel, tools: [{ name: 'x', execute() {} }] },
       'option "tools": [0]: expected a tool made with tool({ … }), got object',
     ],
-    [{ model: scriptedModel, messages: [{ role: 'user' }] }, 'option "messages": [0]: user message: missing field `content`'],
+    [{ model: scriptedModel, messages: [{ role: 'user' }] }, 'option "messages": [0]: user message: content is missing'],
     [{ model: scriptedModel, messages: 'hi' }, 'option "messages": expected a list of messages, got "hi"'],
     [{}, 'option "model" is missing; give "provider/id", for example "anthropic/claude-sonnet-4-5", or an object'],
     [{ model: 'gpt-5' }, 'model "gpt-5": expected "provider/id", for example "anthropic/claude-sonnet-4-5" or "openai/gpt-5"'],
@@ -50,7 +50,7 @@ test('an error in the options names the option', () => {
     ],
     [
       { model: 'openai/x', baseUrl: 'localhost:8080' },
-      'base_url "localhost:8080": localhost is not http or https; give an address such as "http://127.0.0.1:8080/v1"',
+      'baseUrl "localhost:8080": it does not begin with http:// or https://; give an address such as "http://127.0.0.1:8080/v1"',
     ],
     [{ model: { ...scriptedModel, script: 5 } }, 'model "scripted/s": script: expected a list of answers, got 5'],
   ]) {
@@ -167,12 +167,12 @@ test('a refused model changes nothing', async () => {
   const agent = scripted([says('one'), says('two')])
   const { model, systemPrompt } = agent
   await agent.prompt('go')
-  const unknown = /model "opnai\/x": unknown provider "opnai"; did you mean "openai"\? For another server give base_url$/
+  const unknown = /model "opnai\/x": unknown provider "opnai"; did you mean "openai"\? For another server give baseUrl$/
   for (const [options, message] of [
     [{ model: 'opnai/x' }, unknown],
     [{ model: 'opnai/x', systemPrompt: 'New.' }, unknown],
     [{ model: { provider: 'scripted', id: 'x' } }, /^model "scripted\/x": script is missing/],
-    [{ model: 'openai/x', baseUrl: 'localhost' }, /^base_url "localhost": relative URL without a base/],
+    [{ model: 'openai/x', baseUrl: 'localhost' }, /^baseUrl "localhost": it does not begin with http:/],
     [{ fallbacks: ['groq/m', 'opnai/x'] }, /^option "fallbacks": \[1\]: model "opnai\/x": unknown provider "opnai"/],
   ]) {
     assert.throws(() => agent.setOptions(options), { name: 'InvalidArgumentError', message })
@@ -217,8 +217,8 @@ test('invalid prompts', async () => {
     [5, 'prompt: expected text, a message or a list of messages, got 5'],
     [[], 'prompt: the list is empty; give at least one message'],
     [() => 'Hi', 'prompt: a function is not JSON'],
-    [{ role: 'user', content: [{ type: 'txt' }] }, /^message: user message: content\[0\]: unknown variant `txt`/],
-    [[{ type: 'image', data: 'x' }], 'prompt: content[0]: missing field `mime_type`'],
+    [{ role: 'user', content: [{ type: 'txt' }] }, 'message: user message: content[0]: unknown type "txt"; did you mean "text"?'],
+    [[{ type: 'image', data: 'x' }], 'prompt: content[0]: image block: mimeType is missing'],
   ]) {
     const expected = { name: 'InvalidArgumentError', message: text }
     await assert.rejects(agent.prompt(prompt), expected)

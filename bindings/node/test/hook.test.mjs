@@ -283,7 +283,7 @@ test('an invalid answer fails the hook, with the reason', async () => {
   for (const [answer, text] of [
     [10n, 'the answer of transformContext is not JSON: the BigInt 10n is not JSON'],
     [5, 'its answer cannot be used: expected an array of messages or null, got 5'],
-    [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: missing field `content`'],
+    [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: content is missing'],
   ]) {
     const agent = scripted([says('x')], { transformContext: () => answer })
     await assert.rejects(agent.prompt('go'), { kind: 'callback', message: `the hook transform_context failed: ${text}` })

@@ -132,7 +132,7 @@ test('a refused client gets the reason', async (t) => {
   for (const [body, text] of [
     ['{', /JSON/],
     [JSON.stringify({ model }), /nothing to resume/],
-    [JSON.stringify({ model, context: { messages: [{ role: 'user' }] } }), /missing field `content`/],
+    [JSON.stringify({ model, context: { messages: [{ role: 'user' }] } }), /content is missing/],
     [
       JSON.stringify({ model, context: { messages }, options: { temperature: 'hot' } }),
       /option "temperature": expected a number/,

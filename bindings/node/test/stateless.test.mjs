@@ -99,7 +99,7 @@ test('an error names the argument', () => {
     [{ message: [] }, options, 'unknown context field "message"; known are systemPrompt, messages, tools'],
     [{ systemPrompt: 5 }, options, 'context: systemPrompt: expected text, got number'],
     [{ messages: 'x' }, options, 'context: messages: expected an array of messages, got "x"'],
-    [{ messages: [{ role: 'user' }] }, options, 'context: messages: [0]: user message: missing field `content`'],
+    [{ messages: [{ role: 'user' }] }, options, 'context: messages: [0]: user message: content is missing'],
     [{ tools: [5] }, options, 'option "tools": [0]: expected a tool made with tool({ … }), got number'],
     [{}, undefined, 'options: expected an object, for example { model: "anthropic/claude-sonnet-4-5" }'],
     [{}, {}, /^option "model" is missing/],

@@ -83,8 +83,8 @@ test('an invalid model or message is refused', () => {
   for (const [messages, model, text] of [
     [[], 'gpt', /^model "gpt": expected "provider\/id"/],
     [[], { provider: 'groq', id: 'm', qirks: {} }, /^unknown model field "qirks"; did you mean "quirks"\?$/],
-    [[], { provider: 'groq', id: 'm', quirks: { callIds: 'none' } }, /^model: quirks: call_ids: unknown variant `none`/],
-    [[{ role: 'user' }], 'groq/m', 'messages: [0]: user message: missing field `content`'],
+    [[], { provider: 'groq', id: 'm', quirks: { callIds: 'none' } }, /^model: quirks: callIds: unknown value "none"/],
+    [[{ role: 'user' }], 'groq/m', 'messages: [0]: user message: content is missing'],
     ['hi', 'groq/m', 'messages: expected an array of messages, got "hi"'],
   ]) {
     const expected = { name: 'InvalidArgumentError', message: text }

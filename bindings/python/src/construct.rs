@@ -1,5 +1,6 @@
 //! Making messages, blocks, events and results from Python: their fields as JSON, and copies for other processes.
 
+use agent_loop::host::{read_value, words};
 use agent_loop::{Error, EventData};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -79,7 +80,7 @@ pub(crate) fn check(py: Python<'_>, class: &str, fields: &Map<String, Value>, kn
 
 /// Fields as data of the engine.
 pub(crate) fn data<T: DeserializeOwned>(py: Python<'_>, class: &str, fields: Value) -> PyResult<T> {
-    serde_json::from_value(fields).map_err(|why| raised(py, Error::invalid_argument(format!("{class}: {why}"))))
+    read_value(&fields).map_err(|why| raised(py, Error::invalid_argument(format!("{class}: {why}"))))
 }
 
 /// Text as a list of one block, as it is read everywhere.
@@ -126,7 +127,8 @@ pub(crate) fn reduced<'py>(py: Python<'py>, kind: &str, data: &impl serde::Seria
 #[pyfunction]
 pub(crate) fn restore<'py>(py: Python<'py>, kind: &str, text: &str) -> PyResult<Bound<'py, PyAny>> {
     fn from<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-        serde_json::from_str(text).map_err(|why| PyValueError::new_err(format!("this is no object of this version: {why}")))
+        serde_json::from_str(text)
+            .map_err(|why| PyValueError::new_err(format!("this is no object of this version: {}", words(&why))))
     }
     match kind {
         "message" => message(py, &from(text)?),

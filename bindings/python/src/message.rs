@@ -121,7 +121,7 @@ pub(crate) fn one_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Arc<
         return Ok(Arc::clone(&message.get().core));
     }
     let wrong = |why| error::raised(value.py(), agent_loop::Error::invalid_argument(format!("{what}: {why}")));
-    CoreMessage::given(json::from_py(value, what)?).map(Arc::new).map_err(|e| wrong(e.to_string()))
+    CoreMessage::given(json::from_py(value, what)?).map(Arc::new).map_err(wrong)
 }
 
 /// A class of messages with a getter for each of its fields.

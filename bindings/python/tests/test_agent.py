@@ -30,7 +30,7 @@ async def noop():
         ({"max_parallel_tools": 0}, 'option "max_parallel_tools": expected a whole number of at least 1, got 0'),
         ({"headers": {"x": 1}}, 'option "headers": x: expected text'),
         ({"api_key": 5}, 'option "api_key": expected text'),
-        ({"base_url": "ftp://x"}, 'base_url "ftp://x": ftp is not http or https; give an address such as'),
+        ({"base_url": "ftp://x"}, 'base_url "ftp://x": it does not begin with http:// or https://; give an address such as'),
         ({"fallbacks": "openai/gpt-5"}, 'option "fallbacks": expected a list of models, got "openai/gpt-5"'),
         ({"fallbacks": ["groq/m", "gpt"]}, 'option "fallbacks": [1]: model "gpt": expected "provider/id"'),
         ({"fallbacks": ["groq/m", "nobody/m"]}, 'option "fallbacks": [1]: model "nobody/m": unknown provider "nobody"'),
@@ -61,7 +61,7 @@ def test_an_unknown_option_lists_the_known_ones():
         ("tiny", InvalidArgumentError, 'model "tiny": expected "provider/id", for example "anthropic/claude-sonnet-4-5"'),
         ("acme/x", InvalidArgumentError, 'model "acme/x": unknown provider "acme"; known are anthropic, openai'),
         (5, InvalidArgumentError, 'model: expected "provider/id" or an object, got 5'),
-        ({"provider": "openai"}, InvalidArgumentError, "model: missing field `id`"),
+        ({"provider": "openai"}, InvalidArgumentError, "model: id is missing"),
         (
             {"provider": "openai", "id": "x", "base_ur": "y"},
             InvalidArgumentError,

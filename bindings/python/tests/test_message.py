@@ -175,7 +175,7 @@ async def test_every_form_of_a_prompt():
         (5, InvalidArgumentError, "prompt: expected text, a message or a list of messages, got 5"),
         ([], InvalidArgumentError, "prompt: the list is empty; give at least one message"),
         ({"role": 1}, InvalidArgumentError, 'message: role: expected a word such as "user", got 1'),
-        ([{"type": "txt"}], InvalidArgumentError, "prompt: content[0]: unknown variant `txt`"),
+        ([{"type": "txt"}], InvalidArgumentError, 'prompt: content[0]: unknown type "txt"; did you mean "text"?'),
         (object(), TypeError, "prompt: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
         ([{"type": "text", "text": b"x"}], TypeError, "prompt: at /0/text: a value of type bytes is not JSON"),
         ({"role": "user", 3: "x"}, TypeError, "prompt: the key 3 is not a str"),
@@ -192,7 +192,7 @@ async def test_a_wrong_prompt_is_named(prompt, error, text):
 def test_wrong_messages_say_which_one():
     with pytest.raises(InvalidArgumentError) as caught:
         agent(messages=[HISTORY[0], {"role": "user"}])
-    assert str(caught.value) == 'option "messages": [1]: user message: missing field `content`'
+    assert str(caught.value) == 'option "messages": [1]: user message: content is missing'
 
 
 async def test_half_a_character_becomes_the_replacement_character_wherever_text_comes_in():

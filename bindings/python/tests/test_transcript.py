@@ -56,8 +56,8 @@ async def test_an_agents_messages_are_accepted_and_shared():
     [
         ([], "gpt", 'model "gpt": expected "provider/id"'),
         ([], {"provider": "groq", "id": "m", "qirks": {}}, 'unknown model field "qirks"; did you mean "quirks"?'),
-        ([], {"provider": "groq", "id": "m", "quirks": {"call_ids": "none"}}, "model: quirks: call_ids: unknown variant `none`"),
-        ([{"role": "user"}], "groq/m", "messages[0]: user message: missing field `content`"),
+        ([], {"provider": "groq", "id": "m", "quirks": {"call_ids": "none"}}, 'model: quirks: call_ids: unknown value "none"'),
+        ([{"role": "user"}], "groq/m", "messages[0]: user message: content is missing"),
     ],
 )
 def test_a_wrong_model_or_message(messages, model, text):

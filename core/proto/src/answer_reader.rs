@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::delta::{BlockStart, Delta};
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::protocol::Decoder;
 use crate::protocol::shape::{self, Format, Shape};
 use crate::provider_error;
@@ -160,7 +160,7 @@ impl<'a> AnswerReader<'a> {
             Shape::Unknown => None,
         };
         let is_last = format.is_some() && shape::is_last(first);
-        let start = provider_error::shortened(data, MOST_QUOTED);
+        let start = error::shortened(data, MOST_QUOTED);
         // What is known says more than what is not.
         if self.strange.as_ref().is_none_or(|known| known.format.is_none() && format.is_some()) {
             self.strange = Some(Strange { format, start, is_body: frame.is_body });

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
+use crate::json_error::{read_value, shown};
 use crate::usage::{StopReason, Usage};
 
 /// A chunk that was read.
@@ -73,10 +74,10 @@ impl ChunkReader {
         let only = chunk.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
         match only.map(|(name, value)| (name.as_str(), value)) {
             Some(("end", value)) => self.end(value).map(Chunk::End).map_err(|why| format!("end: {why}")),
-            Some(("error", value)) => Error::deserialize(value)
+            Some(("error", value)) => read_value::<Error>(value)
                 .map(|error| Chunk::Fail(if error.provider().is_none() { error.with_provider(&self.provider) } else { error }))
                 .map_err(|e| format!("error: {e}")),
-            Some(("usage", value)) => Usage::deserialize(value)
+            Some(("usage", value)) => read_value::<Usage>(value)
                 .map(|used| Chunk::Deltas(vec![Delta::Usage(Box::new(used))]))
                 .map_err(|e| format!("usage: {e}")),
             Some(("diagnostic", value)) => {
@@ -107,10 +108,9 @@ impl ChunkReader {
             usage: Option<Usage>,
         }
         let end: End = match value {
-            Value::String(_) => serde_json::from_value(serde_json::json!({ "stop_reason": value })),
-            _ => End::deserialize(value),
-        }
-        .map_err(|e| e.to_string())?;
+            Value::String(_) => read_value(&serde_json::json!({ "stop_reason": value })),
+            _ => read_value(value),
+        }?;
         if end.stop_reason.is_some_and(StopReason::is_failure) {
             return Err(
                 "a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run".into()
@@ -140,7 +140,7 @@ impl ChunkReader {
             Value::Object(map) => {
                 let (name, value) =
                     map.iter().next().filter(|_| map.len() == 1).ok_or("expected one of text, thinking, tool_call, type")?;
-                let text = || value.as_str().ok_or_else(|| format!("{name}: expected text, got {value}"));
+                let text = || value.as_str().ok_or_else(|| format!("{name}: expected text, got {}", shown(value)));
                 match name.as_str() {
                     "text" => self.append(Kind::Text, None, text()?, &mut out)?,
                     "thinking" => self.append(Kind::Thinking, None, text()?, &mut out)?,
@@ -163,7 +163,7 @@ impl ChunkReader {
                     }
                 }
             }
-            other => return Err(format!("expected text or an object, got {other}")),
+            other => return Err(format!("expected text or an object, got {}", shown(other))),
         }
         Ok(out)
     }
@@ -178,7 +178,7 @@ impl ChunkReader {
                 index
                     .as_u64()
                     .and_then(|i| u32::try_from(i).ok())
-                    .ok_or_else(|| format!("content_index: expected a number, got {index}"))?,
+                    .ok_or_else(|| format!("content_index: expected a number, got {}", shown(index)))?,
             ),
         };
         let (family, step) = match kind.rsplit_once('_') {
@@ -305,7 +305,7 @@ fn call(value: &Value) -> Result<BlockStart, String> {
         Some(Value::String(text)) => Ok(text.clone()),
         None if name == "id" => Ok(String::new()),
         None => Err(format!("the tool call has no {name}")),
-        Some(other) => Err(format!("{name}: expected text, got {other}")),
+        Some(other) => Err(format!("{name}: expected text, got {}", shown(other))),
     };
     Ok(BlockStart::ToolCall { id: text("id")?, name: text("name")? })
 }
@@ -320,6 +320,6 @@ fn diagnostic(value: &Value) -> Result<Delta, String> {
         #[serde(default)]
         data: Value,
     }
-    let Odd { code, message, data } = Odd::deserialize(value).map_err(|e| e.to_string())?;
+    let Odd { code, message, data } = read_value(value)?;
     Ok(Delta::Diagnostic { code: code.into(), message, data: Box::new(data) })
 }

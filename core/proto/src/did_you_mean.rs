@@ -32,11 +32,37 @@ impl Spelling {
     }
 }
 
+impl Spelling {
+    /// A text with these canonical names in this spelling, wherever they stand as words.
+    pub fn respell(self, text: &str, names: &[&str]) -> String {
+        if self == Spelling::Snake {
+            return text.to_owned();
+        }
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            let (before, from) = rest.split_at(start);
+            let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+            out.push_str(before);
+            // Not the misspelt name itself, where the hint is the right spelling of it.
+            let spelled = names.contains(&word).then(|| self.spell(word));
+            let spelled = spelled.filter(|right| !text.contains(&format!("{word:?}; did you mean {right:?}?")));
+            out.push_str(spelled.as_deref().unwrap_or(word));
+            rest = after;
+        }
+        out + rest
+    }
+}
+
 /// The known name nearest to a wrong one, if one is near.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_ascii_lowercase().replace('-', "_");
     let distance = |name: &&str| strsim::damerau_levenshtein(&wrong, &name.to_ascii_lowercase());
-    known.into_iter().min_by_key(distance).filter(|name| distance(name) <= (name.len() / 3).max(2))
+    known
+        .into_iter()
+        .min_by_key(distance)
+        .filter(|name| distance(name) <= (name.len() / 3).max(2).min(name.len().saturating_sub(1)))
 }
 
 /// Fails when the object has a name that is not known: names it and the nearest right one.
@@ -80,6 +106,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_known_names_are_respelled_and_only_whole_words() {
+        let respell = |text| Spelling::Camel.respell(text, &["mime_type", "tool_call_id", "id"]);
+        assert_eq!(respell("image block: mime_type is missing"), "image block: mimeType is missing");
+        assert_eq!(respell("give \"tool_call_id\", (id)"), "give \"toolCallId\", (id)");
+        assert_eq!(respell("tool_call, my_mime_type, é mime_type"), "tool_call, my_mime_type, é mimeType");
+        let hint = "unknown field \"mime_type\"; did you mean \"mimeType\"?";
+        assert_eq!(respell(hint), hint);
+        assert_eq!(Spelling::Snake.respell("mime_type", &["mime_type"]), "mime_type");
+    }
 
     #[test]
     fn names_are_read_and_reported_in_the_host_s_spelling() {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, check_names};
+use crate::json_error::shown;
 use crate::message::{ContentBlock, Message};
 use crate::model_spec::ModelSpec;
 use crate::prompt::Prompt;
@@ -134,14 +135,17 @@ impl FromJson for ToolOverride {
         let content = match map.remove("content") {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(vec![ContentBlock::text(text)]),
-            Some(value) => {
-                let blocks: Vec<ContentBlock> = serde_json::from_value(value).map_err(|e| format!("content: {e}"))?;
+            Some(Value::Array(list)) => {
+                let read =
+                    |(i, block): (usize, &Value)| ContentBlock::stored(block).map_err(|why| format!("content[{i}]: {why}"));
+                let blocks: Vec<ContentBlock> = list.iter().enumerate().map(read).collect::<Result<_, _>>()?;
                 let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
                 if !blocks.iter().all(fits) {
                     return Err("content: a tool's result has text and image blocks only".to_owned());
                 }
                 Some(blocks)
             }
+            Some(other) => return Err(format!("content: expected an array of blocks or a text, got {}", shown(&other))),
         };
         // Null is a value here.
         let details = map.remove("details");
@@ -219,13 +223,16 @@ impl FromJson for TurnChange {
         let model = match map.remove("model") {
             None | Some(Value::Null) => None,
             Some(model) => {
-                Some(ModelSpec::from_json_spelled(model, Spelling::Camel).map_err(|error| error.message().to_owned())?)
+                // Told in the spelling that the host uses; the canonical names are known in each.
+                let is_camel = |map: &Map<String, Value>| map.keys().any(|name| name.contains(char::is_uppercase));
+                let spelling = if model.as_object().is_some_and(is_camel) { Spelling::Camel } else { Spelling::Snake };
+                Some(ModelSpec::from_json_spelled(model, spelling).map_err(|error| error.message().to_owned())?)
             }
         };
         let list = match context.remove("messages") {
             None | Some(Value::Null) => None,
             Some(Value::Array(list)) => Some(messages(list)?),
-            Some(other) => return Err(format!("context: messages: expected an array, got {other}")),
+            Some(other) => return Err(format!("context: messages: expected an array, got {}", shown(&other))),
         };
         Ok(TurnChange {
             system_prompt: field(&mut context, "system_prompt", "a text")?,
@@ -251,14 +258,14 @@ fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
             Ok(()) => Ok(map),
             Err(error) => Err(error.message().to_owned()),
         },
-        other => Err(format!("expected null or an object of {}, got {other}", known.join(", "))),
+        other => Err(format!("expected null or an object of {}, got {}", known.join(", "), shown(&other))),
     }
 }
 
 fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
     match map.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {value}")),
+        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {}", shown(&value))),
     }
 }
 
@@ -274,7 +281,7 @@ impl FromJson for bool {
         match value {
             Value::Null => Ok(false),
             Value::Bool(answer) => Ok(answer),
-            other => Err(format!("expected true or false, got {other}")),
+            other => Err(format!("expected true or false, got {}", shown(&other))),
         }
     }
 }
@@ -284,7 +291,7 @@ impl FromJson for Option<Map<String, Value>> {
         match value {
             Value::Null => Ok(None),
             Value::Object(map) => Ok(Some(map)),
-            other => Err(format!("expected an object or null, got {other}")),
+            other => Err(format!("expected an object or null, got {}", shown(&other))),
         }
     }
 }
@@ -294,7 +301,7 @@ impl FromJson for Option<Vec<Arc<Message>>> {
         match value {
             Value::Null => Ok(None),
             Value::Array(list) => messages(list).map(Some),
-            other => Err(format!("expected an array of messages or null, got {other}")),
+            other => Err(format!("expected an array of messages or null, got {}", shown(&other))),
         }
     }
 }

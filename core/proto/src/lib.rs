@@ -11,7 +11,7 @@
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
 //!   [`schema`] (arguments), [`retry`], [`retry_after`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
-//!   [`depth`] (of JSON).
+//!   [`depth`] (of JSON), [`json_error`] (what is wrong with it).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
@@ -35,6 +35,7 @@ pub mod hook;
 pub mod hook_answers;
 pub mod hook_json;
 pub mod hosting;
+pub mod json_error;
 pub mod limits;
 pub mod machine;
 pub mod message;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::depth;
 use crate::error::Error;
+use crate::json_error::shown;
 use crate::usage::{StopReason, Usage};
 
 /// One message of a conversation.
@@ -397,11 +398,11 @@ fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<C
         Value::String(text) => Ok(vec![ContentBlock::text(text)]),
         Value::Null => Ok(Vec::new()),
         Value::Array(blocks) => blocks
-            .into_iter()
+            .iter()
             .enumerate()
-            .map(|(i, block)| serde_json::from_value(block).map_err(|e| D::Error::custom(format!("content[{i}]: {e}"))))
+            .map(|(i, block)| ContentBlock::stored(block).map_err(|why| D::Error::custom(format!("content[{i}]: {why}"))))
             .collect(),
-        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {other}"))),
+        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {}", shown(&other)))),
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use self::fields::UnknownField;
 use crate::error::Error;
+use crate::json_error::{read_value, shown};
 use crate::message::{ContentBlock, Message};
 
 const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
@@ -24,7 +25,7 @@ impl Message {
     /// # Errors
     /// `invalid_argument`: says which field is wrong; for a field or a role of another format, what stands for it here.
     pub fn from_json(value: Value) -> Result<Message, Error> {
-        Message::given(value).map_err(|e| Error::invalid_argument(format!("message: {e}")).with_source(e))
+        Message::given(value).map_err(|why| Error::invalid_argument(format!("message: {why}")))
     }
 
     /// As [`Message::from_json`], for who names the place in the error.
@@ -32,12 +33,12 @@ impl Message {
     /// # Errors
     /// What is wrong with the message.
     #[doc(hidden)]
-    pub fn given(value: Value) -> Result<Message, serde_json::Error> {
+    pub fn given(value: Value) -> Result<Message, String> {
         if let Value::Object(map) = &value {
-            check(map).map_err(serde_json::Error::custom)?;
+            check(map)?;
         }
-        let message: Message = serde_json::from_value(value)?;
-        message.check_depth().map_err(serde_json::Error::custom)?;
+        let message: Message = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        message.check_depth()?;
         Ok(message)
     }
 }
@@ -48,9 +49,28 @@ impl ContentBlock {
     /// # Errors
     /// What is wrong with it.
     #[doc(hidden)]
-    pub fn given(value: Value) -> Result<ContentBlock, serde_json::Error> {
-        check_block(&value).map_err(serde_json::Error::custom)?;
-        serde_json::from_value(value)
+    pub fn given(value: Value) -> Result<ContentBlock, String> {
+        check_block(&value)?;
+        ContentBlock::stored(&value)
+    }
+
+    /// Reads a block of a stored history.
+    pub(crate) fn stored(value: &Value) -> Result<ContentBlock, String> {
+        let Some(map) = value.as_object() else {
+            let example = "{\"type\": \"text\", \"text\": \"…\"}";
+            return Err(format!("expected a block such as {example}, got {}", shown(value)));
+        };
+        let kind = match map.get("type") {
+            None | Some(Value::Null) => {
+                return Err(format!("type is missing; the types of blocks are {}", fields::KINDS.join(", ")));
+            }
+            Some(Value::String(kind)) => kind,
+            Some(other) => return Err(format!("type: expected a word such as \"text\", got {}", shown(other))),
+        };
+        if fields::of_block(kind).is_none() {
+            return Err(fields::unknown_type(kind));
+        }
+        read_value(value).map_err(|why| format!("{kind} block: {why}"))
     }
 }
 
@@ -72,7 +92,7 @@ pub fn read_history(value: Value) -> Result<Vec<Message>, Error> {
 #[doc(hidden)]
 pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Error> {
     let Value::Array(list) = value else {
-        return Err(Error::invalid_argument(format!("{argument}: expected an array of messages, got {value}")));
+        return Err(Error::invalid_argument(format!("{argument}: expected an array of messages, got {}", shown(&value))));
     };
     let mut ids = HashSet::new();
     let mut messages = Vec::with_capacity(list.len());
@@ -92,6 +112,12 @@ pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Err
         messages.push(read);
     }
     Ok(messages)
+}
+
+/// The names of all fields of messages and blocks.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    let messages = ROLES.into_iter().filter_map(fields::of_message);
+    messages.chain(fields::KINDS.into_iter().filter_map(fields::of_block)).flatten().copied()
 }
 
 fn is_standard(map: &Map<String, Value>) -> bool {
@@ -117,7 +143,7 @@ fn check(map: &Map<String, Value>) -> Result<(), String> {
     if let Some(id) = map.get("id").filter(|id| !id.is_null())
         && id.as_str().is_none_or(str::is_empty)
     {
-        return Err(format!("{of}: id: expected a text that is not empty, got {id}"));
+        return Err(format!("{of}: id: expected a text that is not empty, got {}", shown(id)));
     }
     let blocks = map.get("content").and_then(Value::as_array).into_iter().flatten().enumerate();
     for (i, block) in blocks {
@@ -221,11 +247,17 @@ fn take_unknown(map: &mut Map<String, Value>, known: &[&str]) {
 /// Reading a stored history: nothing of it is refused that can be kept.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
-        let mut map = Map::deserialize(deserializer)?;
+        let mut map = match Value::deserialize(deserializer)? {
+            Value::Object(map) => map,
+            other => {
+                let example = "{\"role\": \"user\", \"content\": \"…\"}";
+                return Err(D::Error::custom(format!("expected a message such as {example}, got {}", shown(&other))));
+            }
+        };
         let role = match map.get("role") {
             Some(Value::String(role)) if !role.is_empty() => role.clone(),
             Some(other) => {
-                return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {other}")));
+                return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {}", shown(other))));
             }
             None => {
                 return Err(D::Error::custom("role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own"));
@@ -235,7 +267,7 @@ impl<'de> Deserialize<'de> for Message {
             take_unknown(&mut map, known);
         }
         fn read<T: DeserializeOwned, E: serde::de::Error>(role: &str, map: Map<String, Value>) -> Result<T, E> {
-            serde_json::from_value(Value::Object(map)).map_err(|e| E::custom(format!("{role} message: {e}")))
+            read_value(&Value::Object(map)).map_err(|why| E::custom(format!("{role} message: {why}")))
         }
         Ok(match role.as_str() {
             "user" => Message::User(read(&role, map)?),

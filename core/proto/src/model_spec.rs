@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
+use crate::json_error::{read_value, shown};
 use crate::quirks;
 use crate::surrogate::read_json;
 use crate::usage::Prices;
@@ -119,6 +120,11 @@ const FIELDS: &[&str] = &[
 const PRICES: &[&str] = &["input", "output", "cache_read", "cache_write", "tiers"];
 const TIER: &[&str] = &["above", "input", "output", "cache_read", "cache_write"];
 
+/// The names of all fields of a model.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    [FIELDS, PRICES, TIER, quirks::NAMES].into_iter().flatten().copied()
+}
+
 impl ModelSpec {
     /// Reads a text: `provider/id`, or an object in JSON, as it comes from a command line or an environment variable.
     ///
@@ -204,22 +210,14 @@ impl ModelSpec {
                     *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;
                 }
                 check_headers("model: headers", map.get("headers"))?;
-                let read = |map: &Map<String, Value>| ModelSpec::deserialize(map);
-                let spec = read(&map).map_err(|e| {
-                    // serde does not name the field of a wrong value: it is the one that is also wrong alone.
-                    let least = ["provider", "id"].map(|name| (name.to_owned(), Value::from(name)));
-                    let alone =
-                        |(name, value): (&String, &Value)| least.iter().cloned().chain([(name.clone(), value.clone())]).collect();
-                    let wrong = map.iter().find(|field| read(&alone(*field)).is_err());
-                    let field = wrong.map(|(name, _)| format!("{}: ", spelling.spell(name))).unwrap_or_default();
-                    Error::invalid_argument(format!("model: {field}{e}"))
-                })?;
+                let read = read_value::<ModelSpec>(&Value::Object(map));
+                let spec = read.map_err(|why| Error::invalid_argument(format!("model: {}", spelling.respell(&why, FIELDS))))?;
                 if spec.provider.is_empty() || spec.id.is_empty() {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }
                 Ok(spec)
             }
-            other => Err(Error::invalid_argument(format!("model: expected \"provider/id\" or an object, got {other}"))),
+            other => Err(Error::invalid_argument(format!("model: expected \"provider/id\" or an object, got {}", shown(&other)))),
         }
     }
 
@@ -265,6 +263,22 @@ pub fn check_headers(what: &str, headers: Option<&Value>) -> Result<(), Error> {
             Some((name, _)) => Err(Error::invalid_argument(format!("{what}: {name}: expected text"))),
         },
         Some(_) => Err(Error::invalid_argument(format!("{what}: expected an object of texts"))),
+    }
+}
+
+/// What is wrong with an address that is not one of HTTP.
+pub const NO_SCHEME: &str = "it does not begin with http:// or https://";
+
+/// What is wrong with an address that cannot be read.
+pub fn address_fault(error: url::ParseError) -> &'static str {
+    use url::ParseError;
+    match error {
+        ParseError::RelativeUrlWithoutBase | ParseError::RelativeUrlWithCannotBeABaseBase => NO_SCHEME,
+        ParseError::EmptyHost => "it has no host",
+        ParseError::InvalidPort => "its port is not a number up to 65535",
+        ParseError::InvalidIpv4Address | ParseError::InvalidIpv6Address => "its host is not a valid IP address",
+        ParseError::InvalidDomainCharacter | ParseError::IdnaError => "its host has characters that no name of a host has",
+        _ => "it is not an address",
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::json_error::shown;
 use crate::message::{ContentBlock, Message, UserMessage};
 
 /// What a run is started with: text, text with images, a message, or several.
@@ -35,18 +36,18 @@ impl Prompt {
             Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
                 let read = |(i, item)| {
                     let read = Message::given(item);
-                    read.map_err(|e| Error::invalid_argument(format!("prompt[{i}]: {e}")).with_source(e))
+                    read.map_err(|why| Error::invalid_argument(format!("prompt[{i}]: {why}")))
                 };
                 Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
                 let read = |(i, item)| {
                     let read = ContentBlock::given(item);
-                    read.map_err(|e| Error::invalid_argument(format!("prompt: content[{i}]: {e}")).with_source(e))
+                    read.map_err(|why| Error::invalid_argument(format!("prompt: content[{i}]: {why}")))
                 };
                 Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
             }
-            other => Err(wrong(&format!("expected text, a message or a list of messages, got {other}"))),
+            other => Err(wrong(&format!("expected text, a message or a list of messages, got {}", shown(&other)))),
         }
     }
 

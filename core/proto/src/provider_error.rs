@@ -10,7 +10,7 @@ mod wordings;
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, shortened};
 use crate::retry_after;
 use crate::surrogate;
 
@@ -223,12 +223,4 @@ pub fn page(body: &str) -> String {
         }
     }
     shortened(text, MOST_QUOTED)
-}
-
-/// The text, or its beginning of so many characters.
-pub fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

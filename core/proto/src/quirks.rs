@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
+use crate::json_error::read_value;
 use crate::request::ThinkingLevel;
 
 /// How a server differs. Canonical JSON: an object of these names; `docs/providers.md` describes each.
@@ -409,11 +410,11 @@ impl Quirks {
             for (name, value) in own {
                 all.insert(name.clone(), value.clone());
                 // One at a time, so that the error can say which it was.
-                if let Err(error) = serde_json::from_value::<Quirks>(Value::Object(all.clone())) {
-                    return Err(Error::invalid_argument(format!("model: quirks: {name}: {error}")));
+                if let Err(why) = read_value::<Quirks>(&Value::Object(all.clone())) {
+                    return Err(Error::invalid_argument(format!("model: quirks: {why}")));
                 }
             }
         }
-        serde_json::from_value(all).map_err(|error| Error::invalid_argument(format!("model: quirks: {error}")))
+        read_value(&all).map_err(|why| Error::invalid_argument(format!("model: quirks: {why}")))
     }
 }

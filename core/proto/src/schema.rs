@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use self::cost::Cost;
 use self::patterns::Patterns;
 use crate::depth;
+use crate::json_error::shown;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,10 @@ impl Schema {
     /// Checks the schema of an object; the error says where it is wrong.
     pub(crate) fn new(schema: Arc<Value>) -> Result<Schema, String> {
         if !schema.is_object() {
-            return Err(format!("expected an object such as {{\"type\": \"object\", \"properties\": {{…}}}}, got {schema}"));
+            return Err(format!(
+                "expected an object such as {{\"type\": \"object\", \"properties\": {{…}}}}, got {}",
+                shown(&schema)
+            ));
         }
         if let Some(kind) = schema.get("type").filter(|kind| *kind != "object") {
             return Err(format!("at \"/type\": arguments are an object, so this must be \"object\", not {kind}"));

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::chunk::{Chunk, ChunkReader};
 use crate::did_you_mean::check_names;
 use crate::error::{Error, ErrorKind};
+use crate::json_error::shown;
 use crate::machine::Input;
 use crate::model_spec::ModelSpec;
 
@@ -49,7 +50,7 @@ impl Script {
         let wrong = |what: String| Error::invalid_argument(format!("model {:?}: {what}", spec.name()));
         let answers = match &spec.script {
             Some(Value::Array(answers)) => answers,
-            Some(other) => return Err(wrong(format!("script: expected a list of answers, got {other}"))),
+            Some(other) => return Err(wrong(format!("script: expected a list of answers, got {}", shown(other)))),
             None => return Err(wrong("script is missing: a list of answers, each a list of steps".into())),
         };
         let read = |(a, answer): (usize, &Value)| match answer {
@@ -58,7 +59,7 @@ impl Script {
                 let step = |(s, step)| read_step(&mut chunks, step).map_err(|why| wrong(format!("script[{a}][{s}]: {why}")));
                 steps.iter().enumerate().map(step).collect::<Result<Vec<_>, _>>()
             }
-            other => Err(wrong(format!("script[{a}]: expected a list of steps, got {other}"))),
+            other => Err(wrong(format!("script[{a}]: expected a list of steps, got {}", shown(other)))),
         };
         Ok(Script { left: answers.iter().enumerate().map(read).collect::<Result<_, _>>()?, given: 0 })
     }
@@ -126,11 +127,13 @@ impl Script {
 fn read_step(chunks: &mut ChunkReader, step: &Value) -> Result<Step, String> {
     const STEPS: &[&str] = &["delta", "wait_ms", "error", "usage", "diagnostic", "end"];
     let map = step.as_object().filter(|map| map.len() == 1);
-    let map = map.ok_or_else(|| format!("expected an object with one of {}, got {step}", STEPS.join(", ")))?;
+    let map = map.ok_or_else(|| format!("expected an object with one of {}, got {}", STEPS.join(", "), shown(step)))?;
     check_names("step", map, STEPS).map_err(|error| error.message().to_owned())?;
     let (name, value) = map.iter().next().ok_or("the step is empty")?;
     match name.as_str() {
-        "wait_ms" => value.as_u64().map(Step::Wait).ok_or_else(|| format!("wait_ms: expected milliseconds, got {value}")),
+        "wait_ms" => {
+            value.as_u64().map(Step::Wait).ok_or_else(|| format!("wait_ms: expected milliseconds, got {}", shown(value)))
+        }
         "delta" => chunks.delta(value).map(|deltas| Step::Chunk(Chunk::Deltas(deltas))).map_err(|why| format!("delta: {why}")),
         _ => chunks.read(step).map(Step::Chunk),
     }

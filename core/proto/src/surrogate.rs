@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::json_error::words;
 
 /// Reads JSON; the escape of an unpaired surrogate becomes U+FFFD.
 ///
@@ -16,7 +17,7 @@ use crate::error::Error;
 /// `invalid_argument`: the text is not JSON, and where.
 pub fn read_json(text: &str) -> Result<Value, Error> {
     let read = read(text, |text| serde_json::from_str(text));
-    read.map_err(|error| Error::invalid_argument(format!("not JSON: {error}")).with_source(error))
+    read.map_err(|error| Error::invalid_argument(format!("not JSON: {}", words(&error))).with_source(error))
 }
 
 /// Reads with `take`; if that fails and the text has unpaired surrogates, once more with these replaced.
@@ -88,7 +89,7 @@ mod tests {
     fn json_with_an_unpaired_surrogate_is_read_and_other_faults_are_reported_unchanged() {
         assert_eq!(read_json(r#"["\ud83d", "\ud83d\ude00"]"#).unwrap(), serde_json::json!(["\u{fffd}", "😀"]));
         let error = read_json("{\"a\": ").unwrap_err();
-        assert_eq!(error.to_string(), "invalid_argument: not JSON: EOF while parsing a value at line 1 column 6");
+        assert_eq!(error.to_string(), "invalid_argument: not JSON: it ends where a value is expected (line 1, column 6)");
         assert!(read_json(r#"["\ud83d""#).is_err(), "sanitizing does not hide another fault");
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::depth;
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
+use crate::json_error::shown;
 use crate::message::{ContentBlock, joined_text};
 use crate::schema::{Schema, Validation};
 
@@ -107,10 +108,10 @@ impl ToolSpec {
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
         const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
         let wrong = |field: &str, wanted: &str, got: &Value| {
-            Error::invalid_argument(format!("tool: {}: expected {wanted}, got {got}", spelling.spell(field)))
+            Error::invalid_argument(format!("tool: {}: expected {wanted}, got {}", spelling.spell(field), shown(got)))
         };
         let Value::Object(map) = value else {
-            return Err(Error::invalid_argument(format!("tool: expected an object, got {value}")));
+            return Err(Error::invalid_argument(format!("tool: expected an object, got {}", shown(&value))));
         };
         let map = canonical_names("tool field", map, &[FIELDS, own].concat(), spelling)?;
         let given = |field: &str| map.get(field).filter(|value| !value.is_null());

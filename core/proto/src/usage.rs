@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::json_error::shown;
+
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
 /// `input` never includes cached tokens, whatever the vendor's convention. They saturate: what is larger than [`u64::MAX`] is
 /// that, and what is negative is 0.
@@ -336,7 +338,7 @@ fn saturated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error
     match count(&value) {
         Some(count) => Ok(count),
         None if value.is_number() || value.is_null() => Ok(0),
-        None => Err(D::Error::custom(format!("expected a number of tokens, got {value}"))),
+        None => Err(D::Error::custom(format!("expected a number of tokens, got {}", shown(&value)))),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_loop_proto::hook::HookAnswer;
+use agent_loop_proto::json_error::shown;
 use serde_json::{Map, Value};
 
 use super::answer::{self, HostAnswer};
@@ -48,7 +49,7 @@ impl Tool for HostTool {
             match answer::json(answer.await)? {
                 Value::Object(prepared) => Ok(prepared),
                 Value::Null => Ok(arguments),
-                other => Err(format!("expected {expected}, got {other}")),
+                other => Err(format!("expected {expected}, got {}", shown(&other))),
             }
         }))
     }

@@ -1,7 +1,7 @@
 //! Where a request goes: the endpoint of a wire format under a server's address.
 
 use agent_loop_proto::hosting::Hosting;
-use agent_loop_proto::model_spec::{ModelSpec, without_secrets};
+use agent_loop_proto::model_spec::{ModelSpec, NO_SCHEME, address_fault, without_secrets};
 use agent_loop_proto::protocol::Protocol;
 use reqwest::Url;
 
@@ -161,13 +161,13 @@ fn append(url: &mut Url, segments: &[&str]) {
 
 /// The address of an endpoint such as `/v1/messages` under a base URL that may or may not have the version, or the whole path.
 pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
-    let wrong = |why: String| {
+    let wrong = |why: &str| {
         let base_url = without_secrets(base_url);
         Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
     };
-    let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(e.to_string()))?;
+    let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(address_fault(e)))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(format!("{} is not http or https", url.scheme())));
+        return Err(wrong(NO_SCHEME));
     }
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let is_version = |segment: &str| {

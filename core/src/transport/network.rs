@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use agent_loop_proto::json_error::words;
 use reqwest::{NoProxy, Url};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -132,7 +133,7 @@ impl Network {
             }
         }
         let network: Network = serde_json::from_value(Value::Object(map))
-            .map_err(|e| Error::invalid_argument(format!("network: {e}")).with_source(e))?;
+            .map_err(|e| Error::invalid_argument(format!("network: {}", words(&e))).with_source(e))?;
         if let Proxy::Address(address) = &network.proxy {
             proxy_url(address, "network: proxy")?;
         }

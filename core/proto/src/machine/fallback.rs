@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run_state::RunState;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, shortened};
 use crate::model_entry::ModelEntry;
-use crate::provider_error::shortened;
 use crate::table::codes;
 
 /// The fallbacks of a turn.

@@ -23,6 +23,7 @@ use super::tool_reports::ToolReports;
 use super::turn::Turn;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
+use crate::json_error::words;
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
 use crate::result::RunResult;
@@ -142,7 +143,8 @@ impl Loop {
             #[allow(dead_code)] // only checked
             version: u32,
         }
-        let refused = |error| Error::invalid_argument(format!("the saved loop cannot be loaded: {error}"));
+        let refused =
+            |error: serde_json::Error| Error::invalid_argument(format!("the saved loop cannot be loaded: {}", words(&error)));
         // The version comes first: in another one, anything may be different.
         serde_json::from_str::<Saved>(saved).map_err(refused)?;
         let run: Loop = serde_json::from_str(saved).map_err(refused)?;

@@ -30,6 +30,26 @@ pub(super) fn of_block(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
+/// The types of blocks.
+pub(super) const KINDS: [&str; 5] = ["text", "thinking", "image", "tool_call", "opaque"];
+
+/// The text of the error for a type of block that is not known, with what it means in another format.
+pub(super) fn unknown_type(kind: &str) -> String {
+    let advice = match kind {
+        "input_text" | "output_text" => "a text is a block {\"type\": \"text\", \"text\"}",
+        "image_url" | "input_image" => "an image is a block {\"type\": \"image\", \"data\", \"mime_type\"}",
+        "tool_use" | "function_call" => "a call is a block {\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"}",
+        "function_call_output" => "a tool's result is a message with the role \"tool_result\"",
+        "tool_result" => "a tool's result is a message of its own, with the role \"tool_result\"",
+        "reasoning" | "redacted_thinking" => "the model's reasoning is a block {\"type\": \"thinking\", \"thinking\"}",
+        _ => match nearest(kind, KINDS) {
+            Some(right) => return format!("unknown type {kind:?}; did you mean {right:?}?"),
+            None => return format!("unknown type {kind:?}; known are {}", KINDS.join(", ")),
+        },
+    };
+    format!("the type {kind:?} is of another format; {advice}")
+}
+
 /// A field that a message or a block does not have.
 pub(super) struct UnknownField<'a> {
     /// For example `user message` or `text block`.

@@ -26,6 +26,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::json_error::shown;
 
 /// The rows of a block, given to a macro.
 #[macro_export]
@@ -409,7 +410,7 @@ pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, defau
 
 /// The error for a value of the wrong type.
 pub fn wrong(value: &Value, spelled: &str, kind: Type) -> Error {
-    Error::invalid_argument(format!("option {spelled:?}: expected {}, got {value}", kind.expected()))
+    Error::invalid_argument(format!("option {spelled:?}: expected {}, got {}", kind.expected(), shown(value)))
 }
 
 #[cfg(test)]
