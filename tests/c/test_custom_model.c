@@ -163,7 +163,8 @@ static void careless(void *userdata, agent_model_call_t *call)
     EXPECT(fails(agent_model_call_push_text(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_finish(call, "{\"stop_reason\": \"error\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "chunk: end: a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run",
+                 "chunk: end: a stop_reason of \"error\" or \"aborted\" cannot be given; fail the answer with an "
+                 "error, or abort the run",
                  __FILE__, __LINE__));
     /* none of these was part of the response */
     EXPECT_OK(agent_model_call_push_text(call, "Right.", AGENT_NTS, &error));

@@ -92,7 +92,7 @@ static void bad_messages_are_refused(void)
     CHECK_FAILS(agent_messages_from_json("{\"role\": \"user\", \"content\": \"x\"}", AGENT_NTS, &messages, &error),
                 AGENT_INVALID_ARGUMENT, "json: expected an array of messages; put a single message into an array");
     CHECK_FAILS(agent_messages_from_json("[{\"role\": \"user\", \"content\": 5}]", AGENT_NTS, &messages, &error),
-                AGENT_INVALID_ARGUMENT, "json: [0]: user message: content: expected an array of blocks or a string, got 5");
+                AGENT_INVALID_ARGUMENT, "json: [0]: user message: content: expected an array of blocks or text, got 5");
     CHECK(messages == NULL);
 }
 

@@ -371,10 +371,10 @@ static void pull_inside(void *userdata, const agent_event_t *event)
     if (agent_event_kind(event) != AGENT_EVENT_AGENT_START)
         return;
     EXPECT(fails(agent_run_next(of_listener, -1, &another, &error), AGENT_INVALID_STATE,
-                 "agent_run_next inside a listener, hook or tool of the same agent would wait for itself; do it after the run",
+                 "agent_run_next inside a listener, hook or tool of the same agent would deadlock; do it after the run",
                  __FILE__, __LINE__));
     EXPECT(fails(agent_run_wait(of_listener, -1, &error), AGENT_INVALID_STATE,
-                 "agent_run_wait inside a listener, hook or tool of the same agent would wait for itself; do it after the run",
+                 "agent_run_wait inside a listener, hook or tool of the same agent would deadlock; do it after the run",
                  __FILE__, __LINE__));
 }
 

@@ -89,7 +89,7 @@ test('starting or awaiting a run inside a listener is refused', async () => {
     }
   })
   await agent.prompt('go')
-  const text = 'inside a listener, hook or tool of the same agent would wait for itself; do it after the run'
+  const text = 'inside a listener, hook or tool of the same agent would deadlock; do it after the run'
   assert.deepEqual(refused, [[true, `starting a run ${text}`], [true, `waitForIdle ${text}`]])
   assert.equal(agent.listenerErrors, 0)
 })

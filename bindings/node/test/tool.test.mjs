@@ -398,7 +398,7 @@ test('a run inside a tool of the same agent is refused, not a deadlock', async (
   const own = agent.stream('go')
   const events = await play(own)
   assert.equal(events.at(-1).outcome, 'completed')
-  const text = (what) => `${what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run`
+  const text = (what) => `${what} inside a listener, hook or tool of the same agent would deadlock; do it after the run`
   assert.deepEqual(
     refused.slice(0, 5).map((error) => [error instanceof InvalidStateError, error.message]),
     ['starting a run', 'starting a run', 'waitForIdle', 'reading the run', 'waiting for the run'].map((what) => [

@@ -319,7 +319,7 @@ async def test_awaiting_the_own_run_is_an_error_not_a_deadlock(ask):
     runs = [subject.stream("go")]
     assert (await runs[0].result()).text == "done"
     assert len(caught) == 3 and len(set(caught)) == 1
-    assert "inside a listener, hook or tool of the same agent would wait for itself" in caught[0]
+    assert "inside a listener, hook or tool of the same agent would deadlock" in caught[0]
 
 
 async def test_a_plain_tool_cannot_wait_for_its_own_agent_either():

@@ -14,7 +14,7 @@ def test_found_p6_a_message_is_made_of_its_text():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: UserMessage(7), "UserMessage: user message: content: expected an array of blocks or a string, got 7"),
+        (lambda: UserMessage(7), "UserMessage: user message: content: expected an array of blocks or text, got 7"),
         (
             lambda: UserMessage([7]),
             'UserMessage: user message: content[0]: expected a block such as {"type": "text", "text": "…"}, got 7',

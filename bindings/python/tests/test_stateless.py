@@ -127,7 +127,7 @@ async def test_a_failed_run_raises():
             InvalidArgumentError,
             "unknown field 'mesages' of a context; known are system_prompt, messages, tools",
         ),
-        ({}, {"tools": []}, InvalidArgumentError, "option 'tools': it belongs in the context"),
+        ({}, {"tools": []}, InvalidArgumentError, "option 'tools': give it in the context"),
         ({}, {"temprature": 0}, InvalidArgumentError, 'unknown option "temprature"; did you mean "temperature"?'),
         ({"messages": [5]}, {}, InvalidArgumentError, "context: messages[0]: "),
         ({"tools": [5]}, {}, TypeError, "tools[0]: expected a Tool, got int"),

@@ -113,7 +113,8 @@ impl ChunkReader {
         }?;
         if end.stop_reason.is_some_and(StopReason::is_failure) {
             return Err(
-                "a stop_reason of \"error\" or \"aborted\" cannot be given; say it with an error, or abort the run".into()
+                "a stop_reason of \"error\" or \"aborted\" cannot be given; fail the answer with an error, or abort the run"
+                    .into(),
             );
         }
         let natural = if self.any_call { StopReason::ToolUse } else { StopReason::Stop };

@@ -402,7 +402,7 @@ fn content_or_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<C
             .enumerate()
             .map(|(i, block)| ContentBlock::stored(block).map_err(|why| D::Error::custom(format!("content[{i}]: {why}"))))
             .collect(),
-        other => Err(D::Error::custom(format!("content: expected an array of blocks or a string, got {}", shown(&other)))),
+        other => Err(D::Error::custom(format!("content: expected an array of blocks or text, got {}", shown(&other)))),
     }
 }
 

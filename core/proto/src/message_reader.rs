@@ -178,7 +178,7 @@ pub(crate) fn foreign_role(role: &str) -> Option<&'static str> {
     Some(match role {
         "system" | "developer" => "use the system prompt for instructions",
         "tool" | "function" => "a tool's result has the role \"tool_result\", with tool_call_id and tool_name",
-        "model" => "what the model said has the role \"assistant\"",
+        "model" => "a message of the model has the role \"assistant\"",
         _ => return None,
     })
 }

@@ -216,7 +216,7 @@ impl Agent {
         if self.scope().is_inside() {
             return Err(Error::new(
                 ErrorKind::InvalidState,
-                format!("{what} inside a listener, hook or tool of the same agent would wait for itself; do it after the run"),
+                format!("{what} inside a listener, hook or tool of the same agent would deadlock; do it after the run"),
             ));
         }
         Ok(())

@@ -273,7 +273,7 @@ impl HttpModel {
                 Err(error) => {
                     return redacted_in(sink, secrets, |out| {
                         reader.end(out).map_err(|_| error.clone().with_provider(provider))?;
-                        let message = format!("{}; all was said, but the usage may be missing", error.message());
+                        let message = format!("{}; the answer is complete, but its usage may be missing", error.message());
                         out.push(Delta::Diagnostic { code: codes::BROKEN_END.into(), message, data: Box::default() });
                         Ok(())
                     });

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::json_error::words;
 use agent_loop_proto::tool::ToolSpec;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -94,7 +95,7 @@ fn read<A: DeserializeOwned>(arguments: Value, tool: &str) -> Result<A, String> 
         });
         let path: String = path.collect();
         let place = if path.is_empty() { "(the arguments)" } else { &path };
-        format!("the arguments of {tool} cannot be read:\n{place}: {}", error.inner())
+        format!("the arguments of {tool} cannot be read:\n{place}: {}", words(error.inner()))
     })
 }
 

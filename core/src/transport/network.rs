@@ -138,7 +138,7 @@ impl Network {
             proxy_url(address, "network: proxy")?;
         }
         if network.client_key.is_some() && network.client_certificate.is_none() {
-            return Err(Error::invalid_argument("network: client_key: there is no client_certificate that it belongs to"));
+            return Err(Error::invalid_argument("network: client_key: the client_certificate is missing; give both"));
         }
         Ok(network)
     }
@@ -346,7 +346,7 @@ mod tests {
             ),
             (json!({ "no_proxy": 1 }), "network: no_proxy: expected a list of hosts, or a text with commas between them"),
             (json!({ "ca_file": ["secret"] }), "network: ca_file: expected the path of a PEM file"),
-            (json!({ "client_key": "k" }), "network: client_key: there is no client_certificate that it belongs to"),
+            (json!({ "client_key": "k" }), "network: client_key: the client_certificate is missing; give both"),
             (json!({ "roots": "sys" }), "network: roots: expected \"system\", \"bundled\" or \"both\", got \"sys\""),
             (
                 json!({ "resolve": { "a": "b" } }),

@@ -85,7 +85,7 @@ def start(
         context = Context(**context)
     for name in FIELDS:
         if name in options:
-            raise InvalidArgumentError(f"option {name!r}: it belongs in the context")
+            raise InvalidArgumentError(f"option {name!r}: give it in the context")
     # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
     native, system_prompt, messages = agent._native, context.system_prompt, list(context.messages)

@@ -92,7 +92,7 @@ fn meaning(of: &str, name: &str) -> Option<&'static str> {
         (_, "reasoning_content" | "reasoning" | "reasoning_details" | "reasoning_text") => THINKING,
         ("user message" | "assistant message" | "tool_result message", "thinking") => THINKING,
         (_, "refusal") => "a refusal is a text block, with the stop_reason \"refusal\"",
-        (_, "parts" | "text" | "output") => "what was said is \"content\": a text or a list of blocks",
+        (_, "parts" | "text" | "output") => "the content of a message is \"content\": text or an array of blocks",
         ("tool_call block", "input" | "args" | "parameters" | "function") => ARGUMENTS,
         ("image block", "source" | "image_url" | "url") => "an image is \"data\" (base64) with \"mime_type\"",
         ("image block", "media_type") => "the kind of an image is \"mime_type\"",

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
 use crate::hosting::Hosting;
+use crate::json_error::words;
 use crate::model_spec::ModelSpec;
 use crate::quirks::{Quirks, ThinkingReplay};
 use crate::request::{IgnoredOption, Request};
@@ -126,7 +127,7 @@ pub(super) fn trimmed(data: &str) -> &str {
 /// The error for a frame that cannot be read.
 pub(super) fn unreadable(provider: &str, data: &str, error: serde_json::Error) -> Error {
     let start: String = data.chars().take(200).collect();
-    Error::new(ErrorKind::Protocol, format!("{provider} sent a frame that cannot be read ({error}): {start}"))
+    Error::new(ErrorKind::Protocol, format!("{provider} sent a frame that cannot be read ({}): {start}", words(&error)))
         .with_provider(provider)
         .with_source(error)
 }
