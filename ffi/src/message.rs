@@ -58,7 +58,7 @@ pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error>
         return Err(Error::invalid_argument(text));
     };
     let read = |(i, message): (usize, Value)| {
-        Message::given(message).map_err(|e| Error::invalid_argument(format!("{name}: [{i}]: {e}")))
+        Message::given(message).map_err(|unread| unread.at(format_args!("{name}: [{i}]")).invalid_argument())
     };
     list.into_iter().enumerate().map(read).collect()
 }

@@ -6,7 +6,7 @@ use std::error::Error as _;
 use agent_loop::hook::{HookKind, ToolDecision};
 use agent_loop::host::Spelling;
 use agent_loop::model::{ModelSource, ThinkingBudgets};
-use agent_loop::{Error, ErrorKind, PendingRun, QueueMode};
+use agent_loop::{Error, ErrorKind, PendingRun, Prompt, QueueMode};
 use agent_loop_proto::options_of;
 use agent_loop_proto::table::options;
 use serde_json::json;
@@ -198,7 +198,7 @@ async fn an_error_has_its_source() {
     assert!(sources.iter().any(|source| source.is::<std::io::Error>()), "{sources:?}");
     assert!(!error.to_string().contains('\n'));
 
-    let unreadable = "{".parse::<ModelSpec>().unwrap_err();
+    let unreadable = Prompt::from_json(json!([{ "type": "txt" }])).unwrap_err();
     assert!(unreadable.source().is_some_and(|source| source.is::<serde_json::Error>()));
 }
 

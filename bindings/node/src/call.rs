@@ -235,7 +235,7 @@ impl Call {
     pub fn fail_with(&self, error: String) {
         let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));
         let read = message::read("error", &error).map_err(|e| e.to_string());
-        let read = read.and_then(|value| read_value(&value));
+        let read = read.and_then(|value| read_value(&value).map_err(String::from));
         self.over.cancel();
         let _ = self.call.fail_with(read.unwrap_or_else(unread));
     }

@@ -33,7 +33,8 @@ pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
         Value::Array(list) => list,
         other => return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {}", shown(&other)))),
     };
-    let message = |(i, value)| Message::given(value).map_err(|e| Error::invalid_argument(format!("{what}: [{i}]: {e}")));
+    let message =
+        |(i, value)| Message::given(value).map_err(|unread| unread.at(format_args!("{what}: [{i}]")).invalid_argument());
     list.into_iter().enumerate().map(message).collect()
 }
 

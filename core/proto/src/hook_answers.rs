@@ -136,8 +136,9 @@ impl FromJson for ToolOverride {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(vec![ContentBlock::text(text)]),
             Some(Value::Array(list)) => {
-                let read =
-                    |(i, block): (usize, &Value)| ContentBlock::stored(block).map_err(|why| format!("content[{i}]: {why}"));
+                let read = |(i, block): (usize, &Value)| {
+                    ContentBlock::stored(block).map_err(|unread| unread.at(format_args!("content[{i}]")))
+                };
                 let blocks: Vec<ContentBlock> = list.iter().enumerate().map(read).collect::<Result<_, _>>()?;
                 let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
                 if !blocks.iter().all(fits) {

@@ -6,27 +6,90 @@
 #[cfg(test)]
 mod tests;
 
+use std::fmt::{self, Display, Formatter};
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::nearest;
-use crate::error::shortened;
+use crate::error::{Error, shortened};
 
 /// Longer values are cut in an error.
 const MOST_QUOTED: usize = 120;
 /// In larger objects and arrays the wrong place is not looked for: each entry costs one reading.
 const MOST_SEARCHED: usize = 64;
 
+/// Why a value was not read: what is wrong in the user's words, and the reader's own error, if one was the reason.
+#[derive(Debug)]
+pub struct Unread {
+    text: String,
+    source: Option<serde_json::Error>,
+}
+
+impl Unread {
+    /// What is wrong, and what the reader says of it.
+    pub(crate) fn new(text: String, source: Option<serde_json::Error>) -> Unread {
+        Unread { text, source }
+    }
+
+    /// The same, in what contains the value: `content[0]`.
+    #[must_use]
+    pub fn at(self, place: impl Display) -> Unread {
+        self.reworded(|text| format!("{place}: {text}"))
+    }
+
+    /// The same with another text.
+    #[must_use]
+    pub fn reworded(mut self, text: impl FnOnce(&str) -> String) -> Unread {
+        self.text = text(&self.text);
+        self
+    }
+
+    /// The error of a call that was given the value, with its source.
+    pub fn invalid_argument(self) -> Error {
+        let error = Error::invalid_argument(self.text);
+        match self.source {
+            Some(source) => error.with_source(source),
+            None => error,
+        }
+    }
+}
+
+impl Display for Unread {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<String> for Unread {
+    fn from(text: String) -> Unread {
+        Unread { text, source: None }
+    }
+}
+
+impl From<Unread> for String {
+    fn from(unread: Unread) -> String {
+        unread.text
+    }
+}
+
+impl From<serde_json::Error> for Unread {
+    fn from(error: serde_json::Error) -> Unread {
+        Unread { text: words(&error), source: Some(error) }
+    }
+}
+
 /// Reads a value.
 ///
 /// # Errors
 /// Where the value is wrong, and how: `usage: cost: expected an object, got 3`.
-pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Unread> {
     let read = |value: &Value| T::deserialize(value);
     read(value).map_err(|error| {
         let text = error.to_string();
         let is_same = |value: &Value| read(value).is_err_and(|error| error.to_string() == text);
-        Failure { text: &text, is_same: &is_same }.place(value) + &words(&error)
+        let place = Failure { text: &text, is_same: &is_same }.place(value);
+        Unread::from(error).reworded(|text| place + text)
     })
 }
 

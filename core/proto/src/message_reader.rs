@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use self::fields::UnknownField;
 use crate::error::Error;
-use crate::json_error::{read_value, shown};
+use crate::json_error::{Unread, read_value, shown};
 use crate::message::{ContentBlock, Message};
 
 const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
@@ -25,7 +25,7 @@ impl Message {
     /// # Errors
     /// `invalid_argument`: says which field is wrong; for a field or a role of another format, what stands for it here.
     pub fn from_json(value: Value) -> Result<Message, Error> {
-        Message::given(value).map_err(|why| Error::invalid_argument(format!("message: {why}")))
+        Message::given(value).map_err(|unread| unread.at("message").invalid_argument())
     }
 
     /// As [`Message::from_json`], for who names the place in the error.
@@ -33,11 +33,11 @@ impl Message {
     /// # Errors
     /// What is wrong with the message.
     #[doc(hidden)]
-    pub fn given(value: Value) -> Result<Message, String> {
+    pub fn given(value: Value) -> Result<Message, Unread> {
         if let Value::Object(map) = &value {
             check(map)?;
         }
-        let message: Message = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let message: Message = serde_json::from_value(value)?;
         message.check_depth()?;
         Ok(message)
     }
@@ -49,28 +49,28 @@ impl ContentBlock {
     /// # Errors
     /// What is wrong with it.
     #[doc(hidden)]
-    pub fn given(value: Value) -> Result<ContentBlock, String> {
+    pub fn given(value: Value) -> Result<ContentBlock, Unread> {
         check_block(&value)?;
         ContentBlock::stored(&value)
     }
 
     /// Reads a block of a stored history.
-    pub(crate) fn stored(value: &Value) -> Result<ContentBlock, String> {
-        let Some(map) = value.as_object() else {
-            let example = "{\"type\": \"text\", \"text\": \"…\"}";
-            return Err(format!("expected a block such as {example}, got {}", shown(value)));
-        };
-        let kind = match map.get("type") {
-            None | Some(Value::Null) => {
-                return Err(format!("type is missing; the types of blocks are {}", fields::KINDS.join(", ")));
-            }
-            Some(Value::String(kind)) => kind,
-            Some(other) => return Err(format!("type: expected a word such as \"text\", got {}", shown(other))),
-        };
-        if fields::of_block(kind).is_none() {
-            return Err(fields::unknown_type(kind));
-        }
-        read_value(value).map_err(|why| format!("{kind} block: {why}"))
+    pub(crate) fn stored(value: &Value) -> Result<ContentBlock, Unread> {
+        let kind = type_of_block(value).map_err(|why| Unread::new(why, ContentBlock::deserialize(value).err()))?;
+        read_value(value).map_err(|unread| unread.at(format_args!("{kind} block")))
+    }
+}
+
+fn type_of_block(value: &Value) -> Result<&str, String> {
+    let Some(map) = value.as_object() else {
+        let example = "{\"type\": \"text\", \"text\": \"…\"}";
+        return Err(format!("expected a block such as {example}, got {}", shown(value)));
+    };
+    match map.get("type") {
+        None | Some(Value::Null) => Err(format!("type is missing; the types of blocks are {}", fields::KINDS.join(", "))),
+        Some(Value::String(kind)) if fields::of_block(kind).is_none() => Err(fields::unknown_type(kind)),
+        Some(Value::String(kind)) => Ok(kind),
+        Some(other) => Err(format!("type: expected a word such as \"text\", got {}", shown(other))),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
-use crate::json_error::{read_value, shown};
+use crate::json_error::{Unread, read_value, shown};
 use crate::quirks;
 use crate::surrogate::read_json;
 use crate::usage::Prices;
@@ -211,7 +211,8 @@ impl ModelSpec {
                 }
                 check_headers("model: headers", map.get("headers"))?;
                 let read = read_value::<ModelSpec>(&Value::Object(map));
-                let spec = read.map_err(|why| Error::invalid_argument(format!("model: {}", spelling.respell(&why, FIELDS))))?;
+                let spelled = |unread: Unread| unread.reworded(|why| spelling.respell(why, FIELDS)).at("model");
+                let spec = read.map_err(|unread| spelled(unread).invalid_argument())?;
                 if spec.provider.is_empty() || spec.id.is_empty() {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }

@@ -36,14 +36,14 @@ impl Prompt {
             Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
                 let read = |(i, item)| {
                     let read = Message::given(item);
-                    read.map_err(|why| Error::invalid_argument(format!("prompt[{i}]: {why}")))
+                    read.map_err(|unread| unread.at(format_args!("prompt[{i}]")).invalid_argument())
                 };
                 Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
                 let read = |(i, item)| {
                     let read = ContentBlock::given(item);
-                    read.map_err(|why| Error::invalid_argument(format!("prompt: content[{i}]: {why}")))
+                    read.map_err(|unread| unread.at(format_args!("prompt: content[{i}]")).invalid_argument())
                 };
                 Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
             }

@@ -410,11 +410,11 @@ impl Quirks {
             for (name, value) in own {
                 all.insert(name.clone(), value.clone());
                 // One at a time, so that the error can say which it was.
-                if let Err(why) = read_value::<Quirks>(&Value::Object(all.clone())) {
-                    return Err(Error::invalid_argument(format!("model: quirks: {why}")));
+                if let Err(unread) = read_value::<Quirks>(&Value::Object(all.clone())) {
+                    return Err(unread.at("model: quirks").invalid_argument());
                 }
             }
         }
-        read_value(&all).map_err(|why| Error::invalid_argument(format!("model: quirks: {why}")))
+        read_value(&all).map_err(|unread| unread.at("model: quirks").invalid_argument())
     }
 }

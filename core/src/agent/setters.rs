@@ -321,7 +321,7 @@ fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Erro
     let read = |(i, message): (usize, &Value)| {
         Message::given(message.clone())
             .map(Arc::new)
-            .map_err(|why| Error::invalid_argument(format!("option {spelled:?}: [{i}]: {why}")))
+            .map_err(|unread| unread.at(format_args!("option {spelled:?}: [{i}]")).invalid_argument())
     };
     list.iter().enumerate().map(read).collect()
 }

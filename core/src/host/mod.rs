@@ -37,7 +37,7 @@ mod names {
     pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;
-    pub use agent_loop_proto::json_error::{read_value, shown, words};
+    pub use agent_loop_proto::json_error::{Unread, read_value, shown, words};
     pub use agent_loop_proto::message_reader::{field_names as message_fields, read_history_of};
     pub use agent_loop_proto::model_spec::field_names as model_fields;
     pub use agent_loop_proto::surrogate::read_json;

@@ -1,10 +1,16 @@
 //! Each of the parser's texts that a user can meet, in plain words and with its place.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{read_value, words};
+use super::words;
 use crate::usage::Usage;
+
+/// What is wrong, as a text.
+fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    super::read_value(value).map_err(String::from)
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
