@@ -72,7 +72,7 @@
 //!
 //! let events = [json!({ "type": "agent_start", "run_id": "r", "seq": 0, "turn": 0 })];
 //! let error = check_events(&events).unwrap_err();
-//! assert_eq!(error.message(), "events: the stream ends without agent_end");
+//! assert_eq!(error.message(), "events: the last event must be agent_end");
 //! ```
 
 pub use agent_loop_proto::script::{Script, Step};

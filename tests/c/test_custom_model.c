@@ -157,7 +157,7 @@ static void careless(void *userdata, agent_model_call_t *call)
     EXPECT(fails(agent_model_call_push(call, "{", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "json is not JSON: it ends in the middle of an object (line 1, column 1)", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push(call, "{\"txt\": \"x\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                 "chunk: unknown \"txt\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic",
+                 "chunk: unknown field \"txt\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic",
                  __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push_text(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));

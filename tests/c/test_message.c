@@ -77,7 +77,7 @@ static void bad_messages_are_refused(void)
     CHECK_FAILS(agent_messages_add_json(messages, "{\"role\":", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "json is not JSON: it ends where a value is expected (line 1, column 8)");
     CHECK_FAILS(agent_messages_add_json(messages, "{\"content\": \"x\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                "message: role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own");
+                "message: role is missing; it is \"user\", \"assistant\", \"tool_result\" or a custom one");
     CHECK_FAILS(agent_messages_add_json(messages, "{\"role\": \"user\", \"content\": [{\"type\": \"txt\"}]}", AGENT_NTS, &error),
                 AGENT_INVALID_ARGUMENT,
                 "message: user message: content[0]: unknown type \"txt\"; did you mean \"text\"?");

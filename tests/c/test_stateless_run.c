@@ -226,7 +226,7 @@ static void bad_contexts_are_refused(void)
     CHECK_CONTEXT("{\"system_prompt\": 5}", "context: system_prompt: expected text, got 5");
     CHECK_CONTEXT("{\"messages\": {}}", "context: messages: expected an array of messages; put a single message into an array");
     CHECK_CONTEXT("{\"messages\": [{}]}",
-                  "context: messages: [0]: role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own");
+                  "context: messages: [0]: role is missing; it is \"user\", \"assistant\", \"tool_result\" or a custom one");
     CHECK_CONTEXT("{\"tools\": \"a\"}", "context: tools: expected an array of names, got \"a\"");
     CHECK_CONTEXT("{\"tools\": [\"a\"]}", "context: tools: the settings have no tool named \"a\"");
     CHECK_FAILS(agent_loop_resume(settings, NULL, 0, &run, &error), AGENT_INVALID_STATE,

@@ -241,7 +241,7 @@ async fn it_may_fail_in_its_own_words_and_is_tried_again() {
             let wrong = call.push(&json!({ "tekst": "x" })).unwrap_err();
             assert_eq!(
                 wrong.message(),
-                "chunk: unknown \"tekst\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic"
+                "chunk: unknown field \"tekst\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic"
             );
             call.push(&json!("done")).unwrap();
             call.finish();
@@ -317,12 +317,15 @@ async fn a_piece_that_does_not_fit_is_refused_and_the_answer_goes_on() {
         let wrong = |piece: Value| call.push(&piece).unwrap_err().message().to_owned();
         call.push(&json!({ "type": "tool_call_start", "content_index": 0, "id": "c", "name": "t" })).unwrap();
         let other = wrong(json!({ "type": "text_delta", "content_index": 0, "delta": "x" }));
-        assert_eq!(other, "chunk: content_index 0 is of another kind, or has ended");
-        assert_eq!(wrong(json!({ "tool_call": { "id": "d" } })), "chunk: the tool call has no name");
+        assert_eq!(other, "chunk: content_index 0: its block is of another type, or has ended");
+        assert_eq!(wrong(json!({ "tool_call": { "id": "d" } })), "chunk: tool call: name is missing");
         call.push(&json!({ "type": "tool_call_delta", "content_index": 0, "delta": "{\"n\":1}" })).unwrap();
         call.push(&json!({ "type": "tool_call_end", "content_index": 0 })).unwrap();
         assert!(wrong(json!({ "type": "tool_call_delta", "content_index": 0, "delta": "x" })).contains("has ended"));
-        assert_eq!(wrong(json!({ "type": "tool_call_end", "content_index": 0 })), "chunk: tool_call_end: no such block is open");
+        assert_eq!(
+            wrong(json!({ "type": "tool_call_end", "content_index": 0 })),
+            "chunk: tool_call_end: its block was not started, or has ended"
+        );
         call.push(&json!({ "type": "text_delta", "content_index": 4_294_967_295_u32, "delta": "last" })).unwrap();
         call.finish();
     });

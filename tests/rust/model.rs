@@ -77,7 +77,7 @@ fn an_error_in_a_script_is_reported_with_its_place() {
     );
     assert_eq!(
         check(json!([[{ "delta": { "type": "tool_call_start", "id": "a" } }]])),
-        "model \"scripted/s\": script[0][0]: delta: the tool call has no name"
+        "model \"scripted/s\": script[0][0]: delta: tool call: name is missing"
     );
     assert_eq!(check(json!([[{ "wait_ms": -1 }]])), "model \"scripted/s\": script[0][0]: wait_ms: expected milliseconds, got -1");
 }

@@ -4,6 +4,7 @@
 
 import { answerTo, forget, whenSettled } from './bridge.js'
 import type { NativeCall } from './native.js'
+import { shown } from './object.js'
 
 /** The context of a hook. Its members may be destructured. */
 export interface HookContext {
@@ -70,7 +71,8 @@ export class LazySignal {
 
 /** Waits on the run's clock. */
 async function sleep(call: NativeCall, ms: number): Promise<boolean> {
-  return (await answerTo((ticket) => call.sleep(Number(ms), ticket))) === 'true'
+  if (typeof ms !== 'number' || !(ms >= 0)) throw new TypeError(`ms: expected milliseconds, got ${shown(ms)}`)
+  return (await answerTo((ticket) => call.sleep(ms, ticket))) === 'true'
 }
 
 /** @internal Calls a hook's function with its context; the signal ends with the call. */

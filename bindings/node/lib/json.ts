@@ -22,7 +22,7 @@ export function jsonOf(value: unknown): string {
   } catch (error) {
     if (isA(error, NotJson)) throw error
     const message = textOf(error)
-    throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : message)
+    throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : `it cannot be written as JSON: ${message}`)
   }
   return text ?? 'null'
 }
@@ -47,7 +47,7 @@ export function jsonOfAnswer(what: string, value: unknown): string {
   try {
     return jsonOf(value)
   } catch (error) {
-    throw error instanceof NotJson ? new TypeError(`${what} is not JSON: ${error.message}`) : error
+    throw error instanceof NotJson ? new TypeError(`${what}: ${error.message}`) : error
   }
 }
 
@@ -55,7 +55,9 @@ export function jsonOfAnswer(what: string, value: unknown): string {
 function check(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const found = notJson(value, this[key])
   if (found === undefined) return value
-  throw new NotJson(key === '' ? found : `${JSON.stringify(key)}: ${found}`)
+  if (key === '') throw new NotJson(found)
+  const isName = /^[\w$]+$/.test(key)
+  throw new NotJson(`${Array.isArray(this) ? `[${key}]` : isName ? key : JSON.stringify(key)}: ${found}`)
 }
 
 /** What a value is that JSON would drop, change or empty, and what to write instead. */

@@ -13,6 +13,14 @@ export function isPlain(value: object): boolean {
   return !isObject(prototype) || Object.getPrototypeOf(prototype) === null
 }
 
+/** @internal A value of a wrong type in an error: itself if it is short and plain, else its type. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string' && value.length <= 80) return JSON.stringify(value)
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'an array' : typeof value
+}
+
 /** @internal The name of an object's class; empty if it has none. */
 export function className(value: object): string {
   const { constructor } = value as { constructor?: unknown }

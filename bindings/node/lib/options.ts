@@ -14,7 +14,7 @@ import { runMiddleware } from './middleware.js'
 import type { Middleware } from './middleware.js'
 import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
-import { isObject } from './object.js'
+import { isObject, shown } from './object.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
 import { Tool, prepareCall, runTool } from './tool.js'
@@ -338,7 +338,7 @@ function nativeTools(tools: readonly Tool[]): NativeTool[] {
 
 /** @internal Sets a hook, or with null removes it. */
 export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
-  if (!HOOKS.includes(name)) throw invalidArgument(`there is no hook ${JSON.stringify(name)}; the hooks are ${HOOKS.join(', ')}`)
+  if (!HOOKS.includes(name)) throw invalidArgument(`there is no hook ${shown(name)}; the hooks are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
   const number = hook === null ? undefined : callbacks.keep((call) => runHook(name, hook, call))
   enter(() => native.setHook(snakeCase(name), number))

@@ -15,6 +15,7 @@ import { jsonOfArgument } from './json.js'
 import { messagesJson } from './message.js'
 import type { Canonical, Message, MessageInput, StandardMessage } from './message.js'
 import { native } from './native.js'
+import { shown } from './object.js'
 import type { ModelSpec } from './options.js'
 
 /** The codes of repairs. */
@@ -113,7 +114,9 @@ export function repair(messages: readonly MessageInput[], model: string | ModelS
  * @throws TypeError for a count that is no whole number.
  */
 export function recent<M extends MessageInput>(messages: readonly M[], count: number): M[] {
-  if (!Number.isInteger(count) || count < 0) throw new TypeError(`count: expected a whole number from 0, got ${String(count)}`)
+  if (!Number.isInteger(count) || count < 0) {
+    throw new TypeError(`count: expected a whole number of at least 0, got ${shown(count)}`)
+  }
   const roles = messages.map((message) => message.role)
   return messages.slice(enter(() => native.recentStart(roles, Math.min(count, roles.length))))
 }

@@ -16,14 +16,16 @@ pub(crate) type Result<T> = std::result::Result<T, napi::Error>;
 /// Names of several words that the texts of errors may have, in canonical spelling: options, fields, and methods.
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let fields = host::message_fields().chain(host::model_fields());
-    host::table::options::names().chain(fields).chain(["follow_up"]).filter(|name| name.contains('_')).collect()
+    let of_events = host::table::events::all().into_iter().flat_map(|event| event.fields).map(|field| field.name);
+    let others = host::table::options::names().chain(of_events).chain(["follow_up", "wait_for_idle", "run_id"]);
+    fields.chain(others).filter(|name| name.contains('_')).collect()
 });
 
 /// Converts an error for throwing. An error in a call has names in JavaScript's spelling; the failure of a run has the same text
 /// in every language.
 pub(crate) fn thrown(error: &Error) -> napi::Error {
     let json = match error.kind() {
-        ErrorKind::InvalidArgument | ErrorKind::InvalidState => {
+        ErrorKind::InvalidArgument | ErrorKind::InvalidState | ErrorKind::Busy => {
             let spelled = error.clone().reworded(|text| Spelling::Camel.respell(text, &NAMES));
             camel_case::to_json(&spelled)
         }

@@ -281,7 +281,7 @@ test('a hook fails by throwing', async () => {
 
 test('an invalid answer fails the hook, with the reason', async () => {
   for (const [answer, text] of [
-    [10n, 'the answer of transformContext is not JSON: the BigInt 10n is not JSON'],
+    [10n, 'the answer of transformContext: the BigInt 10n is not JSON'],
     [5, 'its answer cannot be used: expected an array of messages or null, got 5'],
     [[{ role: 'user' }], 'its answer cannot be used: [0]: user message: content is missing'],
   ]) {

@@ -56,9 +56,9 @@ test('what the tool throws, next throws; what a middleware throws goes to the mo
     false,
   ])
   assert.deepEqual(await through([() => { throw new TypeError('broken link') }]), ['broken link', true])
-  assert.deepEqual(await through([() => 1n]), ["the middleware's result is not JSON: the BigInt 1n is not JSON", true])
+  assert.deepEqual(await through([() => 1n]), ["the middleware's result: the BigInt 1n is not JSON", true])
   assert.match((await through([(_, next) => next(5)]))[0], /^next: expected an object of arguments, got 5$/)
-  assert.match((await through([(_, next) => next({ n: 1n })]))[0], /^next: "n": the BigInt 1n is not JSON$/)
+  assert.match((await through([(_, next) => next({ n: 1n })]))[0], /^next: n: the BigInt 1n is not JSON$/)
 })
 
 test('middleware gets the context of the tool: signal, update, sleep', async () => {

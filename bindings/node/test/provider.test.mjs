@@ -185,9 +185,9 @@ test('a provider that throws ends the message with an error', async () => {
       () => undefined,
       { kind: 'provider', message: 'the provider returned undefined; expected a generator or another iterable of chunks' },
     ],
-    [() => [10n], { kind: 'provider', message: "the provider's chunk is not JSON: the BigInt 10n is not JSON" }],
-    [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown "txet"; known are text, thinking/ }],
-    [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stop_reason of "error"/ }],
+    [() => [10n], { kind: 'provider', message: "the provider's chunk: the BigInt 10n is not JSON" }],
+    [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown field "txet"; known are text, thinking/ }],
+    [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stopReason of "error"/ }],
     [
       () => [{ error: new QuotaError({ kind: 'quota', message: 'no money', retryable: false }) }],
       { kind: 'quota', message: 'no money' },

@@ -22,7 +22,7 @@ test('every stream of the loop is valid, however it is stored', async () => {
 test('an invalid stream is refused, with the event', async () => {
   const events = await play(scripted([says('x')]).stream('go'))
   const expected = (message) => ({ name: 'InvalidArgumentError', message })
-  assert.throws(() => checkEvents(events.slice(0, -1)), expected('events: the stream ends without agent_end'))
+  assert.throws(() => checkEvents(events.slice(0, -1)), expected('events: the last event must be agent_end'))
   const without = events.filter((event) => event.type !== 'text_start')
   assert.throws(() => checkEvents(without), expected(/^events\[5\] \(text_delta\): /))
   assert.throws(() => checkEvents(5), expected('events: expected a list of events, got number'))

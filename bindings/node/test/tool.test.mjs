@@ -63,15 +63,15 @@ test('a result that is not JSON is an error result that names the value', async 
   const cycle = {}
   cycle.self = cycle
   for (const [value, text] of [
-    [10n, "the tool's result is not JSON: the BigInt 10n is not JSON"],
-    [{ n: 10n }, 'the tool\'s result is not JSON: "n": the BigInt 10n is not JSON'],
-    [cycle, "the tool's result is not JSON: it contains itself"],
-    [() => 1, "the tool's result is not JSON: a function is not JSON"],
-    [{ f() {} }, 'the tool\'s result is not JSON: "f": a function is not JSON'],
-    [Symbol('s'), "the tool's result is not JSON: a symbol is not JSON"],
-    [NaN, "the tool's result is not JSON: NaN is not JSON"],
-    [new Map([['a', 1]]), "the tool's result is not JSON: a Map is not JSON: return Object.fromEntries(map)"],
-    [{ toJSON: () => { throw new Error('no form') } }, "the tool's result is not JSON: no form"],
+    [10n, "the tool's result: the BigInt 10n is not JSON"],
+    [{ n: 10n }, 'the tool\'s result: n: the BigInt 10n is not JSON'],
+    [cycle, "the tool's result: it contains itself"],
+    [() => 1, "the tool's result: a function is not JSON"],
+    [{ f() {} }, 'the tool\'s result: f: a function is not JSON'],
+    [Symbol('s'), "the tool's result: a symbol is not JSON"],
+    [NaN, "the tool's result: NaN is not JSON"],
+    [new Map([['a', 1]]), "the tool's result: a Map is not JSON: return Object.fromEntries(map)"],
+    [{ toJSON: () => { throw new Error('no form') } }, "the tool's result: it cannot be written as JSON: no form"],
   ]) {
     assert.deepEqual(await resultOf(() => value), [text, true])
   }
@@ -86,7 +86,7 @@ test('found_n4_instances: what JSON would empty is an error that names it, and s
       return { rain: this.rain }
     }
   }
-  const text = (value) => `the tool's result is not JSON: ${value}`
+  const text = (value) => `the tool's result: ${value}`
   const plain = 'return a plain object with its fields, or give the class a toJSON method'
   const iterate = 'return its values in a list, or yield them from the tool'
   const binary = 'return base64 text, or content with an image block'
@@ -115,12 +115,12 @@ test('found_n4_instances: what JSON would empty is an error that names it, and s
       else assert.equal(top, text(said))
     }
     const [inside] = await resultOf(() => ({ list: [make()] }))
-    if (typeof said === 'string') assert.equal(inside, text(`"0": ${said}`))
+    if (typeof said === 'string') assert.equal(inside, text(`[0]: ${said}`))
   }
   const nested = async (value) => (await resultOf(() => ({ list: [value] })))[0]
-  assert.equal(await nested(Promise.resolve(1)), text('"0": a Promise is not JSON: await it'))
-  assert.equal(await nested((function* () {})()), text(`"0": a Generator is not JSON: ${iterate}`))
-  assert.equal(await nested((async function* () {})()), text(`"0": an AsyncGenerator is not JSON: ${iterate}`))
+  assert.equal(await nested(Promise.resolve(1)), text('[0]: a Promise is not JSON: await it'))
+  assert.equal(await nested((function* () {})()), text(`[0]: a Generator is not JSON: ${iterate}`))
+  assert.equal(await nested((async function* () {})()), text(`[0]: an AsyncGenerator is not JSON: ${iterate}`))
   // What writes itself, or is as good as plain.
   for (const [value, json] of [
     [new Written(), '{"rain":true}'],
@@ -192,7 +192,7 @@ test('found_n4_generators_are_closed: after an abort, and when a value is not JS
       log.push('closed')
     }
   }
-  assert.deepEqual(await resultOf(bad), ["the tool's result is not JSON: the BigInt 1n is not JSON", true])
+  assert.deepEqual(await resultOf(bad), ["the tool's result: the BigInt 1n is not JSON", true])
   assert.deepEqual(log, ['closed'])
 })
 
@@ -287,7 +287,7 @@ test('an update that is not JSON fails the call, one after the answer is dropped
   const [first] = events.filter((event) => event.type === 'tool_execution_end')
   assert.deepEqual(
     [first.isError, first.result.content[0].text],
-    [true, "the tool's result is not JSON: the BigInt 1n is not JSON"],
+    [true, "the tool's result: the BigInt 1n is not JSON"],
   )
   const diagnostic = events.find((event) => event.type === 'diagnostic')
   assert.deepEqual(
@@ -347,7 +347,7 @@ test('an invalid tool is refused when it is created', () => {
       { name: 't', execute, parameters: { type: 'string' } },
       'tool "t": parameters is not a JSON Schema: at "/type": arguments are an object, so this must be "object", not "string"',
     ],
-    [{ name: 't', execute, description: () => 'x' }, 'tool: "description": a function is not JSON'],
+    [{ name: 't', execute, description: () => 'x' }, 'tool: description: a function is not JSON'],
   ]) {
     assert.throws(() => tool(options), { name: 'InvalidArgumentError', message: text })
   }
@@ -448,7 +448,7 @@ test('prepareArguments changes arguments before they are validated', async () =>
     [() => 5, [/prepare_arguments of t failed: expected an object of arguments, got 5/, true]],
     [
       () => ({ n: 1n }),
-      [/prepare_arguments of t failed: the answer of prepareArguments is not JSON: "n": the BigInt 1n is not JSON/, true],
+      [/prepare_arguments of t failed: the answer of prepareArguments: n: the BigInt 1n is not JSON/, true],
     ],
     [
       () => {

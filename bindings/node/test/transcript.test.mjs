@@ -104,5 +104,5 @@ test('found_d1_a_call_is_never_cut_from_its_result', () => {
   for (const count of [0, 1, 2, 3, 4]) assert.deepEqual(transcript.recent(messages, count), messages.slice(2))
   assert.deepEqual(transcript.recent(messages, 5), messages)
   assert.ok(transcript.recent(messages, 99).every((message, index) => message === messages[index]))
-  assert.throws(() => transcript.recent(messages, -1), /expected a whole number from 0, got -1/)
+  assert.throws(() => transcript.recent(messages, -1), /expected a whole number of at least 0, got -1/)
 })

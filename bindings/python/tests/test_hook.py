@@ -373,7 +373,7 @@ async def test_of_a_callback_error_only_the_message_is_reported():
         ("transform_context", "text", "TypeError: the answer: expected a list of messages, got str"),
         ("transform_context", [5], "the answer[0]: "),
         ("convert_to_llm", [{"role": "user"}], "the answer[0]: "),
-        ("get_api_key", 5, 'expected a text, {"bearer": text}, {"headers": object of texts} or null'),
+        ("get_api_key", 5, 'expected text, {"bearer": text}, {"headers": object of texts} or null'),
         ("get_api_key", object(), "TypeError: the answer: a value of type object is not JSON"),
         ("should_stop_after_turn", "yes", 'expected true or false, got "yes"'),
         ("prepare_next_turn", {"modle": 1}, 'unknown field "modle"; did you mean "model"?'),

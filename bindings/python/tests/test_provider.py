@@ -239,7 +239,7 @@ async def test_an_error_that_may_be_retried_is():
 @pytest.mark.parametrize(
     ("piece", "text"),
     [
-        ({"txt": "a"}, 'chunk: unknown "txt"; known are text'),
+        ({"txt": "a"}, 'chunk: unknown field "txt"; known are text'),
         (5, "chunk: expected text or an object, got 5"),
         (object(), "TypeError: piece: a value of type object is not JSON"),
     ],

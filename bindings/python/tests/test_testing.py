@@ -29,7 +29,7 @@ async def test_the_events_of_a_custom_provider_are_checked():
 
 async def test_the_first_wrong_event_is_named():
     events = await events_of(agent(says("a")).stream("go"))
-    with pytest.raises(InvalidArgumentError, match="the stream ends without agent_end"):
+    with pytest.raises(InvalidArgumentError, match="the last event must be agent_end"):
         check_events(events[:-1])
     with pytest.raises(InvalidArgumentError, match=r"events\[1\]"):
         check_events([events[0], events[2]])

@@ -74,7 +74,7 @@ impl fmt::Debug for ApiKey {
 /// The errors quote nothing of the answer: it may be a key in another form.
 impl FromJson for Option<ApiKey> {
     fn from_json(value: Value) -> Result<Option<ApiKey>, String> {
-        const EXPECTED: &str = "expected a text, {\"bearer\": text}, {\"headers\": object of texts} or null";
+        const EXPECTED: &str = "expected text, {\"bearer\": text}, {\"headers\": object of texts} or null";
         let mut map = match value {
             Value::Null => return Ok(None),
             Value::String(key) => return Ok(Some(ApiKey::Key(key))),
@@ -85,11 +85,11 @@ impl FromJson for Option<ApiKey> {
         let given = |value: Option<Value>| value.filter(|value| !value.is_null());
         match (given(map.remove("bearer")), given(map.remove("headers"))) {
             (Some(Value::String(token)), None) => Ok(Some(ApiKey::Bearer(token))),
-            (Some(_), None) => Err("bearer: expected a text".to_owned()),
+            (Some(_), None) => Err("bearer: expected text".to_owned()),
             (None, Some(Value::Object(headers))) => {
                 let text = |(name, value)| match value {
                     Value::String(value) => Ok((name, value)),
-                    _ => Err(format!("headers: {name}: expected a text")),
+                    _ => Err(format!("headers: {name}: expected text")),
                 };
                 headers.into_iter().map(text).collect::<Result<_, _>>().map(|headers| Some(ApiKey::Headers(headers)))
             }
@@ -121,11 +121,11 @@ mod tests {
             assert_eq!(read(nothing), Ok(None));
         }
         for (wrong, said) in [
-            (json!(5), "expected a text, {\"bearer\": text}, {\"headers\": object of texts} or null"),
-            (json!(["sk-1"]), "expected a text, {\"bearer\": text}, {\"headers\": object of texts} or null"),
-            (json!({ "bearer": ["sk-1"] }), "bearer: expected a text"),
+            (json!(5), "expected text, {\"bearer\": text}, {\"headers\": object of texts} or null"),
+            (json!(["sk-1"]), "expected text, {\"bearer\": text}, {\"headers\": object of texts} or null"),
+            (json!({ "bearer": ["sk-1"] }), "bearer: expected text"),
             (json!({ "headers": "sk-1" }), "headers: expected an object of texts"),
-            (json!({ "headers": { "x-a": 1 } }), "headers: x-a: expected a text"),
+            (json!({ "headers": { "x-a": 1 } }), "headers: x-a: expected text"),
             (json!({ "bearer": "t", "headers": {} }), "there is a bearer as well as headers; give one of them"),
             (json!({ "bearr": "sk-1" }), "unknown field \"bearr\"; did you mean \"bearer\"?"),
         ] {

@@ -10,6 +10,13 @@ use crate::error::Error;
 use crate::json_error::{read_value, shown};
 use crate::usage::{StopReason, Usage};
 
+/// What an object may have; with a type, it is in the form of an event.
+const KNOWN: &str = "text, thinking, tool_call, type, end, error, usage, diagnostic";
+
+fn unknown_type(kind: &str) -> String {
+    format!("unknown type {kind:?}; known are text_…, thinking_… and tool_call_… with start, delta or end")
+}
+
 /// A chunk that was read.
 #[derive(Debug, Clone)]
 pub enum Chunk {
@@ -139,8 +146,11 @@ impl ChunkReader {
             Value::String(text) => self.append(Kind::Text, None, text, &mut out)?,
             Value::Object(map) if map.contains_key("type") => self.event(value, &mut out)?,
             Value::Object(map) => {
-                let (name, value) =
-                    map.iter().next().filter(|_| map.len() == 1).ok_or("expected one of text, thinking, tool_call, type")?;
+                let (name, value) = map
+                    .iter()
+                    .next()
+                    .filter(|_| map.len() == 1)
+                    .ok_or_else(|| format!("expected an object with one of {KNOWN}, got {}", shown(value)))?;
                 let text = || value.as_str().ok_or_else(|| format!("{name}: expected text, got {}", shown(value)));
                 match name.as_str() {
                     "text" => self.append(Kind::Text, None, text()?, &mut out)?,
@@ -158,9 +168,7 @@ impl ChunkReader {
                         out.push(Delta::End { key });
                     }
                     _ => {
-                        return Err(format!(
-                            "unknown {name:?}; known are text, thinking, tool_call, type, end, error, usage, diagnostic"
-                        ));
+                        return Err(format!("unknown field {name:?}; known are {KNOWN}"));
                     }
                 }
             }
@@ -179,7 +187,7 @@ impl ChunkReader {
                 index
                     .as_u64()
                     .and_then(|i| u32::try_from(i).ok())
-                    .ok_or_else(|| format!("content_index: expected a number, got {}", shown(index)))?,
+                    .ok_or_else(|| format!("content_index: expected a whole number of at least 0, got {}", shown(index)))?,
             ),
         };
         let (family, step) = match kind.rsplit_once('_') {
@@ -187,9 +195,7 @@ impl ChunkReader {
             Some(("thinking", step)) => (Kind::Thinking, step),
             Some(("tool_call", step)) => (Kind::ToolCall, step),
             _ => {
-                return Err(format!(
-                    "unknown type {kind:?}; known are text_…, thinking_… and tool_call_… with start, delta or end"
-                ));
+                return Err(unknown_type(kind));
             }
         };
         match step {
@@ -205,13 +211,16 @@ impl ChunkReader {
                 self.open = Some((family, key));
             }
             "delta" => {
-                let delta = text("delta").ok_or_else(|| format!("{kind} has no delta (text)"))?;
+                let delta = text("delta").ok_or_else(|| match chunk.get("delta") {
+                    None => format!("{kind}: delta is missing"),
+                    Some(other) => format!("{kind}: delta: expected text, got {}", shown(other)),
+                })?;
                 self.append(family, given, delta, out)?;
             }
             "end" => {
                 let key = given.or(self.open.filter(|(open, _)| *open == family).map(|(_, key)| key));
                 let key = key.filter(|key| self.started.get(key) == Some(&(family, true)));
-                let key = key.ok_or_else(|| format!("{kind}: no such block is open"))?;
+                let key = key.ok_or_else(|| format!("{kind}: its block was not started, or has ended"))?;
                 if let Some(signature) = text("signature").filter(|signature| !signature.is_empty()) {
                     self.speak(family, key, out);
                     out.push(Delta::Signature { key, signature: signature.to_owned() });
@@ -221,9 +230,7 @@ impl ChunkReader {
                     self.open = None;
                 }
             }
-            _ => {
-                return Err(format!("unknown type {kind:?}; a chunk is a start, a delta or an end"));
-            }
+            _ => return Err(unknown_type(kind)),
         }
         Ok(())
     }
@@ -232,7 +239,7 @@ impl ChunkReader {
         let going_on = match given {
             Some(key) => match self.started.get(&key) {
                 Some((started, true)) if *started == kind => Some(key),
-                Some(_) => return Err(format!("content_index {key} is of another kind, or has ended")),
+                Some(_) => return Err(format!("content_index {key}: its block is of another type, or has ended")),
                 None => None,
             },
             None => self.open.filter(|(open, _)| *open == kind).map(|(_, key)| key),
@@ -240,7 +247,7 @@ impl ChunkReader {
         let key = match going_on {
             Some(key) => key,
             None => {
-                let block = kind.block().ok_or("a tool call begins with tool_call_start (id, name)")?;
+                let block = kind.block().ok_or("a tool call begins with tool_call_start, which has its id and name")?;
                 if given.is_none() {
                     self.close(out);
                 }
@@ -305,7 +312,7 @@ fn call(value: &Value) -> Result<BlockStart, String> {
     let text = |name: &str| match value.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
         None if name == "id" => Ok(String::new()),
-        None => Err(format!("the tool call has no {name}")),
+        None => Err(format!("tool call: {name} is missing")),
         Some(other) => Err(format!("{name}: expected text, got {}", shown(other))),
     };
     Ok(BlockStart::ToolCall { id: text("id")?, name: text("name")? })

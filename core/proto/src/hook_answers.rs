@@ -58,7 +58,7 @@ impl FromJson for ToolDecision {
     fn from_json(value: Value) -> Result<ToolDecision, String> {
         let mut map = fields(value, &["block", "reason", "terminate", "arguments"])?;
         let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
-        let reason: Option<String> = field(&mut map, "reason", "a text")?;
+        let reason: Option<String> = field(&mut map, "reason", "text")?;
         let terminate: Option<bool> = field(&mut map, "terminate", "true or false")?;
         let arguments = field(&mut map, "arguments", "an object")?;
         // An incomplete decision must not allow a call.
@@ -67,9 +67,11 @@ impl FromJson for ToolDecision {
                 let reason = reason.unwrap_or_else(|| "the call was blocked".to_owned());
                 Ok(ToolDecision::Block { reason, terminate: terminate.unwrap_or(false) })
             }
-            (false, ..) if terminate == Some(true) => Err("there is \"terminate\": true, but no \"block\": true".to_owned()),
+            (false, ..) if terminate == Some(true) => {
+                Err("terminate: only a blocked call can end the run; give \"block\": true as well".to_owned())
+            }
             (true, _, Some(_)) => Err("a call cannot be both blocked and given new arguments".to_owned()),
-            (false, Some(_), _) => Err("there is a reason, but no \"block\": true".to_owned()),
+            (false, Some(_), _) => Err("reason: only a blocked call has one; give \"block\": true as well".to_owned()),
             (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),
             (false, None, None) => Ok(ToolDecision::Allow),
         }
@@ -146,7 +148,7 @@ impl FromJson for ToolOverride {
                 }
                 Some(blocks)
             }
-            Some(other) => return Err(format!("content: expected an array of blocks or a text, got {}", shown(&other))),
+            Some(other) => return Err(format!("content: expected an array of blocks or text, got {}", shown(&other))),
         };
         // Null is a value here.
         let details = map.remove("details");
@@ -236,7 +238,7 @@ impl FromJson for TurnChange {
             Some(other) => return Err(format!("context: messages: expected an array, got {}", shown(&other))),
         };
         Ok(TurnChange {
-            system_prompt: field(&mut context, "system_prompt", "a text")?,
+            system_prompt: field(&mut context, "system_prompt", "text")?,
             messages: list,
             tools: field(&mut context, "tools", "an array of names")?,
             model,

@@ -248,12 +248,12 @@ fn syntax(text: &str) -> Option<&'static str> {
         "trailing comma" => "there is a comma after the last value; leave it out",
         "key must be a string" => "expected a name in double quotes",
         "invalid escape" => "a backslash in a text begins an escape such as \\n, and this is none; write \\\\ for a backslash",
-        "invalid number" => "this is no number in JSON",
+        "invalid number" => "this is not a number as JSON writes it",
         "number out of range" => "the number is too large",
         "invalid unicode code point" | "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
             "this escape stands for no character"
         }
-        "recursion limit exceeded" => "it nests too deep; use a flatter form",
+        "recursion limit exceeded" => "it nests too deeply; use a flatter form",
         _ if text.starts_with("control character") => {
             "a line break or another control character stands in a text; write it as an escape such as \\n"
         }

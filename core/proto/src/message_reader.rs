@@ -143,7 +143,7 @@ fn check(map: &Map<String, Value>) -> Result<(), String> {
     if let Some(id) = map.get("id").filter(|id| !id.is_null())
         && id.as_str().is_none_or(str::is_empty)
     {
-        return Err(format!("{of}: id: expected a text that is not empty, got {}", shown(id)));
+        return Err(format!("{of}: id: expected text that is not empty, got {}", shown(id)));
     }
     let blocks = map.get("content").and_then(Value::as_array).into_iter().flatten().enumerate();
     for (i, block) in blocks {
@@ -260,7 +260,7 @@ impl<'de> Deserialize<'de> for Message {
                 return Err(D::Error::custom(format!("role: expected a word such as \"user\", got {}", shown(other))));
             }
             None => {
-                return Err(D::Error::custom("role is missing: \"user\", \"assistant\", \"tool_result\" or a word of your own"));
+                return Err(D::Error::custom("role is missing; it is \"user\", \"assistant\", \"tool_result\" or a custom one"));
             }
         };
         if let Some(known) = fields::of_message(&role) {

@@ -278,7 +278,7 @@ pub fn address_fault(error: url::ParseError) -> &'static str {
         ParseError::EmptyHost => "it has no host",
         ParseError::InvalidPort => "its port is not a number up to 65535",
         ParseError::InvalidIpv4Address | ParseError::InvalidIpv6Address => "its host is not a valid IP address",
-        ParseError::InvalidDomainCharacter | ParseError::IdnaError => "its host has characters that no name of a host has",
+        ParseError::InvalidDomainCharacter | ParseError::IdnaError => "its host has characters that no host name has",
         _ => "it is not an address",
     }
 }

@@ -5,15 +5,15 @@
 //! use serde_json::json;
 //! let events = [json!({ "type": "agent_start", "run_id": "r", "seq": 0, "turn": 0 })];
 //! let error = check_events(&events).unwrap_err();
-//! assert_eq!(error.message(), "events: the stream ends without agent_end");
+//! assert_eq!(error.message(), "events: the last event must be agent_end");
 //! ```
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::error::Error;
-use crate::error::SHUT_DOWN;
+use crate::error::{Error, SHUT_DOWN};
+use crate::json_error::shown;
 use crate::table::{codes, events};
 use crate::usage;
 
@@ -95,9 +95,12 @@ impl Checker {
     /// `invalid_argument`: says why it cannot stand here.
     pub fn event(&mut self, event: &Value) -> Result<(), Error> {
         let checked = self.check(event);
-        let (at, kind) = (self.at, event["type"].as_str().unwrap_or("no type"));
+        let place = match event["type"].as_str() {
+            Some(kind) => format!("events[{}] ({kind})", self.at),
+            None => format!("events[{}]", self.at),
+        };
         self.at += 1;
-        checked.map_err(|why| Error::invalid_argument(format!("events[{at}] ({kind}): {why}")))
+        checked.map_err(|why| Error::invalid_argument(format!("{place}: {why}")))
     }
 
     /// The stream is over.
@@ -108,11 +111,12 @@ impl Checker {
         if self.place == Place::Over {
             return Ok(());
         }
-        Err(Error::invalid_argument("events: the stream ends without agent_end"))
+        Err(Error::invalid_argument("events: the last event must be agent_end"))
     }
 
     fn check(&mut self, event: &Value) -> Result<(), String> {
-        let kind = event["type"].as_str().unwrap_or_default();
+        let kind =
+            event["type"].as_str().ok_or_else(|| format!("expected an event, an object with a type, got {}", shown(event)))?;
         let fields = events::find(kind).ok_or_else(|| format!("unknown type {kind:?}"))?.fields;
         let always = fields.iter().filter(|field| !field.is_optional).map(|field| field.name);
         if let Some(field) = ["run_id", "seq", "turn"].into_iter().chain(always).find(|field| event.get(field).is_none()) {
@@ -120,10 +124,10 @@ impl Checker {
         }
         is(&event["seq"], &json!(self.at), "seq")?;
         match (self.place, kind) {
-            (Place::Over, _) => return Err("nothing follows agent_end".to_owned()),
+            (Place::Over, _) => return Err("nothing may follow agent_end".to_owned()),
             (Place::Nowhere, "agent_start") => self.run_id = event["run_id"].clone(),
-            (Place::Nowhere, _) => return Err("the first event is agent_start".to_owned()),
-            (_, "agent_start") => return Err("there is one agent_start".to_owned()),
+            (Place::Nowhere, _) => return Err("the first event must be agent_start".to_owned()),
+            (_, "agent_start") => return Err("agent_start may come only once".to_owned()),
             (Place::Between, "turn_start") => self.turn += 1,
             _ => {}
         }
@@ -134,10 +138,10 @@ impl Checker {
             "diagnostic" => self.has_failed_attempt |= event["code"] == codes::FALLBACK,
             "turn_start" => self.begin_turn()?,
             "retry" => {
-                self.within(&[Place::Input], "a retry comes before the answer")?;
+                self.within(&[Place::Input], "a retry may come only before the answer")?;
                 self.has_failed_attempt = true;
             }
-            "raw" => self.within(&[Place::Answer], "a raw frame stands within the assistant's message")?,
+            "raw" => self.within(&[Place::Answer], "a raw frame may come only within the assistant's message")?,
             "message_start" => self.start_message(&event["message"])?,
             "message_end" => self.end_message(&event["message"])?,
             "turn_end" => self.end_turn(event)?,
@@ -153,13 +157,13 @@ impl Checker {
             return Err(otherwise.to_owned());
         }
         match &self.open {
-            Some(message) if message["role"] != "assistant" => Err("a message is not ended yet".to_owned()),
+            Some(message) if message["role"] != "assistant" => Err("the message before has not ended".to_owned()),
             _ => Ok(()),
         }
     }
 
     fn begin_turn(&mut self) -> Result<(), String> {
-        self.within(&[Place::Between], "the turn before is not ended")?;
+        self.within(&[Place::Between], "the turn before has not ended")?;
         self.place = Place::Input;
         self.answer = Value::Null;
         self.blocks.clear();
@@ -168,7 +172,7 @@ impl Checker {
     }
 
     fn start_message(&mut self, message: &Value) -> Result<(), String> {
-        self.within(&[Place::Input, Place::Batch], "a message stands in a turn, and not in another")?;
+        self.within(&[Place::Input, Place::Batch], "a message may begin only in a turn, after the end of the message before")?;
         match (self.place, message["role"].as_str().unwrap_or_default()) {
             (Place::Input, "assistant") => {
                 is(&message["content"], &json!([]), "message: content")?;
@@ -177,7 +181,7 @@ impl Checker {
             }
             (Place::Input, _) => {}
             (_, "tool_result") => self.begin_result(message)?,
-            (_, role) => return Err(format!("a message of role {role:?} cannot stand among tool results")),
+            (_, role) => return Err(format!("a message of role {role:?} may not come among tool results")),
         }
         self.open = Some(message.clone());
         Ok(())
@@ -194,7 +198,7 @@ impl Checker {
         let unfinished = self.calls.iter().any(|call| !call.ended);
         let waiting = self.calls.iter().filter(|call| call.started && call.result.is_none()).count();
         if unfinished && waiting > 1 {
-            return Err("results of calls that run concurrently come when all have ended".to_owned());
+            return Err("results of calls that run concurrently may come only when all have ended".to_owned());
         }
         Ok(())
     }
@@ -222,23 +226,23 @@ impl Checker {
         let stop_reason = message["stop_reason"].as_str().ok_or("message: stop_reason is missing")?;
         let failed = matches!(stop_reason, "error" | "aborted");
         if failed != message.get("error").is_some() {
-            return Err("message: there is an error exactly when stop_reason is error or aborted".to_owned());
+            return Err("message: error must be there if stop_reason is error or aborted, and only then".to_owned());
         }
-        let content = message["content"].as_array().ok_or("message: content is not an array")?;
+        let content = message["content"].as_array().ok_or("message: content: expected an array")?;
         let is_call = |block: &&Value| block["type"] == "tool_call";
         if (failed || stop_reason == "refusal") && content.iter().any(|block| is_call(&block)) {
-            return Err(format!("message: a message that ends in {stop_reason} has no tool calls"));
+            return Err(format!("message: with the stop_reason {stop_reason} it may have no tool calls"));
         }
         if !failed {
             if let Some((index, _)) = self.blocks.iter().find(|(_, block)| block.whole.is_none()) {
-                return Err(format!("block {index} was not ended"));
+                return Err(format!("block {index} has not ended"));
             }
             // Opaque blocks have no events, and calls of a refusal are taken out.
             let ended: Vec<&Value> = self.blocks.values().filter_map(|block| block.whole.as_ref()).collect();
             let ended: Vec<&Value> = ended.into_iter().filter(|block| stop_reason != "refusal" || !is_call(block)).collect();
             let whole: Vec<&Value> = content.iter().filter(|block| block["type"] != "opaque").collect();
             if ended != whole {
-                return Err("message: its content is not that of its blocks' end events".to_owned());
+                return Err("message: its content must be that of its blocks' end events".to_owned());
             }
         }
         let call = |block: &Value| Call {
@@ -258,24 +262,24 @@ impl Checker {
     }
 
     fn update(&mut self, kind: &str, event: &Value) -> Result<(), String> {
-        self.within(&[Place::Answer], "an update stands within the assistant's message")?;
+        self.within(&[Place::Answer], "an update may come only within the assistant's message")?;
         let (family, step) = kind.rsplit_once('_').unwrap_or_default();
-        let index = event["content_index"].as_u64().ok_or("content_index is not a number")?;
+        let index = event["content_index"].as_u64().ok_or("content_index: expected a number")?;
         let family = ["text", "thinking", "tool_call"].into_iter().find(|known| *known == family).unwrap_or_default();
         if step == "start" {
             let last = self.blocks.last_key_value().map(|(last, _)| *last);
             if last.is_some_and(|last| index <= last) {
-                return Err(format!("block {index} does not come after block {}", last.unwrap_or_default()));
+                return Err(format!("block {index} must come after block {}", last.unwrap_or_default()));
             }
             self.blocks.insert(index, Block { family, text: String::new(), whole: None });
             return Ok(());
         }
         let block = self.blocks.get_mut(&index).ok_or_else(|| format!("block {index} was not started"))?;
         if block.whole.is_some() || block.family != family {
-            return Err(format!("block {index} has ended, or is a {}", block.family));
+            return Err(format!("block {index} has ended, or is of the type {}", block.family));
         }
         if step == "delta" {
-            block.text.push_str(event["delta"].as_str().ok_or("delta is not a text")?);
+            block.text.push_str(event["delta"].as_str().ok_or("delta: expected text")?);
             return Ok(());
         }
         let whole = &event["block"];
@@ -288,9 +292,9 @@ impl Checker {
     }
 
     fn execution(&mut self, kind: &str, event: &Value) -> Result<(), String> {
-        self.within(&[Place::Batch], "tools run after the assistant's message")?;
+        self.within(&[Place::Batch], "tools may run only after the assistant's message")?;
         if self.open.is_some() {
-            return Err("a message is not ended yet".to_owned());
+            return Err("the message before has not ended".to_owned());
         }
         let id = &event["tool_call_id"];
         let one_by_one = self.calls.iter().any(|call| call.result.is_some());
@@ -303,7 +307,7 @@ impl Checker {
                 return Err("in a batch that runs one by one, the call before has no result yet".to_owned());
             }
             "tool_execution_start" => call.started = true,
-            _ if !call.started || call.ended => return Err(format!("the call {id} is not under way")),
+            _ if !call.started || call.ended => return Err(format!("the call {id} has not started, or has ended")),
             "tool_execution_end" => call.ended = true,
             _ => {}
         }
@@ -311,7 +315,7 @@ impl Checker {
     }
 
     fn end_turn(&mut self, event: &Value) -> Result<(), String> {
-        self.within(&[Place::Batch], "a turn ends after the assistant's message")?;
+        self.within(&[Place::Batch], "a turn may end only after the assistant's message")?;
         if let Some(call) = self.calls.iter().find(|call| call.result.is_none()) {
             return Err(format!("the call {} has no result", call.id));
         }
@@ -327,14 +331,14 @@ impl Checker {
         let said = event.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
         let shut_down = event["outcome"] == "aborted" && said.is_some_and(|said| said == SHUT_DOWN);
         if !shut_down || self.place == Place::Between {
-            self.within(&[Place::Between], "a run ends after a turn")?;
+            self.within(&[Place::Between], "a run may end only after a turn")?;
         }
         if self.turn == 0 && !shut_down {
-            return Err("a run has at least one turn".to_owned());
+            return Err("a run must have at least one turn".to_owned());
         }
         let failed = matches!(event["outcome"].as_str(), Some("error" | "aborted"));
         if failed != event.get("error").is_some() {
-            return Err("there is an error exactly when the outcome is error or aborted".to_owned());
+            return Err("error must be there if the outcome is error or aborted, and only then".to_owned());
         }
         is(&event["turns"], &json!(self.turn), "turns")?;
         is(&event["messages"], &json!(self.messages), "messages")?;
@@ -343,7 +347,7 @@ impl Checker {
             let answers = self.answers.iter().filter_map(|at| used(self.messages.get(*at)?));
             let sum = answers.fold(0, u64::saturating_add);
             if used(event).is_none_or(|used| used < sum || (used > sum && !self.has_failed_attempt)) {
-                return Err(format!("usage: {count} is {:?}, and its messages' sum is {sum}", used(event)));
+                return Err(format!("usage: {count} is {:?}, and must be {sum}, its messages' sum", used(event)));
             }
         }
         self.place = Place::Over;

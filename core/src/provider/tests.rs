@@ -485,7 +485,7 @@ fn a_way_of_thinking_that_the_format_has_no_place_for_is_refused_with_those_it_t
     );
     assert_eq!(
         error(spec("anthropic", "thinking", json!({ "type": "adaptive" }))),
-        "model \"p/m\": thinking: expected true, false or how it is asked for, got {\"type\":\"adaptive\"}"
+        "model \"p/m\": thinking: expected true, false or a way to ask for it such as \"effort\", got {\"type\":\"adaptive\"}"
     );
     for fits in [json!("adaptive"), json!("none"), json!(true), json!(false), json!(null)] {
         found(spec("anthropic", "thinking", fits), &[]);

@@ -276,7 +276,7 @@ impl Driver {
 
     fn call_model(&mut self, mut call: ModelCall) {
         let Some(resolved) = self.models.get(call.model as usize).cloned() else {
-            let error = Error::new(ErrorKind::InvalidState, "the loop asks a model that its host does not know");
+            let error = Error::new(ErrorKind::InvalidState, "the run asks for a model that the agent does not have");
             return self.run.machine().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
         call.body = call.body.map(|body| self.payload_headers.restore(body));
@@ -287,7 +287,7 @@ impl Driver {
 
     fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>), arguments: Map<String, Value>) {
         let Some(tool) = self.turn.tools.get(&names.1).cloned() else {
-            let why = format!("the tool {} is gone", names.1);
+            let why = format!("the tool {} was removed", names.1);
             return self.run.machine().handle(Input::ToolDone { call, result: Err(why) });
         };
         let cancel = self.run.abort.child();

@@ -93,7 +93,7 @@ fn found_p6_broken_json_is_described_without_the_parser_s_words() {
         ("{a: 1}", "expected a name in double quotes (line 1, column 2)"),
         ("[nil]", "expected true, false or null (line 1, column 3)"),
         ("1\n2", "there is more after the end of the JSON; give one value (line 2, column 1)"),
-        ("[01]", "this is no number in JSON (line 1, column 3)"),
+        ("[01]", "this is not a number as JSON writes it (line 1, column 3)"),
         ("[1e999]", "the number is too large (line 1, column 6)"),
     ] {
         let error = serde_json::from_str::<Value>(text).unwrap_err();

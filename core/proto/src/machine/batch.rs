@@ -194,8 +194,10 @@ impl Batch {
             return (output, is_error);
         }
         let tool = self.calls.get(index).map(|call| &*call.requested.name).unwrap_or_default();
-        let text =
-            format!("the result of the tool {tool} has {bytes} bytes, more than max_result_bytes_kept ({most}); it is not kept");
+        let text = format!(
+            "the result of the tool {tool} has {bytes} bytes, more than max_result_bytes_kept ({most}), and is not kept; \
+             ask for less"
+        );
         (ToolOutput::error(text), true)
     }
 
@@ -268,7 +270,7 @@ impl Batch {
             return Made;
         };
         // Each call has its result by now; otherwise the model must still get one.
-        let (output, is_error) = result.clone().unwrap_or_else(|| (ToolOutput::error("no answer"), true));
+        let (output, is_error) = result.clone().unwrap_or_else(|| (ToolOutput::error("the tool gave no answer"), true));
         let message = Arc::new(Message::ToolResult(ToolResultMessage {
             details: output.details,
             is_error,

@@ -58,7 +58,7 @@ fn found_e13_a_given_message_names_its_unknown_field() {
     }
     for id in [json!(7), json!("")] {
         let text = refused(json!({ "role": "user", "content": "x", "id": id }));
-        assert_eq!(text, format!("message: user message: id: expected a text that is not empty, got {id}"));
+        assert_eq!(text, format!("message: user message: id: expected text that is not empty, got {id}"));
     }
 }
 

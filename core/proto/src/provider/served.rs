@@ -9,6 +9,7 @@ use super::known::{self, Provider};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::hosting::Hosting;
+use crate::json_error::shown;
 use crate::model_spec::ModelSpec;
 use crate::protocol::{self, Protocol, Target};
 use crate::quirks::{Quirks, ReasoningField, ThinkingStyle};
@@ -195,7 +196,8 @@ impl Served {
             Some(other) => {
                 let name = spec.name();
                 return Err(Error::invalid_argument(format!(
-                    "model {name:?}: thinking: expected true, false or how it is asked for, got {other}"
+                    "model {name:?}: thinking: expected true, false or a way to ask for it such as \"effort\", got {}",
+                    shown(other)
                 )));
             }
         }

@@ -106,7 +106,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(wrong(2, "type", json!("odd")), "events[2] (odd): unknown type \"odd\"");
     assert_eq!(
         wrong(22, "outcome", json!("error")),
-        "events[22] (agent_end): there is an error exactly when the outcome is error or aborted"
+        "events[22] (agent_end): error must be there if the outcome is error or aborted, and only then"
     );
     assert_eq!(wrong(14, "tool_results", json!([])).split(" is ").next(), Some("events[14] (turn_end): tool_results"));
 }
