@@ -18,7 +18,7 @@ use crate::listener::Subscription;
 use crate::message::{from_py, message, messages, one_from_py};
 use crate::model::Provider;
 use crate::run::{Run, prompt};
-use crate::{error, hook, json, model, runtime, tool};
+use crate::{argument, error, hook, json, model, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -86,7 +86,7 @@ impl Agent {
         let core = CoreAgent::builder(spec).build_unchecked().map_err(|error| raised(py, error))?;
         let agent = Agent { core, host: Arc::default(), runtime: Mutex::default() };
         for (name, function) in providers {
-            agent.set_provider(py, name, Some(function))?;
+            model::set_provider(&agent.core, &agent.host, name.as_deref(), Some(function)).map_err(|error| raised(py, error))?;
         }
         agent.set_options(py, options)?;
         agent.core.check().map_err(|error| raised(py, error))?;
@@ -114,8 +114,9 @@ impl Agent {
     }
 
     /// Sets a hook, a function that is called with a `HostCall`; None removes it.
-    fn set_hook(&self, py: Python<'_>, name: json::Text, function: Option<Py<PyAny>>) -> PyResult<()> {
-        hook::set(&self.core, &self.host, hook::kind(py, &name.0)?, function);
+    fn set_hook(&self, py: Python<'_>, name: &Bound<'_, PyAny>, function: Option<Py<PyAny>>) -> PyResult<()> {
+        let kind = hook::kind(py, &argument::text(name, "name")?)?;
+        hook::set(&self.core, &self.host, kind, function);
         Ok(())
     }
 
@@ -134,7 +135,8 @@ impl Agent {
 
     /// Sets the provider of this name, or without a name that of any model; None removes it. The function comes with whether it
     /// is called on a thread of its own.
-    fn set_provider(&self, py: Python<'_>, name: Option<String>, function: Option<Provider>) -> PyResult<()> {
+    fn set_provider(&self, py: Python<'_>, name: Option<&Bound<'_, PyAny>>, function: Option<Provider>) -> PyResult<()> {
+        let name = name.map(|name| argument::text(name, "name")).transpose()?;
         model::set_provider(&self.core, &self.host, name.as_deref(), function).map_err(|error| raised(py, error))
     }
 

@@ -4,9 +4,9 @@ use agent_loop::ContentBlock as CoreBlock;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyDictMethods, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyDictMethods, PyString, PyTuple, PyType};
 
-use crate::{construct, json};
+use crate::{argument, construct, json};
 
 /// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -19,7 +19,9 @@ impl ContentBlock {
     #[new]
     #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<ContentBlock> {
-        Err(PyTypeError::new_err("make a TextBlock, ThinkingBlock, ImageBlock, ToolCall or OpaqueBlock"))
+        Err(PyTypeError::new_err(
+            "ContentBlock is the base of all blocks; make a TextBlock, ThinkingBlock, ImageBlock, ToolCall or OpaqueBlock",
+        ))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -152,11 +154,16 @@ block_class! {
         #[pyo3(signature = (path, mime_type=None))]
         fn from_path<'py>(
             class: &Bound<'py, PyType>,
-            path: std::path::PathBuf,
-            mime_type: Option<json::Text>,
+            path: &Bound<'py, PyAny>,
+            mime_type: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            let bytes = class.py().detach(|| std::fs::read(path))?;
-            class.call1((PyBytes::new(class.py(), &bytes), mime_type.map(|text| text.0)))
+            let mime_type = mime_type.map(|text| argument::text(text, "mime_type")).transpose()?;
+            if path.extract::<std::path::PathBuf>().is_err() {
+                return Err(argument::wrong_type(path, "path", "a str or an os.PathLike"));
+            }
+            // Python's own errors name the file.
+            let bytes = class.py().import("pathlib")?.getattr("Path")?.call1((path,))?.call_method0("read_bytes")?;
+            class.call1((bytes, mime_type))
         }
     }
     {

@@ -190,7 +190,7 @@ impl HostCall {
         self.core.over_token().is_some_and(agent_loop::CancelToken::is_cancelled)
     }
 
-    fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
+    fn sleep(&self, ms: &Bound<'_, PyAny>) -> PyResult<NativeFuture> {
         let sleep = self.core.sleep(millis(ms)?);
         Ok(NativeFuture::new(None, async move { Ok(Output::Flag(sleep.await)) }))
     }
@@ -245,7 +245,7 @@ impl HostCall {
         let none = py.None().into_bound(py);
         let answer = match self.read(value.unwrap_or(&none)) {
             Ok(HostAnswer::Json(Value::Null)) if self.core.kind() == HostKind::PrepareArguments => {
-                Err("expected a dict of arguments, got null".to_owned())
+                Err("expected a dict of arguments, got None".to_owned())
             }
             Ok(answer) => Ok(answer),
             Err(error) => Err(error::text(py, &error)),

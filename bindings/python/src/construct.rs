@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::block::block;
-use crate::error::raised;
+use crate::error::{self, raised};
 use crate::event::event;
-use crate::json;
 use crate::message::message;
 use crate::run::{RunResult, Undelivered};
 use crate::tool::{PartialResult, ToolOutput};
 use crate::usage::{Cost, Usage};
+use crate::{argument, json};
 
 /// The arguments of a constructor as JSON fields; the positional ones are those of patterns. None stands for the default.
 pub(crate) fn fields(
@@ -52,8 +52,7 @@ pub(crate) fn fields(
 /// A field's value; an exception of ours as its fields.
 fn read(class: &str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let what = format!("{class}: {name}");
-    let errors = value.py().import("agent_loop.errors")?;
-    if name == "error" && value.is_instance(&errors.getattr("AgentError")?)? {
+    if name == "error" && value.is_instance(&error::base(value.py())?)? {
         return json::from_py(&value.call_method0("to_dict")?, &what);
     }
     json::from_py(value, &what)
@@ -80,7 +79,7 @@ pub(crate) fn check(py: Python<'_>, class: &str, fields: &Map<String, Value>, kn
 
 /// Fields as data of the engine.
 pub(crate) fn data<T: DeserializeOwned>(py: Python<'_>, class: &str, fields: Value) -> PyResult<T> {
-    read_value(&fields).map_err(|why| raised(py, Error::invalid_argument(format!("{class}: {why}"))))
+    read_value(&fields).map_err(|unread| raised(py, unread.at(class).invalid_argument()))
 }
 
 /// Text as a list of one block, as it is read everywhere.
@@ -106,13 +105,14 @@ pub(crate) fn mime_type(bytes: &[u8]) -> PyResult<&'static str> {
         [0xff, 0xd8, 0xff, ..] => Ok("image/jpeg"),
         [b'G', b'I', b'F', b'8', ..] => Ok("image/gif"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Ok("image/webp"),
-        _ => Err(PyValueError::new_err("ImageBlock: its bytes are no PNG, JPEG, GIF or WebP; give its mime_type")),
+        _ => Err(PyValueError::new_err("ImageBlock: its bytes are not those of a PNG, JPEG, GIF or WebP; give its mime_type")),
     }
 }
 
 /// The first bytes of a bytes-like object.
 pub(crate) fn head(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let view = data.py().import("builtins")?.getattr("memoryview")?.call1((data,))?;
+    let view = data.py().import("builtins")?.getattr("memoryview")?.call1((data,));
+    let view = view.map_err(|_| argument::wrong_type(data, "ImageBlock: data", "bytes, or text in base64"))?;
     let bytes = view.call_method1("cast", ("B",))?.get_item(pyo3::types::PySlice::new(data.py(), 0, 16, 1))?;
     Ok(bytes.call_method0("tobytes")?.cast_into::<PyBytes>()?.as_bytes().to_vec())
 }
@@ -127,8 +127,9 @@ pub(crate) fn reduced<'py>(py: Python<'py>, kind: &str, data: &impl serde::Seria
 #[pyfunction]
 pub(crate) fn restore<'py>(py: Python<'py>, kind: &str, text: &str) -> PyResult<Bound<'py, PyAny>> {
     fn from<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-        serde_json::from_str(text)
-            .map_err(|why| PyValueError::new_err(format!("this is no object of this version: {}", words(&why))))
+        serde_json::from_str(text).map_err(|why| {
+            PyValueError::new_err(format!("this object was saved by another version of agent_loop: {}", words(&why)))
+        })
     }
     match kind {
         "message" => message(py, &from(text)?),

@@ -38,6 +38,11 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
+/// The class of all of them.
+pub(crate) fn base(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("agent_loop.errors")?.getattr("AgentError")
+}
+
 /// The exception for an error; not raised.
 pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("agent_loop.errors")?.getattr(class_name(error.kind()))?.cast_into::<PyType>()?;

@@ -29,7 +29,7 @@ impl Event {
     #[new]
     #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Event> {
-        Err(PyTypeError::new_err("make an event of its own class, for example TextDelta"))
+        Err(PyTypeError::new_err("Event is the base of all events; make an event of its own class, for example TextDelta"))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

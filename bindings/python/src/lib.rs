@@ -4,6 +4,7 @@
 //! a [`future`].
 
 mod agent;
+mod argument;
 mod block;
 mod call;
 mod construct;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent_loop::host::Unread;
 use agent_loop::{ContentBlock as CoreBlock, Message as CoreMessage};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::block::{block, blocks, match_args};
 use crate::usage::Usage;
-use crate::{construct, error, json};
+use crate::{argument, construct, error, json};
 
 /// One message of a conversation: a `UserMessage`, `AssistantMessage`, `ToolResultMessage` or `CustomMessage`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -28,7 +29,9 @@ impl Message {
     #[new]
     #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Message> {
-        Err(PyTypeError::new_err("make a UserMessage, AssistantMessage, ToolResultMessage or CustomMessage"))
+        Err(PyTypeError::new_err(
+            "Message is the base of all messages; make a UserMessage, AssistantMessage, ToolResultMessage or CustomMessage",
+        ))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -120,7 +123,7 @@ pub(crate) fn one_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Arc<
     if let Ok(message) = value.cast::<Message>() {
         return Ok(Arc::clone(&message.get().core));
     }
-    let wrong = |why| error::raised(value.py(), agent_loop::Error::invalid_argument(format!("{what}: {why}")));
+    let wrong = |unread: Unread| error::raised(value.py(), unread.at(what).invalid_argument());
     CoreMessage::given(json::from_py(value, what)?).map(Arc::new).map_err(wrong)
 }
 
@@ -231,13 +234,18 @@ pub(crate) struct CustomMessage;
 impl CustomMessage {
     #[new]
     #[pyo3(signature = (role, **named), text_signature = None)]
-    fn new(py: Python<'_>, role: json::Text, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<CustomMessage>> {
-        if let Some(class) = STANDARD.iter().find_map(|(standard, class)| (*standard == role.0).then_some(class)) {
-            let text = format!("CustomMessage: the role {:?} is not a custom one; make a {class}", role.0);
+    fn new(
+        py: Python<'_>,
+        role: &Bound<'_, PyAny>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<CustomMessage>> {
+        let role = argument::text(role, "CustomMessage: role")?;
+        if let Some(class) = STANDARD.iter().find_map(|(standard, class)| (*standard == role).then_some(class)) {
+            let text = format!("CustomMessage: the role {:?} is not a custom one; make a {class}", role);
             return Err(error::raised(py, agent_loop::Error::invalid_argument(text)));
         }
         let fields = construct::fields("CustomMessage", &[], &PyTuple::empty(py), named)?;
-        Ok(made(py, "CustomMessage", &role.0, fields)?.add_subclass(CustomMessage))
+        Ok(made(py, "CustomMessage", &role, fields)?.add_subclass(CustomMessage))
     }
 
     #[getter]
@@ -265,7 +273,7 @@ const STANDARD: [(&str, &str); 3] =
 fn made(py: Python<'_>, class: &str, role: &str, fields: Map<String, Value>) -> PyResult<PyClassInitializer<Message>> {
     let mut map = Map::from_iter([("role".to_owned(), Value::from(role))]);
     map.extend(fields);
-    let wrong = |why| error::raised(py, agent_loop::Error::invalid_argument(format!("{class}: {why}")));
+    let wrong = |unread: Unread| error::raised(py, unread.at(class).invalid_argument());
     let core = CoreMessage::given(Value::Object(map)).map_err(wrong)?;
     Ok(PyClassInitializer::from(Message { core: Arc::new(core), content: PyOnceLock::new() }))
 }

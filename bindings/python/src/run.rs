@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use agent_loop::host::Scope;
-use agent_loop::{Delivery, Prompt, Run as CoreRun, RunResult as CoreResult};
+use agent_loop::{Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::job_queue::JobQueue;
 use crate::message::{from_py, message, messages};
 use crate::usage::Usage;
-use crate::{construct, error, json};
+use crate::{argument, construct, error, json};
 
 /// The most events that one call converts. More would save nothing and use more memory.
 const BATCH: usize = 256;
@@ -108,25 +108,43 @@ impl RunResult {
 impl RunResult {
     /// A result of messages, for tests. Unless given, `usage` is the sum of the messages' and `turns` the number of answers.
     #[new]
-    #[pyo3(signature = (*, outcome="completed", messages=None, usage=None, turns=None, error=None, undelivered=None))]
+    #[pyo3(
+        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, undelivered=None),
+        text_signature = "(*, outcome='completed', messages=None, usage=None, turns=None, error=None, undelivered=None)"
+    )]
     fn py_new(
         py: Python<'_>,
-        outcome: &str,
+        outcome: Option<&Bound<'_, PyAny>>,
         messages: Option<&Bound<'_, PyAny>>,
-        usage: Option<PyRef<'_, Usage>>,
-        turns: Option<u32>,
+        usage: Option<&Bound<'_, PyAny>>,
+        turns: Option<&Bound<'_, PyAny>>,
         error: Option<&Bound<'_, PyAny>>,
-        undelivered: Option<PyRef<'_, Undelivered>>,
+        undelivered: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RunResult> {
-        let outcome = construct::data(py, "RunResult: outcome", outcome.into())?;
+        let wrong =
+            |value: &Bound<'_, PyAny>, name: &str, class: &str| argument::wrong_type(value, &format!("RunResult: {name}"), class);
+        let outcome = match outcome {
+            Some(outcome) => construct::data(py, "RunResult: outcome", argument::text(outcome, "RunResult: outcome")?.into())?,
+            None => Outcome::Completed,
+        };
+        let usage = usage.map(|usage| usage.cast::<Usage>().map_err(|_| wrong(usage, "usage", "a Usage"))).transpose()?;
+        let turns = turns.map(|turns| argument::count(turns, "RunResult: turns")).transpose()?;
+        if let Some(error) = error
+            && !error.is_instance(&error::base(py)?)?
+        {
+            return Err(wrong(error, "error", "an AgentError"));
+        }
+        let undelivered = undelivered
+            .map(|undelivered| undelivered.cast::<Undelivered>().map_err(|_| wrong(undelivered, "undelivered", "an Undelivered")))
+            .transpose()?;
         let messages = messages.map(|messages| from_py(messages, "RunResult: messages")).transpose()?.unwrap_or_default();
         let error = error.map(|error| json::from_py(&error.call_method0("to_dict")?, "RunResult: error")).transpose()?;
         let answers = || messages.iter().filter_map(|message| message.as_assistant());
         let sum = || agent_loop::Usage::sum(answers().map(|answer| &answer.usage));
-        let usage = usage.map_or_else(sum, |usage| usage.0.clone());
+        let usage = usage.map_or_else(sum, |usage| usage.get().0.clone());
         let turns = turns.unwrap_or_else(|| u32::try_from(answers().count()).unwrap_or(u32::MAX));
         let mut core = CoreResult::new(outcome, messages, usage, turns, error.as_ref().map(error::from_fields));
-        core.undelivered = undelivered.map(|undelivered| undelivered.0.clone());
+        core.undelivered = undelivered.map(|undelivered| undelivered.get().0.clone());
         Ok(RunResult(core))
     }
 

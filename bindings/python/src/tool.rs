@@ -13,7 +13,7 @@ use crate::call::Target;
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::host::{Host, Shared};
-use crate::{construct, json};
+use crate::{argument, construct, json};
 
 /// A tool's name, description and parameters, checked when it is made.
 #[pyclass(frozen, module = "agent_loop._native")]
@@ -111,20 +111,21 @@ impl CallContext {
         })
     }
 
-    fn sleep(&self, ms: f64) -> PyResult<NativeFuture> {
+    fn sleep(&self, ms: &Bound<'_, PyAny>) -> PyResult<NativeFuture> {
         let (context, ms) = (self.0.clone(), millis(ms)?);
         Ok(NativeFuture::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
     }
 
-    fn sleep_sync(&self, py: Python<'_>, ms: f64) -> PyResult<bool> {
+    fn sleep_sync(&self, py: Python<'_>, ms: &Bound<'_, PyAny>) -> PyResult<bool> {
         let ms = millis(ms)?;
         Ok(py.detach(|| self.0.sleep_blocking(ms)))
     }
 }
 
-pub(crate) fn millis(ms: f64) -> PyResult<u64> {
+pub(crate) fn millis(ms: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let (given, ms) = (ms, argument::number(ms, "ms")?);
     if ms.is_nan() || ms < 0.0 {
-        return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {ms}")));
+        return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {given}")));
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     // not negative; a value that is too large becomes the maximum

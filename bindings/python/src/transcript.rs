@@ -11,7 +11,7 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use crate::block::match_args;
 use crate::error::raised;
 use crate::message::{messages as to_py, stored_from_py};
-use crate::{json, model};
+use crate::{argument, json, model};
 
 /// One change that a transcript needs.
 #[pyclass(frozen, module = "agent_loop.transcript")]
@@ -110,7 +110,8 @@ pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> Py
 /// one is farther back, all from there on; without any, all. They are the same objects. For `transform_context`.
 /// Raises what `repair` does.
 #[pyfunction]
-pub(crate) fn recent<'py>(messages: &Bound<'py, PyAny>, count: usize) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn recent<'py>(messages: &Bound<'py, PyAny>, count: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let count = argument::count(count, "count")?;
     let transcript = stored_from_py(messages, "messages")?;
     let roles: Vec<_> = transcript.iter().map(|message| message.role()).collect();
     let messages = PyList::new(messages.py(), messages.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;

@@ -248,7 +248,7 @@ async def test_found_p5_a_cancelled_sleep_does_not_hold_virtual_time_up(raises):
 
 
 def test_found_p5_an_unknown_mode_is_refused():
-    with pytest.raises(InvalidArgumentError, match="^tool 'work': cancel_mode: expected 'task' or 'token', got 'soon'$"):
+    with pytest.raises(InvalidArgumentError, match="^tool \"work\": cancel_mode: expected \"task\" or \"token\", got 'soon'$"):
 
         @tool(cancel_mode="soon")
         async def work():

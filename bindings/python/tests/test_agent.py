@@ -239,8 +239,8 @@ async def test_options_can_be_set_later():
     for options, text in [
         ({"temperature": 1, "max_tokens": "x"}, 'option "max_tokens": expected a whole number of tokens, got "x"'),
         ({"temprature": 1}, 'unknown option "temprature"; did you mean "temperature"?'),
-        ({"temperature": 1, "before_run": print}, "option 'before_run' is not a plain value; use set_hook"),
-        ({"temperature": 1, "tools": []}, "option 'tools' is not a plain value; use the agent's tools"),
+        ({"temperature": 1, "before_run": print}, 'option "before_run" is not a plain value; use set_hook'),
+        ({"temperature": 1, "tools": []}, "option \"tools\" is not a plain value; use the agent's tools"),
     ]:
         with pytest.raises(InvalidArgumentError) as caught:
             subject.set_options(**options)

@@ -1,8 +1,26 @@
 """Errors in the user's words: what was wrong, where, and what was expected, without a parser's terms."""
 
 import pytest
-from agent_loop import Agent, AssistantMessage, ImageBlock, InvalidArgumentError, TextBlock, TextDelta, ToolCall, UserMessage
-from scripts import agent, says
+from agent_loop import (
+    Agent,
+    AssistantMessage,
+    Cost,
+    CustomMessage,
+    ImageBlock,
+    InvalidArgumentError,
+    RunResult,
+    TextBlock,
+    TextDelta,
+    ToolCall,
+    ToolContext,
+    Undelivered,
+    Usage,
+    UserMessage,
+    tool,
+    transcript,
+)
+from agent_loop.testing import check_events
+from scripts import agent, calls, says
 
 JARGON = ("enum", "invalid type", "variant", "missing field", "sequence", " map", "struct", "EOF", "u64", "i64", "`", "base")
 
@@ -95,3 +113,82 @@ def test_found_p6_an_address_that_cannot_be_used_says_why(address, why):
     with pytest.raises(InvalidArgumentError) as caught:
         Agent("openai/gpt-5", base_url=address)
     assert str(caught.value) == f'base_url "{address}": {why}; give an address such as "http://127.0.0.1:8080/v1"'
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Usage(input="x"), "Usage: input: expected a whole number of at least 0, got str"),
+        (lambda: Usage(total=1.5), "Usage: total: expected a whole number of at least 0, got float"),
+        (lambda: Usage(cost=3), "Usage: cost: expected a Cost, got int"),
+        (lambda: Cost(output="x"), "Cost: output: expected a number, got str"),
+        (lambda: RunResult(outcome=3), "RunResult: outcome: expected text, got int"),
+        (lambda: RunResult(messages=3), "RunResult: messages: expected a list of messages, got int"),
+        (lambda: RunResult(usage={}), "RunResult: usage: expected a Usage, got dict"),
+        (lambda: RunResult(turns="x"), "RunResult: turns: expected a whole number of at least 0, got str"),
+        (lambda: RunResult(error="x"), "RunResult: error: expected an AgentError, got str"),
+        (lambda: RunResult(undelivered=[]), "RunResult: undelivered: expected an Undelivered, got list"),
+        (lambda: Undelivered(steering=3), "Undelivered: steering: expected a list of messages, got int"),
+        (lambda: ImageBlock(3), "ImageBlock: data: expected bytes, or text in base64, got int"),
+        (lambda: ImageBlock.from_path(3), "path: expected a str or an os.PathLike, got int"),
+        (lambda: ImageBlock.from_path("x", mime_type=3), "mime_type: expected text, got int"),
+        (lambda: CustomMessage(3), "CustomMessage: role: expected text, got int"),
+        (lambda: transcript.recent([], "x"), "count: expected a whole number of at least 0, got str"),
+        (lambda: transcript.recent(3, 1), "messages: expected a list of messages, got int"),
+        (lambda: check_events(3), "events: expected a list of events, got int"),
+        (lambda: agent(says("x")).set_hook(3, None), "name: expected text, got int"),
+        (lambda: agent(says("x")).set_provider(3, None), "name: expected text, got int"),
+    ],
+)
+def test_found_p6_a_type_error_names_the_parameter(make, text):
+    with pytest.raises(TypeError) as caught:
+        make()
+    assert str(caught.value) == text
+    # PyO3 adds where it was, in its own words.
+    assert not getattr(caught.value, "__notes__", None)
+
+
+def test_found_p6_a_number_that_does_not_fit_and_a_missing_file_are_named():
+    with pytest.raises(ValueError, match="^Usage: output: expected a whole number of at least 0, got -1$"):
+        Usage(output=-1)
+    with pytest.raises(ValueError, match="^RunResult: turns: the number is too large$"):
+        RunResult(turns=2**40)
+    with pytest.raises(FileNotFoundError) as caught:
+        ImageBlock.from_path("no/such.png")
+    assert caught.value.filename == "no/such.png"
+    assert Usage(input=None) == Usage() and Cost(total=None) == Cost()
+
+
+async def test_found_p6_a_wrong_time_to_sleep_is_named():
+    caught = []
+
+    @tool
+    async def work(context: ToolContext) -> str:
+        for ms in ("x", None, -1, float("nan")):
+            with pytest.raises((TypeError, ValueError)) as error:
+                await context.sleep(ms)
+            caught.append(str(error.value))
+        return "done"
+
+    await agent(calls("work"), says("end"), tools=[work]).prompt("go")
+    assert caught == [
+        "ms: expected a number, got str",
+        "ms: expected a number, got NoneType",
+        "ms: expected milliseconds, got -1",
+        "ms: expected milliseconds, got nan",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "text"),
+    [
+        ([7], "events[0]: expected an event, an object with a type, got 7"),
+        ([{}], "events[0]: expected an event, an object with a type, got {}"),
+        ([{"type": "x"}], 'events[0] (x): unknown type "x"'),
+        ([], "events: the last event must be agent_end"),
+    ],
+)
+def test_found_p6_what_is_no_event_is_named(events, text):
+    with pytest.raises(InvalidArgumentError) as caught:
+        check_events(events)
+    assert str(caught.value) == text

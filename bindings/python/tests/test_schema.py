@@ -163,7 +163,7 @@ def test_an_annotation_without_a_schema_names_its_parameter(hint, why):
     with pytest.raises(TypeError) as caught:
         signature_of(hint)
     text = str(caught.value)
-    assert text.startswith(f"tool 't': parameter 'p': {why}")
+    assert text.startswith(f'tool "t": parameter "p": {why}')
     assert text.endswith("or give the schema yourself: @tool(parameters={…})")
 
 
@@ -179,11 +179,11 @@ def test_parameters_that_cannot_be():
     def unresolved(a: "Nowhere"): ...  # noqa: F821
 
     for function, text in [
-        (missing, "tool 'missing': parameter 'a': it has no annotation. Known are str, int, "),
-        (star, "tool 'star': parameter 'values': a tool's parameters each have a name"),
-        (stars, "tool 'stars': parameter 'values': a tool's parameters each have a name"),
-        (positional, "tool 'positional': parameter 'a': tools are called with keyword arguments"),
-        (unresolved, "tool 'unresolved': its annotations cannot be read: name 'Nowhere' is not defined"),
+        (missing, 'tool "missing": parameter "a": it has no annotation. Known are str, int, '),
+        (star, "tool \"star\": parameter \"values\": a tool's parameters each have a name"),
+        (stars, "tool \"stars\": parameter \"values\": a tool's parameters each have a name"),
+        (positional, 'tool "positional": parameter "a": tools are called with keyword arguments'),
+        (unresolved, 'tool "unresolved": its annotations cannot be read: name \'Nowhere\' is not defined'),
     ]:
         with pytest.raises(TypeError) as caught:
             tool(function)

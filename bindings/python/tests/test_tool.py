@@ -96,7 +96,7 @@ async def test_a_tool_without_a_decorator():
             InvalidArgumentError,
             'tool: execution_mode: expected "parallel" or "sequential", got "both"',
         ),
-        (lambda: Tool(name="x", execute="print"), TypeError, "tool 'x': execute: expected a function, got str"),
+        (lambda: Tool(name="x", execute="print"), TypeError, 'tool "x": execute: expected a function, got str'),
         (lambda: Tool(name=5, execute=print), InvalidArgumentError, "tool: name: expected text, got 5"),
         (
             lambda: Tool(name="x", execute=print, parameters={"a": object()}),
@@ -352,7 +352,7 @@ async def test_a_failure_of_it_is_the_calls_error():
 
     for function, text in [
         (broken, "prepare_arguments of noop failed: ValueError: no"),
-        (lambda arguments: None, "prepare_arguments of noop failed: expected a dict of arguments, got null"),
+        (lambda arguments: None, "prepare_arguments of noop failed: expected a dict of arguments, got None"),
     ]:
 
         @tool(prepare_arguments=function)
@@ -360,7 +360,7 @@ async def test_a_failure_of_it_is_the_calls_error():
             """Does nothing."""
 
         assert await answer_of(noop) == (text, True)
-    with pytest.raises(TypeError, match="tool 'x': prepare_arguments: expected a function, got int"):
+    with pytest.raises(TypeError, match='tool "x": prepare_arguments: expected a function, got int'):
         Tool(name="x", execute=print, prepare_arguments=5)
 
 

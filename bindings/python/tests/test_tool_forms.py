@@ -68,7 +68,7 @@ def test_found_p2_what_cannot_be_said_is_refused():
     def predicate(p: Annotated[int, constraint("annotated_types", func=lambda n: n > 1)]):
         """A function."""
 
-    with pytest.raises(TypeError, match="parameter 'p': Field: there is no JSON Schema for func=.*check it in the tool"):
+    with pytest.raises(TypeError, match="parameter \"p\": Field: there is no JSON Schema for func=.*check it in the tool"):
         tool(predicate)
 
     def length(p: Annotated[int, constraint("annotated_types", min_length=1)]):

@@ -130,7 +130,7 @@ def test_found_p3_images(tmp_path):
     for head, kind in [(b"\xff\xd8\xff\xe0", "jpeg"), (b"GIF89a", "gif"), (b"RIFF\0\0\0\0WEBP", "webp")]:
         assert ImageBlock(head + b"rest").mime_type == f"image/{kind}"
     assert ImageBlock(b"BM", "image/bmp").mime_type == "image/bmp"
-    with pytest.raises(ValueError, match="no PNG, JPEG, GIF or WebP; give its mime_type"):
+    with pytest.raises(ValueError, match="not those of a PNG, JPEG, GIF or WebP; give its mime_type"):
         ImageBlock(b"BM")
     with pytest.raises(FileNotFoundError):
         ImageBlock.from_path(tmp_path / "none.png")
@@ -157,7 +157,7 @@ def test_found_p3_classes_of_unions():
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: Message("x"), TypeError, "make a UserMessage, AssistantMessage, ToolResultMessage or CustomMessage"),
+        (lambda: Message("x"), TypeError, "Message is the base of all messages; make a UserMessage, AssistantMessage, ToolResultMessage or CustomMessage"),
         (lambda: agent_loop.ContentBlock(), TypeError, "make a TextBlock"),
         (lambda: Event(), TypeError, "make an event of its own class"),
         (lambda: UserMessage("a", "b"), TypeError, "at most 1 arguments without a name, got 2"),

@@ -337,7 +337,7 @@ class Agent:
             if name in (*_native.HOOKS, "tools", "middleware", "provider", "providers"):
                 ways = {"tools": "the agent's tools", "middleware": "add_middleware"}
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
-                raise InvalidArgumentError(f"option {name!r} is not a plain value; use {way}")
+                raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
         self._native.set_options(dict(options))
 
     def set_hook(self, name: str, function: Callable[..., Any] | None) -> None:

@@ -69,11 +69,11 @@ def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall]
 def provider_callbacks(provider: Callable[..., Any] | None, named: Any) -> list[tuple[str | None, tuple[Any, bool]]]:
     """The callbacks of the options `provider` and `providers`, by name."""
     if not isinstance(named, Mapping):
-        raise TypeError(f"option 'providers': expected a dict of functions by name, got {type(named).__name__}")
+        raise TypeError(f'option "providers": expected a dict of functions by name, got {type(named).__name__}')
     given = ([] if provider is None else [(None, provider)]) + list(named.items())
     for name, _ in given:
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"option 'providers': expected names that are text, got {type(name).__name__}")
+            raise TypeError(f'option "providers": expected names that are text, got {type(name).__name__}')
     return [(name, provider_callback(function)) for name, function in given]
 
 

@@ -63,12 +63,12 @@ class Signature:
                 schema, reader = describe(hint, ())
             except Unsupported as why:
                 raise TypeError(
-                    f"tool {name!r}: parameter {parameter.name!r}: {why}. Known are {KNOWN}; "
+                    f'tool "{name}": parameter "{parameter.name}": {why}. Known are {KNOWN}; '
                     f"or give the schema yourself: @tool(parameters={{…}})"
                 ) from None
             if hasattr(parameter.default, "default_factory") and hasattr(parameter.default, "metadata"):
                 raise TypeError(
-                    f"tool {name!r}: parameter {parameter.name!r}: its default is a Field; "
+                    f'tool "{name}": parameter "{parameter.name}": its default is a Field; '
                     f"write {parameter.name}: Annotated[…, Field(…)], with a plain default"
                 )
             if parameter.default is parameter.empty:
@@ -120,7 +120,7 @@ def hints_of(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(inner, include_extras=True)
     except Exception as error:
         hint = "the names in them must be those of its module; or give the schema yourself: @tool(parameters={…})"
-        raise TypeError(f"tool {name!r}: its annotations cannot be read: {error}; {hint}") from error
+        raise TypeError(f'tool "{name}": its annotations cannot be read: {error}; {hint}') from error
 
 
 def context_only(function: Callable[..., Any]) -> dict[str, Any]:

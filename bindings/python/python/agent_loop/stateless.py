@@ -81,11 +81,11 @@ def start(
     if not isinstance(context, Context):
         for name in context:
             if name not in FIELDS:
-                raise InvalidArgumentError(f"unknown field {name!r} of a context; known are {', '.join(FIELDS)}")
+                raise InvalidArgumentError(f'unknown context field "{name}"; known are {", ".join(FIELDS)}')
         context = Context(**context)
     for name in FIELDS:
         if name in options:
-            raise InvalidArgumentError(f"option {name!r}: give it in the context")
+            raise InvalidArgumentError(f'option "{name}": give it in the context')
     # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
     native, system_prompt, messages = agent._native, context.system_prompt, list(context.messages)

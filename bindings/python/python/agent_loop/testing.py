@@ -20,4 +20,8 @@ def check_events(events: Iterable[_Event | Mapping[str, Any]]) -> None:
     `events` are `Event`s, or dicts as `Event.to_dict` returns them. Raises `InvalidArgumentError`, with the index of the first
     event that is not valid and the reason; TypeError for what is neither. From any thread.
     """
-    _native.check_events(list(events))
+    try:
+        one_by_one = iter(events)
+    except TypeError:
+        raise TypeError(f"events: expected a list of events, got {type(events).__name__}") from None
+    _native.check_events(list(one_by_one))

@@ -64,9 +64,9 @@ class Tool:
         **unknown: Never,
     ) -> None:
         if not callable(execute):
-            raise TypeError(f"tool {name!r}: execute: expected a function, got {type(execute).__name__}")
+            raise TypeError(f'tool "{name}": execute: expected a function, got {type(execute).__name__}')
         if cancel_mode not in ("task", "token"):
-            text = f"tool {name!r}: cancel_mode: expected 'task' or 'token', got {cancel_mode!r}"
+            text = f'tool "{name}": cancel_mode: expected "task" or "token", got {cancel_mode!r}'
             raise InvalidArgumentError(text)
         fields = {
             "name": name,
@@ -88,7 +88,7 @@ class Tool:
         if prepare_arguments is not None:
             from .hooks import hook_callback
 
-            self._prepare = hook_callback(f"tool {name!r}: prepare_arguments", prepare_arguments, 1)
+            self._prepare = hook_callback(f'tool "{name}": prepare_arguments', prepare_arguments, 1)
 
     @property
     def name(self) -> str:
