@@ -123,6 +123,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "node=cd bindings/node && npm test" \
 	  "snippets&=python3 tests/snippets.py" \
 	  "types&=python3 tests/snippet_types.py --only node" \
+	  "errors&=python3 tests/errors.py --check" \
 	  "scenarios-c=python3 tests/scenarios/expected.py c $(CURDIR)/target/c-tests/scenarios -- tests/scenarios/*/" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
@@ -153,6 +154,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
 	python3 tests/long_lines.py
+	python3 tests/errors.py --check
 	python3 packaging/notices.py --check
 	sh tests/unify/check.sh
 	sh tests/features/check.sh

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 
+use agent_loop::host::words;
 use agent_loop::{Error, testing};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,7 +13,7 @@ use crate::text;
 
 /// Events in an array, or as a sequence of objects.
 fn read(text: &str) -> Result<Vec<Value>, Error> {
-    let wrong = |e: serde_json::Error| Error::invalid_argument(format!("events is not JSON: {e}"));
+    let wrong = |e: serde_json::Error| Error::invalid_argument(format!("events is not JSON: {}", words(&e)));
     let mut values = Vec::new();
     for raw in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         values.push(text::parse(raw.map_err(wrong)?.get(), "events")?);

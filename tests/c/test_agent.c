@@ -89,7 +89,7 @@ static void bad_options_are_refused_and_change_nothing(void)
     CHECK_OPTION("{\"fallbacks\": [\"openai/gpt-5\", {\"provider\": \"groq\", \"id\": \"m\", \"qirks\": {}}]}",
                  "option \"fallbacks\": [1]: unknown model field \"qirks\"; did you mean \"quirks\"?");
     CHECK_OPTION("[]", "json: expected a JSON object, got []");
-    CHECK_OPTION("nonsense", "json is not JSON: expected ident at line 1 column 2");
+    CHECK_OPTION("nonsense", "json is not JSON: expected true, false or null (line 1, column 2)");
     CHECK_OK(agent_state_json(agent, &state, &error));
     CHECK_CONTAINS(agent_text_data(state, NULL), "{\"system_prompt\":\"\",");
     agent_text_free(state);
@@ -288,7 +288,7 @@ static void waiting_inside(void *userdata, const agent_event_t *event)
 
 #define EXPECT_INSIDE(call, what) \
     EXPECT(fails((call), AGENT_INVALID_STATE, \
-                 what " inside a listener, hook or tool of the same agent would wait for itself; do it after the run", \
+                 what " inside a listener, hook or tool of the same agent would deadlock; do it after the run", \
                  __FILE__, __LINE__))
     EXPECT_INSIDE(agent_prompt(listener->agent, "And?", AGENT_NTS, &run, &error), "starting a run");
     EXPECT_INSIDE(agent_wait_for_idle(listener->agent, -1, &error), "wait_for_idle");

@@ -62,7 +62,7 @@ static void bad_options_are_refused(void)
     CHECK_FAILS(agent_runtime_new("[]", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
                 "options: expected a JSON object, got []");
     CHECK_FAILS(agent_runtime_new("threads", AGENT_NTS, &one, &error), AGENT_INVALID_ARGUMENT,
-                "options is not JSON: expected ident at line 1 column 2");
+                "options is not JSON: expected true, false or null (line 1, column 2)");
     CHECK_FAILS(agent_runtime_new("\xc3", 1, &one, &error), AGENT_INVALID_ARGUMENT,
                 "options is not UTF-8: invalid byte at offset 0");
     CHECK(one == NULL);

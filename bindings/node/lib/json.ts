@@ -22,7 +22,8 @@ export function jsonOf(value: unknown): string {
   } catch (error) {
     if (isA(error, NotJson)) throw error
     const message = textOf(error)
-    throw new NotJson(message.startsWith('Converting circular') ? 'it contains itself' : `it cannot be written as JSON: ${message}`)
+    const isCircular = message.startsWith('Converting circular')
+    throw new NotJson(isCircular ? 'it contains itself' : `it cannot be written as JSON: ${message}`)
   }
   return text ?? 'null'
 }

@@ -8,7 +8,10 @@ import { checkEvents } from 'agent-loop/testing'
 
 import { calls, says, scripted } from './helpers.mjs'
 
-const JARGON = [/enum/, /invalid type/, /variant/, /missing field/, /sequence/, / map\b/, /EOF/, /\bu64\b/, /`/, /Failed to convert/, /rust/]
+const JARGON = [
+  ...[/enum/, /invalid type/, /variant/, /missing field/, /sequence/, / map\b/, /EOF/, /\bu64\b/, /`/],
+  ...[/Failed to convert/, /rust/, /to be String/],
+]
 const ODD = [undefined, null, 'x', 3, -1, NaN, {}, [1], [{}], () => 1, true, Symbol('x'), 10n, new (class Odd {})(), new Map()]
 
 test('found_p6_no_call_is_refused_in_the_words_of_a_parser_or_of_native_code', async () => {

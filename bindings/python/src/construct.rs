@@ -26,7 +26,7 @@ pub(crate) fn fields(
 ) -> PyResult<Map<String, Value>> {
     if arguments.len() > positional.len() {
         let (most, got) = (positional.len(), arguments.len());
-        let text = format!("{class}: at most {most} arguments without a name, got {got}; give the others by name");
+        let text = format!("{class}: {got} arguments without a name, at most {most} expected; give the others by name");
         return Err(PyTypeError::new_err(text));
     }
     let mut fields = Map::new();

@@ -1,0 +1,178 @@
+"""The kinds of texts whose code does not name them: what a file's function returns is put into an error elsewhere.
+
+A row is a path, a kind, and a pattern if it is not for all other texts of the file. The rows of a file stand together, and the
+first that fits counts. After `!`, it also counts for a text beside which the code names a kind, which is another one's.
+Beside the kinds of errors and Python's and JavaScript's own exceptions there are
+
+- `result`: the error result of a tool's call, which the model reads,
+- `diagnostic` and `repair`: events and repairs of a transcript,
+- `part`: a part of other texts, with their kind,
+- `none`: no user meets it.
+"""
+
+ROWS = r"""
+core/proto/src/answer_reader.rs protocol
+core/proto/src/api_key.rs callback
+core/proto/src/chunk.rs part ^text, thinking, tool_call
+!core/proto/src/chunk.rs provider ^(error|usage|diagnostic):
+core/proto/src/chunk.rs provider
+core/proto/src/conversation.rs invalid_argument ^(messages|prompt):
+core/proto/src/conversation.rs part
+core/proto/src/delta.rs limit
+core/proto/src/depth.rs part
+core/proto/src/did_you_mean.rs part
+core/proto/src/error.rs aborted shut down
+core/proto/src/error.rs panic a panic
+core/proto/src/error.rs part
+core/proto/src/hook_answers.rs result the call was blocked
+core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)$
+core/proto/src/hook_answers.rs callback
+core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
+core/proto/src/json_error.rs part
+core/proto/src/machine/attempt.rs part
+core/proto/src/machine/fallback.rs part
+core/proto/src/machine/resume.rs invalid_state
+core/proto/src/machine/run_loop.rs part
+core/proto/src/machine/setup.rs callback
+core/proto/src/machine/tool_check.rs part ^what the
+core/proto/src/machine/tool_check.rs result
+core/proto/src/machine/tool_demand.rs diagnostic decides itself
+core/proto/src/machine/tool_demand.rs part
+core/proto/src/machine/tool_timeout.rs part ^its
+core/proto/src/machine/tool_timeout.rs result
+core/proto/src/message.rs result ^no output
+core/proto/src/message.rs part
+core/proto/src/message_ids.rs part
+core/proto/src/message_reader/fields.rs none asked for
+core/proto/src/message_reader/fields.rs none (message|block)$
+core/proto/src/message_reader/fields.rs part
+core/proto/src/message_reader.rs part
+core/proto/src/model_spec.rs part
+core/proto/src/prompt.rs part
+core/proto/src/protocol/anthropic/messages.rs none
+core/proto/src/protocol/format.rs diagnostic sources
+core/proto/src/protocol/gemini/contents.rs none
+core/proto/src/protocol/gemini/decode.rs part ^(: |a |the arguments of its)
+core/proto/src/protocol/gemini/decode.rs protocol
+core/proto/src/protocol/ignored.rs part
+core/proto/src/protocol/openai_chat/decode.rs part ^a
+core/proto/src/protocol/openai_chat/decode.rs server
+core/proto/src/protocol/openai_chat/messages.rs none
+core/proto/src/protocol/openai_responses/items.rs none
+core/proto/src/protocol/ none ^Bearer
+core/proto/src/protocol/ part
+core/proto/src/provider/served.rs part
+core/proto/src/provider_error.rs part ^(it has|an empty|a page|\{said\})
+core/proto/src/provider_error.rs server
+core/proto/src/quirks.rs part
+core/proto/src/retry.rs part
+core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has)
+core/proto/src/schema.rs result
+core/proto/src/schema/ part
+core/proto/src/script.rs part
+core/proto/src/table/options.rs none (^the provider's|^the environment's|^1,024|readonly|\[str|Record<)
+core/proto/src/table/options.rs part
+core/proto/src/testing.rs part ^(message|block|\{what\}|usage)
+!core/proto/src/testing.rs invalid_argument ^(agent_start may|a retry)
+core/proto/src/testing.rs invalid_argument
+core/proto/src/tool.rs part
+core/proto/src/transcript/blocks.rs none ^\(an image
+!core/proto/src/transcript/blocks.rs repair
+!core/proto/src/transcript/repairer.rs repair
+core/proto/src/transcript/results.rs result no result was
+core/proto/src/transcript/results.rs none bytes left out
+!core/proto/src/transcript/results.rs repair
+core/proto/src/usage.rs part
+core/src/agent/context.rs callback
+core/src/agent/models.rs invalid_argument
+core/src/agent/options.rs none
+core/src/agent/setters.rs part the transcript
+core/src/agent/setters.rs invalid_argument
+core/src/agent/start.rs part
+core/src/connection.rs part
+core/src/host/answer.rs part
+core/src/host/call.rs invalid_state already
+core/src/host/call.rs result a middleware
+core/src/host/call.rs callback
+core/src/host/function.rs callback
+core/src/model/custom.rs provider
+core/src/model/http.rs none ^Bearer
+core/src/model/http.rs part
+core/src/provider/address.rs part
+core/src/provider/credential/google.rs part
+core/src/provider/credential/exchange.rs part
+core/src/run/driver.rs result removed
+core/src/run/driver.rs part
+core/src/run/handle.rs part
+core/src/run/hook_call.rs callback
+core/src/run/listeners.rs diagnostic
+core/src/run/model_call.rs part
+core/src/runtime/builder.rs part ^a whole
+core/src/runtime/builder.rs invalid_argument
+core/src/threads/workers.rs part
+core/src/tool/typed.rs part ^\(the
+core/src/tool/ result
+!core/src/transport/client.rs protocol ^cannot connect to \{place\}: \{\}
+core/src/transport/client.rs none ^(proxy auth|tunnel error)
+core/src/transport/client.rs part
+core/src/transport/network.rs part ^(network: proxy|the environment)
+core/src/transport/network.rs invalid_argument
+core/src/transport/tls.rs part ^(a -----|an -----|what stands|it cannot)
+core/src/transport/tls.rs tls
+ffi/src/guard.rs part
+ffi/src/handle.rs part ^ for
+ffi/src/handle.rs callback
+ffi/src/json part
+ffi/src/stateless_run.rs part
+ffi/src/tool/call.rs part
+ffi/src/tool/middleware.rs result
+ffi/src/tool.rs part
+bindings/python/python/agent_loop/agent.py TypeError ^tools\[
+bindings/python/python/agent_loop/agent.py part
+bindings/python/python/agent_loop/bridge.py invalid_state
+bindings/python/python/agent_loop/errors.py part
+bindings/python/python/agent_loop/hooks.py part
+bindings/python/python/agent_loop/schema.py part
+bindings/python/python/agent_loop/stateless.py none
+bindings/python/python/agent_loop/sync.py invalid_state
+bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode
+bindings/python/python/agent_loop/tools.py part
+bindings/python/src/argument.rs part
+bindings/python/src/agent.rs part
+bindings/python/src/block.rs part
+bindings/python/src/call.rs part ^the answer
+bindings/python/src/call.rs callback
+bindings/python/src/construct.rs part ^(\{class\}: \{name\}|did you|known are|ImageBlock|bytes)
+bindings/python/src/construct.rs invalid_argument
+bindings/python/src/error.rs part
+bindings/python/src/job_queue.rs callback
+bindings/python/src/json.rs part
+bindings/python/src/model.rs provider
+bindings/python/src/run.rs part
+bindings/python/src/tool.rs part
+bindings/python/src/usage.rs part
+bindings/node/lib/bridge.ts panic native module
+bindings/node/lib/bridge.ts callback
+bindings/node/lib/canonical.ts none
+bindings/node/lib/native.ts Error
+bindings/node/lib/thrown.ts part
+bindings/node/lib/ part
+bindings/node/src/bridge.rs callback
+bindings/node/src/camel_case.rs none
+!bindings/node/src/hook.rs none
+bindings/node/src/ part
+"""
+
+# Code that makes an error of a text that it was given, or of another error.
+GIVEN = r"""
+core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
+core/proto/src/json_error.rs Error::invalid_argument(self.text)
+core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
+bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
+bindings/python/src/json.rs PyValueError::new_err(e.to_string())
+bindings/python/python/agent_loop/provider.py raise ProviderError(error.message)
+bindings/python/python/agent_loop/schema.py raise Unsupported(str(why))
+bindings/python/python/agent_loop/tools.py raise CallbackError("aborted")
+bindings/node/src/error.rs Error::invalid_argument(message)
+bindings/node/lib/provider.ts new TypeError(textOf(error))
+"""
