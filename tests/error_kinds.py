@@ -33,6 +33,7 @@ core/proto/src/machine/attempt.rs part
 core/proto/src/machine/fallback.rs part
 core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
+core/proto/src/machine/run_state.rs callback
 core/proto/src/machine/setup.rs callback
 core/proto/src/machine/tool_check.rs part ^what the
 core/proto/src/machine/tool_check.rs result
