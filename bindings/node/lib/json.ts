@@ -82,10 +82,10 @@ function notJson(value: unknown, original: unknown): string | undefined {
 function notData(value: object): string | undefined {
   if (Array.isArray(value) || isPlain(value)) return undefined
   // They have a toJSON, or might.
-  if (isError(value)) return `${instanceOf(value)} is not JSON: throw it, or return its message`
+  if (isError(value)) return `${instanceOf(value)} is not JSON: throw it, or use its message`
   if (ArrayBuffer.isView(value)) return `${instanceOf(value)} is not JSON: ${ADVICE.ArrayBuffer}`
   if (isWritten(value)) return undefined
-  const advice = ADVICE[className(value)] ?? 'return a plain object with its fields, or give the class a toJSON method'
+  const advice = ADVICE[className(value)] ?? 'use a plain object with its fields, or give the class a toJSON method'
   return `${instanceOf(value)} is not JSON: ${advice}`
 }
 
@@ -105,22 +105,22 @@ function isWritten(value: object): boolean {
   return isA(value, String) || isA(value, Number) || isA(value, Boolean)
 }
 
-const ITERATE = 'return its values in a list, or yield them from the tool'
+const ITERATE = 'use a list of its values, or yield them from the tool'
 
 /** What to write in place of an instance, by the name of its class. */
 const ADVICE: Readonly<Record<string, string>> = {
   Promise: 'await it',
-  Map: 'return Object.fromEntries(map)',
-  Set: 'return [...set]',
-  Response: 'return await response.text(), or await response.json()',
-  Headers: 'return Object.fromEntries(headers)',
-  FormData: 'return Object.fromEntries(data)',
-  URLSearchParams: 'return its text, String(parameters)',
-  ReadableStream: 'return its text',
-  Blob: 'return await blob.text(), or content with an image block',
-  File: 'return await file.text(), or content with an image block',
-  ArrayBuffer: 'return base64 text, or content with an image block',
-  RegExp: 'return its source',
+  Map: 'use Object.fromEntries(map)',
+  Set: 'use [...set]',
+  Response: 'use await response.text(), or await response.json()',
+  Headers: 'use Object.fromEntries(headers)',
+  FormData: 'use Object.fromEntries(data)',
+  URLSearchParams: 'use its text, String(parameters)',
+  ReadableStream: 'use its text',
+  Blob: 'use await blob.text(), or content with an image block',
+  File: 'use await file.text(), or content with an image block',
+  ArrayBuffer: 'use base64 text, or content with an image block',
+  RegExp: 'use its source',
   Generator: ITERATE,
   AsyncGenerator: ITERATE,
 }

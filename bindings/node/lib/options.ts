@@ -338,7 +338,7 @@ function nativeTools(tools: readonly Tool[]): NativeTool[] {
 
 /** @internal Sets a hook, or with null removes it. */
 export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
-  if (!HOOKS.includes(name)) throw invalidArgument(`there is no hook ${shown(name)}; the hooks are ${HOOKS.join(', ')}`)
+  if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
   const number = hook === null ? undefined : callbacks.keep((call) => runHook(name, hook, call))
   enter(() => native.setHook(snakeCase(name), number))

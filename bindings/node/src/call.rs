@@ -150,7 +150,7 @@ impl Call {
     #[napi(catch_unwind)]
     pub fn next(&self, arguments: Option<String>, ticket: u32) -> Result<()> {
         let Some(call) = self.call.middleware_call() else {
-            return Err(invalid_argument("next is for middleware"));
+            return Err(invalid_argument("next: only the call of a middleware has one"));
         };
         let arguments = match arguments.map(|text| (read_json(&text), text)) {
             Some((Ok(Value::Object(arguments)), _)) => arguments,

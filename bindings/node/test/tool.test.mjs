@@ -70,7 +70,7 @@ test('a result that is not JSON is an error result that names the value', async 
     [{ f() {} }, 'the tool\'s result: f: a function is not JSON'],
     [Symbol('s'), "the tool's result: a symbol is not JSON"],
     [NaN, "the tool's result: NaN is not JSON"],
-    [new Map([['a', 1]]), "the tool's result: a Map is not JSON: return Object.fromEntries(map)"],
+    [new Map([['a', 1]]), "the tool's result: a Map is not JSON: use Object.fromEntries(map)"],
     [{ toJSON: () => { throw new Error('no form') } }, "the tool's result: it cannot be written as JSON: no form"],
   ]) {
     assert.deepEqual(await resultOf(() => value), [text, true])
@@ -87,24 +87,24 @@ test('found_n4_instances: what JSON would empty is an error that names it, and s
     }
   }
   const text = (value) => `the tool's result: ${value}`
-  const plain = 'return a plain object with its fields, or give the class a toJSON method'
-  const iterate = 'return its values in a list, or yield them from the tool'
-  const binary = 'return base64 text, or content with an image block'
+  const plain = 'use a plain object with its fields, or give the class a toJSON method'
+  const iterate = 'use a list of its values, or yield them from the tool'
+  const binary = 'use base64 text, or content with an image block'
   for (const [make, said] of [
-    [() => new Error('gone'), 'an Error is not JSON: throw it, or return its message'],
-    [() => new TypeError('gone'), 'a TypeError is not JSON: throw it, or return its message'],
+    [() => new Error('gone'), 'an Error is not JSON: throw it, or use its message'],
+    [() => new TypeError('gone'), 'a TypeError is not JSON: throw it, or use its message'],
     [() => new InvalidStateError({ kind: 'invalid_state', message: 'x' }), /^an InvalidStateError is not JSON: throw it/],
-    [() => runInNewContext('new RangeError("far")'), 'a RangeError is not JSON: throw it, or return its message'],
-    [() => new Response('x'), 'a Response is not JSON: return await response.text(), or await response.json()'],
-    [() => new Headers(), 'a Headers is not JSON: return Object.fromEntries(headers)'],
-    [() => new Set([1]), 'a Set is not JSON: return [...set]'],
+    [() => runInNewContext('new RangeError("far")'), 'a RangeError is not JSON: throw it, or use its message'],
+    [() => new Response('x'), 'a Response is not JSON: use await response.text(), or await response.json()'],
+    [() => new Headers(), 'a Headers is not JSON: use Object.fromEntries(headers)'],
+    [() => new Set([1]), 'a Set is not JSON: use [...set]'],
     [() => new Weather(), `a Weather is not JSON: ${plain}`],
     [() => new (class {})(), `an instance of a class is not JSON: ${plain}`],
     [() => [1].values(), null],
     [() => Buffer.from('x'), `a Buffer is not JSON: ${binary}`],
     [() => new Uint8Array(2), `a Uint8Array is not JSON: ${binary}`],
     [() => new ArrayBuffer(2), `an ArrayBuffer is not JSON: ${binary}`],
-    [() => /x/, 'a RegExp is not JSON: return its source'],
+    [() => /x/, 'a RegExp is not JSON: use its source'],
     [() => new WeakMap(), `a WeakMap is not JSON: ${plain}`],
   ]) {
     // An iterator at the top is a generator's.

@@ -66,7 +66,7 @@ test('found_p6_names_are_spelled_as_in_javascript', async () => {
     () => agent.appendMessages([{ role: 'tool_result', content: 'x' }]),
     'messages: [0]: tool_result message: toolCallId is missing',
   )
-  refused(() => agent.setHook(10n, null), /^there is no hook bigint; the hooks are transformContext, /)
+  refused(() => agent.setHook(10n, null), /^unknown hook bigint; known are transformContext, /)
   refused(() => transcript.recent([], 'x'), 'count: expected a whole number of at least 0, got "x"')
   refused(() => agent.appendMessages([{ role: 'user', content: [NaN] }]), 'messages: [0]: NaN is not JSON')
   refused(

@@ -206,7 +206,7 @@ impl HostCall {
         Ok(NativeFuture::new(None, async move {
             let result = match rest {
                 Some(rest) => rest.await,
-                None => Err("next is for middleware".to_owned()),
+                None => Err("next: only the call of a middleware has one".to_owned()),
             };
             let failed = |text: String| agent_loop::Error::new(agent_loop::ErrorKind::Callback, text);
             result.map(Output::Json).map_err(failed)

@@ -317,16 +317,16 @@ async def test_a_hook_can_be_set_and_taken_out():
             'unknown option "before_tool_cal"; did you mean "before_tool_call"?',
         ),
         (lambda: agent().set_hook("on_eror", print), InvalidArgumentError, 'unknown hook "on_eror"; did you mean "on_error"?'),
-        (lambda: agent(on_error="print"), TypeError, "hook on_error: expected a function, got str"),
+        (lambda: agent(on_error="print"), TypeError, 'hook "on_error": expected a function, got str'),
         (
             lambda: agent(on_error=lambda: None),
             TypeError,
-            "hook on_error: expected a function that is called as f(input) or f(input, context): too many positional",
+            'hook "on_error": expected a function that is called as f(input) or f(input, context): too many positional',
         ),
         (
             lambda: agent(get_steering_messages=lambda a, b: None),
             TypeError,
-            "hook get_steering_messages: expected a function that is called as f() or f(context): missing a required",
+            'hook "get_steering_messages": expected a function that is called as f() or f(context): missing a required',
         ),
     ],
 )

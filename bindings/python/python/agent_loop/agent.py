@@ -349,7 +349,7 @@ class Agent:
         if function is not None:
             from .hooks import WITHOUT_INPUT, hook_callback
 
-            function = hook_callback(f"hook {name}", function, 0 if name in WITHOUT_INPUT else 1)
+            function = hook_callback(f'hook "{name}"', function, 0 if name in WITHOUT_INPUT else 1)
         self._native.set_hook(name, function)
 
     def set_provider(self, name: str | None, function: _Provider | None) -> None:

@@ -146,7 +146,7 @@ class SyncRun:
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             work.close()
-            raise InvalidStateError("the run was closed")
+            raise InvalidStateError("the run was closed; begin another one")
         try:
             if sys.version_info >= (3, 11):
                 return self._runner.run(work, context=copy_context())
