@@ -18,6 +18,8 @@ use crate::error::{Error, shortened};
 const MOST_QUOTED: usize = 120;
 /// In larger objects and arrays the wrong place is not looked for: each entry costs one reading.
 const MOST_SEARCHED: usize = 64;
+/// Nor in larger values, in bytes: each reading copies what stands before the entry.
+const MOST_COPIED: usize = 4 << 20;
 
 /// Why a value was not read: what is wrong in the user's words, and the reader's own error, if one was the reason.
 #[derive(Debug)]
@@ -88,9 +90,21 @@ pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Unread> {
     read(value).map_err(|error| {
         let text = error.to_string();
         let is_same = |value: &Value| read(value).is_err_and(|error| error.to_string() == text);
-        let place = Failure { text: &text, is_same: &is_same }.place(value);
+        let is_small = left_of(MOST_COPIED, value).is_some();
+        let place = if is_small { Failure { text: &text, is_same: &is_same }.place(value) } else { String::new() };
         Unread::from(error).reworded(|text| place + text)
     })
+}
+
+/// What is left of so many bytes for a value beside others; `None` if it is larger.
+fn left_of(bytes: usize, value: &Value) -> Option<usize> {
+    let left = bytes.checked_sub(size_of::<Value>())?;
+    match value {
+        Value::String(text) => left.checked_sub(text.len()),
+        Value::Array(list) => list.iter().try_fold(left, left_of),
+        Value::Object(map) => map.iter().try_fold(left, |left, (name, value)| left_of(left.checked_sub(name.len())?, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(left),
+    }
 }
 
 /// A failed reading, and how to see whether another one fails in the same way.

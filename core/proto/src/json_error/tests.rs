@@ -74,6 +74,10 @@ fn found_p6_a_wrong_value_is_named_with_its_place() {
         read_value::<Usage>(&json!({ "input": 1, "output": "many" })).unwrap_err(),
         "output: expected a number of tokens, got \"many\""
     );
+    // It is not looked for where that would copy much.
+    let large = |size: usize| json!({ "any": "y".repeat(size), "name": "x", "count": -1 });
+    assert!(read_value::<Sample>(&large(4_000_000)).unwrap_err().starts_with("count: expected"));
+    assert!(read_value::<Sample>(&large(4_200_000)).unwrap_err().starts_with("expected a whole number of at least 0, got -1"));
     let long = read_value::<Sample>(&json!({ "name": "x", "count": "y".repeat(100_000) })).unwrap_err();
     assert!(long.len() < 300 && long.ends_with('…'), "{} bytes", long.len());
 }
