@@ -49,7 +49,7 @@ core/proto/src/message_reader/fields.rs none (message|block)$
 core/proto/src/message_reader/fields.rs part
 core/proto/src/message_reader.rs part
 core/proto/src/model_spec.rs part
-core/proto/src/prompt.rs part
+core/proto/src/prompt.rs invalid_argument
 core/proto/src/protocol/anthropic/messages.rs none
 core/proto/src/protocol/format.rs diagnostic sources
 core/proto/src/protocol/gemini/contents.rs none

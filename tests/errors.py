@@ -47,7 +47,7 @@ STATEMENT = re.compile(r";\s*\n|\}\n|,\n\s*[\w:.(){} |,]+ =>")
 SENTENCE = re.compile(r"[\w{}\"'`)…,;:] [\w{(\"`$]")
 NOT_FOR_USERS = re.compile(
     r"\b(?:tracing::\w+|debug|expect|unreachable|panic|(?:debug_)?assert\w*|println|serde|debug_struct)!?\([^;]{0,40}$"
-    r"|#!?\[[^\]]*$|\b(?:import|from|export)\b[^;\n]*$"
+    r"|#!?\[[^\]]*$|\b(?:import|export)\b[^;\n]*$|\bfrom $"
 )
 # Where an error is made.
 SITE = re.compile(

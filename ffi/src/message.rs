@@ -158,7 +158,7 @@ pub unsafe extern "C" fn agent_messages_add_json(
             let prompt = match text::json(json, length, "json")? {
                 // Its error is about a message, whatever is missing.
                 message @ Value::Object(_) => Message::from_json(message)?.into(),
-                other => Prompt::from_json(other)?,
+                other => Prompt::from_json_of("json", other)?,
             };
             prompt.into_messages(0).into_iter().for_each(|message| messages.add(message));
             Ok(AGENT_OK)

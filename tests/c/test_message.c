@@ -69,7 +69,7 @@ static void a_text_may_have_a_nul_inside(void)
     agent_messages_free(messages);
 }
 
-static void bad_messages_are_refused(void)
+static void found_p6_bad_messages_are_refused(void)
 {
     agent_messages_t *messages = NULL;
 
@@ -82,10 +82,10 @@ static void bad_messages_are_refused(void)
                 AGENT_INVALID_ARGUMENT,
                 "message: user message: content[0]: unknown type \"txt\"; did you mean \"text\"?");
     CHECK_FAILS(agent_messages_add_json(messages, "[]", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
-                "prompt: the list is empty; give at least one message");
+                "json: the list is empty; give at least one message");
     CHECK_FAILS(agent_messages_add_json(messages, "[{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"user\"}]", AGENT_NTS,
                                         &error),
-                AGENT_INVALID_ARGUMENT, "prompt[1]: user message: content is missing");
+                AGENT_INVALID_ARGUMENT, "json[1]: user message: content is missing");
     CHECK(agent_messages_count(messages) == 0);
     agent_messages_free(messages);
     messages = NULL;
@@ -263,7 +263,7 @@ int main(void)
     RUN(what_a_prompt_can_be_is_added);
     RUN(an_index_beyond_the_last_gives_null);
     RUN(a_text_may_have_a_nul_inside);
-    RUN(bad_messages_are_refused);
+    RUN(found_p6_bad_messages_are_refused);
     RUN(an_unpaired_surrogate_becomes_the_replacement_character);
     RUN(found_d1_a_call_is_never_cut_from_its_result);
     RUN(found_e13_a_stored_history_keeps_what_is_unknown);

@@ -153,7 +153,7 @@ export class Agent {
    * @throws InvalidArgumentError for an invalid message, also an empty one.
    */
   steer(message: PromptInput): Delivery {
-    const text = promptJson(message)
+    const text = promptJson(message, 'message')
     return enter(() => this.#native.steer(text)) as Delivery
   }
 
@@ -165,7 +165,7 @@ export class Agent {
    * @throws InvalidArgumentError for an invalid message, also an empty one.
    */
   followUp(message: PromptInput): Delivery {
-    const text = promptJson(message)
+    const text = promptJson(message, 'message')
     return enter(() => this.#native.followUp(text)) as Delivery
   }
 

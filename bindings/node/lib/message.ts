@@ -204,8 +204,8 @@ export type MessageInput =
 export type PromptInput = string | readonly (TextBlock | ImageBlock)[] | MessageInput | readonly MessageInput[]
 
 /** @internal A prompt as JSON. */
-export function promptJson(prompt: PromptInput): string {
-  return jsonOfArgument('prompt', canonical(prompt))
+export function promptJson(prompt: PromptInput, what = 'prompt'): string {
+  return jsonOfArgument(what, canonical(prompt))
 }
 
 /** @internal A list of messages as JSON. */

@@ -193,7 +193,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
    * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
    */
   steer(message: PromptInput): Delivery {
-    const text = promptJson(message)
+    const text = promptJson(message, 'message')
     return enter(() => this.#native.steer(text)) as Delivery
   }
 
@@ -206,7 +206,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
    * @throws InvalidArgumentError for an invalid message; InvalidStateError after the end of a stateless run.
    */
   followUp(message: PromptInput): Delivery {
-    const text = promptJson(message)
+    const text = promptJson(message, 'message')
     return enter(() => this.#native.followUp(text)) as Delivery
   }
 

@@ -65,7 +65,7 @@ impl Agent {
 
     /// Reads the prompt of a run, and checks that a run may start here.
     fn start_with(&self, prompt: Option<String>, inside: bool) -> Result<Option<Prompt>> {
-        let prompt = prompt.map(|text| message::prompt(&text)).transpose().map_err(|e| thrown(&e))?;
+        let prompt = prompt.map(|text| message::prompt("prompt", &text)).transpose().map_err(|e| thrown(&e))?;
         check_outside(&self.agent, inside, "starting a run")?;
         Ok(prompt)
     }
@@ -167,14 +167,14 @@ impl Agent {
     /// Queues steering messages.
     #[napi(catch_unwind)]
     pub fn steer(&self, message: String) -> Result<&'static str> {
-        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        let message = message::prompt("message", &message).map_err(|e| thrown(&e))?;
         self.agent.steer(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Queues follow-up messages.
     #[napi(catch_unwind)]
     pub fn follow_up(&self, message: String) -> Result<&'static str> {
-        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        let message = message::prompt("message", &message).map_err(|e| thrown(&e))?;
         self.agent.follow_up(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 

@@ -16,12 +16,12 @@ pub(crate) fn read(what: &str, text: &str) -> Result<Value, Error> {
     read_json(text).map_err(|e| Error::invalid_argument(format!("{what}: {}", e.message())))
 }
 
-/// Reads a prompt.
+/// Reads a prompt, the argument `what`.
 ///
 /// # Errors
 /// `invalid_argument`: the message names what was found instead, and where.
-pub(crate) fn prompt(text: &str) -> Result<Prompt, Error> {
-    Prompt::from_json(read("prompt", text)?)
+pub(crate) fn prompt(what: &str, text: &str) -> Result<Prompt, Error> {
+    Prompt::from_json_of(what, read(what, text)?)
 }
 
 /// Reads a JSON array of messages.

@@ -121,14 +121,14 @@ impl Run {
     /// Queues steering messages.
     #[napi(catch_unwind)]
     pub fn steer(&self, message: String) -> Result<&'static str> {
-        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        let message = message::prompt("message", &message).map_err(|e| thrown(&e))?;
         self.run.steer(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
     /// Queues follow-up messages.
     #[napi(catch_unwind)]
     pub fn follow_up(&self, message: String) -> Result<&'static str> {
-        let message = message::prompt(&message).map_err(|e| thrown(&e))?;
+        let message = message::prompt("message", &message).map_err(|e| thrown(&e))?;
         self.run.follow_up(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 

@@ -217,7 +217,7 @@ test('invalid prompts', async () => {
     [5, 'prompt: expected text, a message or a list of messages, got 5'],
     [[], 'prompt: the list is empty; give at least one message'],
     [() => 'Hi', 'prompt: a function is not JSON'],
-    [{ role: 'user', content: [{ type: 'txt' }] }, 'message: user message: content[0]: unknown type "txt"; did you mean "text"?'],
+    [{ role: 'user', content: [{ type: 'txt' }] }, 'prompt: user message: content[0]: unknown type "txt"; did you mean "text"?'],
     [[{ type: 'image', data: 'x' }], 'prompt: content[0]: image block: mimeType is missing'],
   ]) {
     const expected = { name: 'InvalidArgumentError', message: text }

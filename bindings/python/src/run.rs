@@ -91,7 +91,7 @@ impl Run {
 
 /// Text, a message, messages, or content blocks.
 pub(crate) fn prompt(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Prompt> {
-    Prompt::from_json(json::from_py(value, what)?).map_err(|error| error::raised(value.py(), error))
+    Prompt::from_json_of(what, json::from_py(value, what)?).map_err(|error| error::raised(value.py(), error))
 }
 
 /// The result of a run.

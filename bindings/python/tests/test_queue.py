@@ -38,7 +38,7 @@ async def test_it_is_given_as_a_prompt_is():
     assert texts(result.messages) == ["go", "block", "message", "one", "", "a"]
     assert isinstance(result.messages[1], message) and isinstance(result.messages[1].content[0], TextBlock)
     for call in (subject.steer, subject.follow_up):
-        with pytest.raises(InvalidArgumentError, match="prompt: expected text, a message or a list of messages, got 5"):
+        with pytest.raises(InvalidArgumentError, match="message: expected text, a message or a list of messages, got 5"):
             call(5)
         with pytest.raises(TypeError, match="message: a value of type object is not JSON"):
             call(object())

@@ -320,7 +320,7 @@ impl FromJson for Vec<Message> {
                 };
                 list.into_iter().enumerate().map(read).collect()
             }
-            other => Prompt::from_json(other).map(|prompt| prompt.0).map_err(|error| error.message().to_owned()),
+            other => Ok(Prompt::given(other)?.0),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::json_error::shown;
+use crate::json_error::{Unread, shown};
 use crate::message::{ContentBlock, Message, UserMessage};
 
 /// What a run is started with: text, text with images, a message, or several.
@@ -28,26 +28,39 @@ impl Prompt {
     /// # Errors
     /// `invalid_argument`: says what was found instead, and where.
     pub fn from_json(value: Value) -> Result<Prompt, Error> {
-        let wrong = |what: &str| Error::invalid_argument(format!("prompt: {what}"));
+        Prompt::from_json_of("prompt", value)
+    }
+
+    /// As [`Prompt::from_json`], with the name of the argument for the error.
+    ///
+    /// # Errors
+    /// As [`Prompt::from_json`].
+    #[doc(hidden)]
+    pub fn from_json_of(argument: &str, value: Value) -> Result<Prompt, Error> {
+        let placed = |text: &str| {
+            let colon = if text.starts_with('[') { "" } else { ": " };
+            format!("{argument}{colon}{text}")
+        };
+        Prompt::given(value).map_err(|unread| unread.reworded(placed).invalid_argument())
+    }
+
+    /// As [`Prompt::from_json`], for who names the place in the error.
+    pub(crate) fn given(value: Value) -> Result<Prompt, Unread> {
         match value {
             Value::String(text) => Ok(text.into()),
-            Value::Object(map) if map.contains_key("role") => Ok(Message::from_json(Value::Object(map))?.into()),
-            Value::Array(items) if items.is_empty() => Err(wrong("the list is empty; give at least one message")),
+            Value::Object(map) if map.contains_key("role") => Ok(Message::given(Value::Object(map))?.into()),
+            Value::Array(items) if items.is_empty() => {
+                Err(Unread::from("the list is empty; give at least one message".to_owned()))
+            }
             Value::Array(items) if items.iter().all(|item| item.get("role").is_some()) => {
-                let read = |(i, item)| {
-                    let read = Message::given(item);
-                    read.map_err(|unread| unread.at(format_args!("prompt[{i}]")).invalid_argument())
-                };
+                let read = |(i, item)| Message::given(item).map_err(|unread| unread.at(format_args!("[{i}]")));
                 Ok(Prompt(items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
-                let read = |(i, item)| {
-                    let read = ContentBlock::given(item);
-                    read.map_err(|unread| unread.at(format_args!("prompt: content[{i}]")).invalid_argument())
-                };
+                let read = |(i, item)| ContentBlock::given(item).map_err(|unread| unread.at(format_args!("content[{i}]")));
                 Ok(items.into_iter().enumerate().map(read).collect::<Result<Vec<ContentBlock>, _>>()?.into())
             }
-            other => Err(wrong(&format!("expected text, a message or a list of messages, got {}", shown(&other)))),
+            other => Err(Unread::from(format!("expected text, a message or a list of messages, got {}", shown(&other)))),
         }
     }
 
