@@ -15,15 +15,21 @@ export function temporary(test) {
   return folder
 }
 
+/** Packs the package and installs it into an application's folder. */
+export function installed(folder) {
+  const target = join(folder, 'node_modules/agent-loop')
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', target], { cwd: packageFolder, stdio: 'ignore' })
+  const [packed] = readdirSync(target)
+  execFileSync('tar', ['xzf', packed, '--strip-components=1'], { cwd: target })
+  rmSync(join(target, packed))
+}
+
 /** Creates an application's folder with these files and the installed package. */
 export function application(test, files) {
   const folder = temporary(test)
-  const installed = join(folder, 'node_modules/agent-loop')
-  mkdirSync(installed, { recursive: true })
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: packageFolder, stdio: 'ignore' })
-  const [packed] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  execFileSync('tar', ['xzf', join(folder, packed), '-C', installed, '--strip-components=1'])
-  rmSync(join(folder, packed))
+  installed(folder)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   return folder
 }

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Runs the tests of this folder; the Node package must have been built. npm's packages are fetched when the lock file changed.
+# Runs the tests of this folder, or the files of tests that are given; the Node package must have been built. npm's packages are
+# fetched when a lock file changed.
 set -eu
 
 cd "$(dirname "$0")"
-if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
-    npm ci --no-audit --no-fund
-    touch node_modules/.package-lock.json
-fi
-npm test
+for folder in . next; do
+    if [ ! "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ]; then
+        (cd "$folder" && npm ci --no-audit --no-fund)
+        touch "$folder/node_modules/.package-lock.json"
+    fi
+done
+npm test -- "$@"
