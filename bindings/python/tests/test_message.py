@@ -174,7 +174,7 @@ async def test_every_form_of_a_prompt():
     [
         (5, InvalidArgumentError, "prompt: expected text, a message or a list of messages, got 5"),
         ([], InvalidArgumentError, "prompt: the list is empty; give at least one message"),
-        ({"role": 1}, InvalidArgumentError, 'message: role: expected a word such as "user", got 1'),
+        ({"role": 1}, InvalidArgumentError, 'prompt: role: expected a word such as "user", got 1'),
         ([{"type": "txt"}], InvalidArgumentError, 'prompt: content[0]: unknown type "txt"; did you mean "text"?'),
         (object(), TypeError, "prompt: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
         ([{"type": "text", "text": b"x"}], TypeError, "prompt: at /0/text: a value of type bytes is not JSON"),

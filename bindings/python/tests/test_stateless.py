@@ -137,7 +137,7 @@ async def test_a_wrong_argument_is_named(context, options, error, text):
     with pytest.raises(error) as caught:
         agent_loop.run(context, "go", model=scripted(says("a")), **options)
     assert str(caught.value).startswith(text)
-    with pytest.raises(InvalidArgumentError, match="prompt: the list is empty"):
+    with pytest.raises(InvalidArgumentError, match="prompts: the list is empty"):
         agent_loop.run({}, [], model=scripted(says("a")))
 
 
