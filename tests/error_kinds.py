@@ -18,7 +18,7 @@ core/proto/src/chunk.rs part ^text, thinking, tool_call
 core/proto/src/chunk.rs provider
 core/proto/src/conversation.rs invalid_argument ^(messages|prompt):
 core/proto/src/conversation.rs part
-core/proto/src/delta.rs limit
+core/proto/src/delta limit
 core/proto/src/depth.rs part
 core/proto/src/did_you_mean.rs part
 core/proto/src/error.rs aborted shut down
