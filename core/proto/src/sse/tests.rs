@@ -119,6 +119,8 @@ proptest! {
             stream.push_str(["\n", "\r\n", "\n\n", "\r\n\r\n"][end]);
         }
         stream.push_str("\n\n");
+        // What begins as JSON is an answer that was not streamed.
+        prop_assume!(!stream.starts_with('{'));
         let bytes = stream.as_bytes();
         let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         at.sort_unstable();
