@@ -219,17 +219,19 @@ impl Prices {
     /// The prices that hold for a request of this size, without tiers.
     fn of_request(&self, usage: &Usage) -> Prices {
         let &Prices { input, output, cache_read, cache_write, .. } = self;
-        let mut prices = Prices { input, output, cache_read, cache_write, tiers: Vec::new() };
         let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-        let mut tiers: Vec<&PriceTier> = self.tiers.iter().filter(|tier| prompt > tier.above).collect();
-        tiers.sort_by_key(|tier| tier.above);
-        for tier in tiers {
-            prices.input = tier.input.unwrap_or(prices.input);
-            prices.output = tier.output.unwrap_or(prices.output);
-            prices.cache_read = tier.cache_read.unwrap_or(prices.cache_read);
-            prices.cache_write = tier.cache_write.unwrap_or(prices.cache_write);
+        // Of the highest tier that says it.
+        let price = |of: fn(&PriceTier) -> Option<f64>, otherwise| {
+            let reached = self.tiers.iter().filter(|tier| prompt > tier.above && of(tier).is_some());
+            reached.max_by_key(|tier| tier.above).and_then(of).unwrap_or(otherwise)
+        };
+        Prices {
+            input: price(|tier| tier.input, input),
+            output: price(|tier| tier.output, output),
+            cache_read: price(|tier| tier.cache_read, cache_read),
+            cache_write: price(|tier| tier.cache_write, cache_write),
+            tiers: Vec::new(),
         }
-        prices
     }
 }
 

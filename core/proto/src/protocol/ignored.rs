@@ -31,8 +31,13 @@ impl Ignored {
     /// All of them, in order.
     pub(super) fn list(self) -> Vec<IgnoredOption> {
         let Ignored(mut all) = self;
-        all.sort_by_key(|ignored| ORDER.iter().position(|option| *option == ignored.option));
-        all
+        // There are few; a sort would be 10 kB of code.
+        let mut sorted = Vec::with_capacity(all.len());
+        for option in ORDER {
+            sorted.extend(all.extract_if(.., |ignored| ignored.option == option));
+        }
+        sorted.append(&mut all);
+        sorted
     }
 
     fn add(&mut self, option: &'static str, why: impl Into<String>) {

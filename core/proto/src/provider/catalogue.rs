@@ -26,7 +26,7 @@ const DATA: &str = "";
 /// ```
 pub fn models() -> Vec<ModelSpec> {
     let mut models: Vec<_> = DATA.lines().filter_map(read).collect();
-    models.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id)));
+    models.sort_unstable_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id)));
     models
 }
 

@@ -341,7 +341,7 @@ impl Reader {
         }
         // Of texts that had no last event.
         let mut announced: Vec<_> = self.items.values_mut().filter(|item| !item.annotations.is_empty()).collect();
-        announced.sort_by_key(|item| item.key);
+        announced.sort_unstable_by_key(|item| item.key);
         out.extend(announced.into_iter().map(|item| citations(std::mem::take(&mut item.annotations))));
         let incomplete = response.get("incomplete_details").map(|details| word(details, "reason")).unwrap_or_default();
         let raw = match (incomplete, given) {
