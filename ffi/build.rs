@@ -1,7 +1,12 @@
-//! Sets the soname of the shared library, keeps the library loaded, and packs its relocations. The number in the soname is
-//! `AGENT_ABI_VERSION` of `src/lib.rs`; a test compares both with the header.
+//! Sets the soname of the shared library, keeps the library loaded, packs its relocations, and lets the linker merge functions
+//! of the same code. The number in the soname is `AGENT_ABI_VERSION` of `src/lib.rs`; a test compares both with the header.
 
 use std::env::var;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// 60 kB of the library. Nothing compares the addresses of functions or of constants.
+const MERGE: &str = "-Wl,--icf=all";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -14,10 +19,28 @@ fn main() {
             if var("TARGET") == var("HOST") && loader_unpacks_relocations() {
                 println!("cargo::rustc-cdylib-link-arg=-Wl,-z,pack-relative-relocs");
             }
+            if var("PROFILE").as_deref() == Ok("release") && linker_knows(MERGE) {
+                println!("cargo::rustc-cdylib-link-arg={MERGE}");
+            }
         }
         Ok("macos") => println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libagent.0.dylib"),
         _ => {}
     }
+}
+
+/// Whether the linker that links the library has this option: rustc's own and lld have, GNU's has not. It links nothing to see.
+fn linker_knows(option: &str) -> bool {
+    let given = |name: &str| var(name).unwrap_or_default();
+    let mut command = Command::new(given("RUSTC"));
+    command.args(["--crate-name=linked", "--crate-type=cdylib", "--target", &given("TARGET"), "-"]);
+    command.arg("-o").arg(Path::new(&given("OUT_DIR")).join("linked"));
+    command.args(given("CARGO_ENCODED_RUSTFLAGS").split('\u{1f}').filter(|flag| !flag.is_empty()));
+    if let Ok(linker) = var("RUSTC_LINKER") {
+        command.arg(format!("-Clinker={linker}"));
+    }
+    command.arg(format!("-Clink-arg={option}"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Whether this machine has glibc 2.36 or later. An older one refuses such a library; but a library is built on the oldest system
