@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{self, Error, ErrorKind};
 use crate::protocol::Decoder;
+use crate::protocol::format::is_end_mark;
 use crate::protocol::shape::{self, Format, Shape};
 use crate::provider_error;
 use crate::sse::Frame;
@@ -134,7 +135,7 @@ impl<'a> AnswerReader<'a> {
             self.is_recognised = true;
             return Ok(None);
         }
-        if let ("[DONE]", Some(strange)) = (data, &self.strange) {
+        if let Some(strange) = self.strange.as_ref().filter(|_| is_end_mark(data)) {
             return Err(self.unlike(strange));
         }
         // What is no JSON, and errors between frames, are the decoder's.
@@ -213,7 +214,7 @@ impl<'a> AnswerReader<'a> {
     /// Reads a frame that is called an error: by the format's own reader, or, where that finds nothing in it, whatever it holds.
     fn read_error(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let said = match frame.data.trim() {
-            "" | "[DONE]" | "null" => return self.decoder.frame(frame, out),
+            data if matches!(data, "" | "null") || is_end_mark(data) => return self.decoder.frame(frame, out),
             data => match object(data) {
                 Some(value) => {
                     let before = out.len();

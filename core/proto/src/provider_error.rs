@@ -90,17 +90,51 @@ pub fn is_error(value: &Value) -> bool {
         Value::Bool(true) | Value::Number(_) => false,
     };
     let there = |name: &str| value.get(name).is_some_and(|value| !nothing(value));
-    let is_word = value.get("type").or_else(|| value.get("object")).is_some_and(|word| word == "error");
+    let is_word = ["type", "object"].iter().any(|name| value.get(*name).is_some_and(|word| word == "error"));
     there("error") || there("errors") || is_word || is_flat(value)
 }
 
-/// Whether the fields of an error stand at the top (llama.cpp, gateways): a message, and its kind or its status.
+/// Whether the fields of an error stand at the top: a message, and its kind or its status (llama.cpp), or nothing that is not of
+/// an error (FastAPI's `detail`, DashScope's and SiliconFlow's `code` and `message`).
 fn is_flat(value: &Value) -> bool {
-    let says = ["message", "detail"].iter().any(|name| value.get(name).is_some_and(Value::is_string));
-    let kind = value.get("type").and_then(Value::as_str).is_some_and(|kind| kind.to_ascii_lowercase().contains("error"));
-    let mut statuses = ["code", "status", "statusCode"].iter().filter_map(|name| value.get(name)?.as_u64());
-    says && (kind || statuses.any(|status| (400..=599).contains(&status)))
+    let Some(fields) = value.as_object().filter(|fields| SAYING.iter().any(|name| fields.get(*name).and_then(text).is_some()))
+    else {
+        return false;
+    };
+    let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let mut statuses = ["code", "status", "statusCode"].iter().filter_map(|name| fields.get(*name)?.as_u64());
+    if word("type").is_some_and(|kind| kind.contains("error")) || statuses.any(|status| (400..=599).contains(&status)) {
+        return true;
+    }
+    // Progress is reported in such fields, too.
+    let is_fine = word("type").is_some()
+        || word("status").is_some_and(|status| !["error", "fail"].iter().any(|bad| status.contains(bad)))
+        || fields.get("success").is_some_and(|success| success == true)
+        || fields.get("code").is_some_and(|code| matches!(code.as_u64(), Some(0 | 200)));
+    !is_fine && fields.keys().all(|name| SAYING.contains(&name.as_str()) || BESIDE.contains(&name.as_str()))
 }
+
+/// The fields that have an error's message.
+const SAYING: &[&str] = &["message", "detail", "error_description", "msg", "title", "error_msg", "error_message", "Message"];
+
+/// What else an error has at the top.
+const BESIDE: &[&str] = &[
+    "code",
+    "data",
+    "error_code",
+    "error_type",
+    "instance",
+    "param",
+    "request_id",
+    "requestId",
+    "status",
+    "statusCode",
+    "status_code",
+    "success",
+    "timestamp",
+    "trace",
+    "type",
+];
 
 /// The text without the keys, nor the beginning of one where a long text was cut.
 pub fn redacted(text: &str, secrets: &[&str]) -> String {
@@ -145,9 +179,8 @@ fn first(value: &Value) -> &Value {
 /// The vendor's message, with that of the provider behind it where a router hides it (OpenRouter: `metadata.raw`).
 fn message(value: &Value) -> Option<String> {
     let error = value.get("error");
-    let said = error.and_then(|error| error.get("message").or(Some(error))).and_then(text).or_else(|| {
-        ["message", "errors", "detail", "error_description", "msg", "title"].iter().find_map(|name| text(value.get(name)?))
-    })?;
+    let said =
+        error.and_then(text).or_else(|| ["message", "errors"].iter().chain(SAYING).find_map(|name| text(value.get(*name)?)))?;
     let said = match value.get("error_description").and_then(text) {
         Some(more) if more != said => format!("{said}: {more}"),
         _ => said,
@@ -173,7 +206,7 @@ fn text(value: &Value) -> Option<String> {
             Some(faults.join("; ")).filter(|text| !text.is_empty())
         }
         Value::Object(fault) => {
-            let said = ["message", "msg", "detail"].iter().find_map(|name| text(fault.get(*name)?))?;
+            let said = SAYING.iter().chain(&["error"]).find_map(|name| text(fault.get(*name)?))?;
             let place = fault.get("loc").and_then(Value::as_array).into_iter().flatten();
             let place: Vec<String> = place.map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect();
             Some(if place.is_empty() { said } else { format!("{}: {said}", place.join(".")) })

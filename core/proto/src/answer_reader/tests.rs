@@ -239,3 +239,187 @@ fn found_w4_an_error_in_the_stream_is_read_in_every_form() {
         assert_eq!(read(protocol, &quiet).1, Ok(()), "{protocol}");
     }
 }
+
+/// The closing mark as servers write it, alone or with more behind it. Where a format has none it says nothing.
+#[test]
+fn found_w1_the_closing_mark_in_each_form_and_format() {
+    for (protocol, _, stream, _) in ANSWERS {
+        let whole = said(&read(protocol, stream).0);
+        let (before, is_chat) = (stream.replace("data: [DONE]\n\n", ""), *protocol == "openai_chat");
+        for mark in ["[DONE]", " [DONE] ", "[done]", "\"[DONE]\""] {
+            for behind in ["", "data: [DONE]\n\n", ": bye\n\n", "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\n"] {
+                let (deltas, end) = read(protocol, &format!("{before}data:{mark}\n\n{behind}"));
+                let more = behind.contains("choices") && *protocol == "gemini";
+                assert_eq!((end, said(&deltas)), (Ok(()), whole.clone()), "{protocol} {mark} {behind} {more}");
+            }
+            // In the middle it is the end of a Chat stream, and nothing elsewhere.
+            let frames: Vec<&str> = before.split_inclusive("\n\n").collect();
+            let cut = frames[..6].concat() + &format!("data: {mark}\n\n");
+            let (deltas, end) = read(protocol, &cut);
+            let stop =
+                deltas.iter().find_map(|delta| if let Delta::Stop { reason, raw } = delta { Some((*reason, raw)) } else { None });
+            if is_chat {
+                // Half of a call's arguments: the call is kept as it came, and no tool runs with it.
+                assert_eq!((end, stop), (Ok(()), Some((StopReason::ToolUse, &None))));
+                assert!(said(&deltas).contains(&"{\"city\":".to_owned()), "{deltas:?}");
+            } else if *protocol != "gemini" {
+                assert_eq!((end.unwrap_err().kind(), stop), (ErrorKind::StreamTruncated, None), "{protocol}");
+                let (deltas, end) = read(protocol, &(cut + &frames[6..].concat()));
+                assert_eq!((end, said(&deltas)), (Ok(()), whole.clone()), "{protocol}");
+            }
+        }
+    }
+}
+
+/// The last frame's reason in the words of other vendors and in other cases. Cut answers and refusals never count as whole.
+#[test]
+fn found_w6_reasons_of_other_vendors_in_each_format() {
+    let cases = [
+        (
+            StopReason::Length,
+            &["length", "LENGTH", "max_tokens", "MAX_TOKENS", "max-tokens", "model_length", "max_output_tokens"][..],
+        ),
+        (StopReason::Refusal, &["content_filter", "Content_Filter", "refusal", "SAFETY", "sensitive", "PROHIBITED_CONTENT"][..]),
+        (StopReason::ToolUse, &["tool_calls", "tool_use", "TOOL_USE", "function_call", "TOOL_CALL"][..]),
+        (StopReason::ToolUse, &["", "null", "new_word", "7"][..]),
+    ];
+    for (protocol, _, stream, _) in ANSWERS {
+        for (reason, raw) in cases.iter().flat_map(|(reason, words)| words.iter().map(move |word| (reason, word))) {
+            let stream = match *protocol {
+                "anthropic" => stream.replace("\"stop_reason\":\"tool_use\"", &format!("\"stop_reason\":\"{raw}\"")),
+                "openai_chat" => stream.replace("\"finish_reason\":\"tool_calls\"", &format!("\"finish_reason\":\"{raw}\"")),
+                "gemini" if raw.is_empty() => continue,
+                "gemini" => stream.replace("\"STOP\"", &format!("\"{raw}\"")),
+                _ => {
+                    let (before, end) = stream.rsplit_once("\"incomplete_details\":null").unwrap();
+                    format!("{before}\"incomplete_details\":{{\"reason\":\"{raw}\"}}{end}")
+                }
+            };
+            let (deltas, end) = read(protocol, &stream);
+            let stop = deltas.iter().find_map(|delta| if let Delta::Stop { reason, .. } = delta { Some(*reason) } else { None });
+            assert_eq!((end, stop), (Ok(()), Some(*reason)), "{protocol} {raw:?}");
+        }
+    }
+    // A failure is one in any case.
+    for word in ["malformed_function_call", "Malformed_Response"] {
+        let (_, _, stream, _) = ANSWERS[3];
+        let end = read("gemini", &stream.replace("STOP", word)).1.unwrap_err();
+        assert_eq!((end.kind(), end.is_retryable()), (ErrorKind::Protocol, true), "{word}");
+    }
+    for word in ["ERROR", "network-error", "Insufficient_System_Resource"] {
+        let (_, _, stream, _) = ANSWERS[1];
+        assert!(read("openai_chat", &stream.replace("tool_calls\"}", &format!("{word}\"}}"))).1.is_err(), "{word}");
+    }
+}
+
+/// A stream of another format that is cut, that has signs of life or strange frames before it, or lines of JSON without fields.
+#[test]
+fn found_w7_half_a_stream_of_another_format_is_named() {
+    for (own, ..) in ANSWERS {
+        for (protocol, label, stream, _) in ANSWERS.iter().filter(|(other, ..)| other != own) {
+            let frames: Vec<&str> = stream.split_inclusive("\n\n").collect();
+            for (before, count) in
+                [("", 1), ("", 2), ("", 4), (": hi\n\n", 3), ("data: {\"type\":\"ping\"}\n\n", 3), ("data: {\"x\":1}\n\n", 3)]
+            {
+                let end = read(own, &(before.to_owned() + &frames[..count].concat())).1.unwrap_err();
+                let text = format!("it looks like {label}: set the model's protocol to {protocol:?}");
+                assert!(end.message().contains(&text), "{own} {protocol} {count}: {end}");
+                assert_eq!((end.kind(), end.is_retryable()), (ErrorKind::Protocol, false));
+            }
+        }
+    }
+}
+
+/// Whole answers as servers write them: with a mark before them, over many lines, in frames of many lines, without a type.
+#[test]
+fn found_w8_an_unstreamed_answer_in_each_writing() {
+    // A call's arguments keep their white space.
+    let said = |deltas: &[Delta]| said(deltas).into_iter().map(|text| text.replace([' ', '\n'], "")).collect::<Vec<_>>();
+    for (protocol, _, stream, whole) in ANSWERS {
+        let expected = said(&read(protocol, stream).0);
+        let value: Value = serde_json::from_str(whole).unwrap();
+        let pretty = format!("{value:#}");
+        let mut untyped = value.clone();
+        ["type", "object"].iter().for_each(|name| drop(untyped.as_object_mut().unwrap().shift_remove(*name)));
+        let mut with_null = value.clone();
+        with_null["error"] = Value::Null;
+        let in_lines: String = pretty.lines().map(|line| format!("data: {line}\n")).collect();
+        for body in [
+            format!("\u{feff}{value}"),
+            format!("\u{feff}{pretty}\r\n"),
+            pretty.replace('\n', "\r\n"),
+            format!("  {value}\n\n"),
+            format!("[{value}]"),
+            untyped.to_string(),
+            with_null.to_string(),
+            in_lines + "\n",
+            format!("event: message\ndata: {value}\n\n"),
+            format!("data: {value}\n\ndata: [DONE]\n\n"),
+        ] {
+            let (deltas, end) = read(protocol, &body);
+            assert_eq!((end, said(&deltas)), (Ok(()), expected.clone()), "{protocol} {body}");
+        }
+    }
+}
+
+/// An error's fields without any word that says so, wherever it comes; and what has such fields and is none.
+#[test]
+fn found_w4_an_error_of_few_words_is_one_in_each_place() {
+    let errors = [
+        r#"{"error":"went away"}"#,
+        r#"{"error":["went away"]}"#,
+        r#"{"error":{"detail":"went away"}}"#,
+        r#"{"error":{"error":{"message":"went away"}}}"#,
+        r#"{"error":true,"message":"went away"}"#,
+        r#"{"errors":[{"message":"went away"}]}"#,
+        r#"{"detail":"went away"}"#,
+        r#"{"detail":[{"msg":"went away"}]}"#,
+        r#"{"message":"went away"}"#,
+        r#"{"Message":"went away"}"#,
+        r#"{"error_code":17,"error_msg":"went away"}"#,
+        r#"{"code":"InternalError","message":"went away","request_id":"r"}"#,
+        r#"{"code":20015,"message":"went away","data":null}"#,
+        r#"{"status":"error","message":"went away"}"#,
+        r#"{"success":false,"message":"went away"}"#,
+        r#"{"object":"error","message":"went away","type":null,"param":null,"code":null}"#,
+        r#"[{"error":{"message":"went away"}}]"#,
+    ];
+    for (protocol, _, stream, _) in ANSWERS {
+        let frames: Vec<&str> = stream.split_inclusive("\n\n").collect();
+        // Before the closing frame.
+        let last = frames.len() - 2;
+        for error in errors {
+            for place in [0, 1, frames.len() / 2, last] {
+                for form in
+                    [format!("data: {error}\n\n"), format!("error: {error}\n\n"), format!("event: error\ndata: {error}\n\n")]
+                {
+                    let stream = frames[..place].concat() + &form + &frames[place..].concat();
+                    let end = read(protocol, &stream).1.expect_err(&form);
+                    assert_eq!(
+                        end.to_string(),
+                        "server: p sent an error in its stream: went away",
+                        "{protocol} {form} at {place}"
+                    );
+                }
+            }
+        }
+        for fine in [
+            r#"{"message":""}"#,
+            r#"{"code":0,"message":"success"}"#,
+            r#"{"code":200,"msg":"ok","data":null}"#,
+            r#"{"status":"processing","message":"in the queue"}"#,
+            r#"{"success":true,"message":"began"}"#,
+            r#"{"type":"status","message":"began"}"#,
+            r#"{"message":"began","progress":0.5}"#,
+            r#"{"error":null}"#,
+            r#"{"error":{}}"#,
+            r#"{"error":""}"#,
+        ] {
+            for place in [0, 1, frames.len() / 2, last] {
+                let with = frames[..place].concat() + &format!("data: {fine}\n\n") + &frames[place..].concat();
+                let (deltas, end) = read(protocol, &with);
+                assert_eq!((end, said(&deltas)), (Ok(()), said(&read(protocol, stream).0)), "{protocol} {fine} at {place}");
+            }
+        }
+    }
+}

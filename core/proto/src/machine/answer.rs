@@ -141,7 +141,8 @@ impl ModelAnswer {
     /// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#empty-responses-with-end-turn>. The other
     /// formats know no such thing, whatever word a gateway puts there.
     fn may_be_empty(&self) -> bool {
-        let is_good = matches!(self.builder.raw_stop_reason(), Some("end_turn" | "stop_sequence"));
+        let raw = self.builder.raw_stop_reason().unwrap_or_default();
+        let is_good = ["end_turn", "stop_sequence"].iter().any(|word| raw.eq_ignore_ascii_case(word));
         is_good && !matches!(self.head.protocol.as_str(), "openai_chat" | "openai_responses" | "gemini")
     }
 

@@ -141,6 +141,12 @@ pub(super) fn refused(provider: &str, why: &str) -> Delta {
     }
 }
 
+/// Whether a frame is OpenAI's closing mark, `[DONE]`, as servers write it: in any case, or as JSON. Other formats have none, but
+/// gateways send it there, too.
+pub(crate) fn is_end_mark(data: &str) -> bool {
+    data.len() <= "\"[DONE]\"".len() && data.trim_matches('"').eq_ignore_ascii_case("[DONE]")
+}
+
 /// Whether the value of an `error` field says anything: some servers send the field with every chunk.
 pub(super) fn is_something(error: &RawValue) -> bool {
     !matches!(error.get(), "null" | "false" | "\"\"" | "{}" | "[]" | "0")

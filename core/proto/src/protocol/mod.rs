@@ -15,6 +15,7 @@ mod relay;
 mod scan;
 mod schema;
 pub(crate) mod shape;
+mod stop_words;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token_budget;

@@ -68,7 +68,7 @@ pub(crate) fn of(protocol: &str, frame: &Value) -> Shape {
             "queued" | "in_progress" => return Shape::Unknown,
             _ => (RESPONSES, true),
         }
-    } else if kind == "message" && list("content").is_some() {
+    } else if list("content").is_some() && (kind == "message" || kind.is_empty() && frame.get("stop_reason").is_some()) {
         (ANTHROPIC, true)
     } else {
         match kind {

@@ -12,11 +12,12 @@ use serde_json::Value;
 use super::wire::{self, Frequent, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, citations, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, is_end_mark, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
-use crate::usage::{Cost, Prices, StopReason, Usage, count_at, reported_cost};
+use crate::usage::{Cost, Prices, Usage, count_at, reported_cost};
 
 pub(super) struct Reader {
     provider: String,
@@ -279,7 +280,7 @@ impl Reader {
     fn message_stop(&mut self, out: &mut Vec<Delta>) {
         let raw = self.stop.take();
         out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
-        match stop_reason(raw.as_deref()) {
+        match raw.as_deref().and_then(stop_words::known) {
             Some(reason) => out.push(Delta::Stop { reason, raw }),
             None => out.extend(unknown_stop(&self.provider, raw, self.any_call)),
         }
@@ -307,7 +308,7 @@ impl Reader {
                     self.start(key, block, out);
                     self.stop(key, out);
                 }
-                self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
+                self.stop = message.get("stop_reason").and_then(Value::as_str).map(str::to_owned).or(self.stop.take());
             }
             "content_block_start" => {
                 let block = frame.get("content_block").unwrap_or(&Value::Null);
@@ -361,18 +362,6 @@ fn kind_of(block: &Value) -> &str {
     }
 }
 
-/// Our word for the vendor's, where it is known. `pause_turn` means "send again"; the raw word says so. A compaction that the
-/// request asked to stop after is an end, too: <https://platform.claude.com/docs/en/build-with-claude/compaction>.
-fn stop_reason(raw: Option<&str>) -> Option<StopReason> {
-    Some(match raw? {
-        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
-        "tool_use" => StopReason::ToolUse,
-        "refusal" | "sensitive" => StopReason::Refusal,
-        "end_turn" | "stop_sequence" | "pause_turn" | "compaction" => StopReason::Stop,
-        _ => return None,
-    })
-}
-
 impl Decoder for Reader {
     fn protocol(&self) -> &'static str {
         "anthropic"
@@ -380,7 +369,8 @@ impl Decoder for Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
-        if matches!(trimmed(&frame.data), "" | "[DONE]") {
+        let data = trimmed(&frame.data);
+        if data.is_empty() || is_end_mark(data) {
             return Ok(true);
         }
         // Recognised by the data: some gateways leave the event out or call it otherwise.

@@ -7,14 +7,15 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
 use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Known, Part, PartialArg, Piece, Said};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, is_something, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, is_end_mark, is_something, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -227,10 +228,6 @@ impl Reader {
 
     /// Takes a chunk in.
     fn chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), Error> {
-        if let Some(error) = chunk.error.filter(|error| is_something(error)) {
-            let error: Value = surrogate::read(error.get(), |raw| serde_json::from_str(raw)).unwrap_or_default();
-            return Err(provider_error::from_stream(&self.provider, &json!({ "error": error })));
-        }
         if !self.known.id
             && let Some(id) = chunk.response_id.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
         {
@@ -275,7 +272,9 @@ impl Reader {
                 self.sources.insert(name.to_owned(), Value::Object(value));
             }
         }
-        let reason = candidate.finish_reason.filter(|reason| !matches!(reason.as_str(), "" | "FINISH_REASON_UNSPECIFIED"));
+        let reason = candidate
+            .finish_reason
+            .filter(|reason| !reason.is_empty() && !reason.eq_ignore_ascii_case("FINISH_REASON_UNSPECIFIED"));
         if let Some(raw) = reason {
             self.finish = Some(Finish { raw, message: candidate.finish_message, blocked: false });
         }
@@ -335,30 +334,18 @@ fn end_call(call: Call, text: String, out: &mut Vec<Delta>) {
     out.push(Delta::End { key });
 }
 
-/// Our word for the vendor's, where it is known: <https://ai.google.dev/api/generate-content#FinishReason>.
+/// Our word for the vendor's, where it is known. `STOP` is the same word with calls and without.
 fn stop_reason(raw: &str, any_call: bool) -> Option<StopReason> {
-    match raw.to_ascii_uppercase().as_str() {
-        // The same word with calls and without.
-        "STOP" if any_call => Some(StopReason::ToolUse),
-        "STOP" => Some(StopReason::Stop),
-        "MAX_TOKENS" => Some(StopReason::Length),
-        "SAFETY"
-        | "RECITATION"
-        | "LANGUAGE"
-        | "BLOCKLIST"
-        | "PROHIBITED_CONTENT"
-        | "SPII"
-        | "MODEL_ARMOR"
-        | "IMAGE_SAFETY"
-        | "IMAGE_PROHIBITED_CONTENT"
-        | "IMAGE_RECITATION" => Some(StopReason::Refusal),
-        _ => None,
+    match stop_words::known(raw) {
+        Some(StopReason::Stop) if any_call => Some(StopReason::ToolUse),
+        Some(StopReason::ToolUse) if !any_call => None,
+        known => known,
     }
 }
 
 /// The error for an answer that failed by its own word. Asked again, the model may well write a call that can be read.
 fn failed(provider: &str, finish: &Finish) -> Option<Error> {
-    let (kind, what, retryable) = match finish.raw.as_str() {
+    let (kind, what, retryable) = match finish.raw.to_ascii_uppercase().as_str() {
         "MALFORMED_FUNCTION_CALL" => (ErrorKind::Protocol, "the model wrote a call that cannot be read", true),
         "MALFORMED_RESPONSE" => (ErrorKind::Protocol, "the model wrote what cannot be read", true),
         "UNEXPECTED_TOOL_CALL" => (ErrorKind::Protocol, "the model called a tool where none may be called", true),
@@ -379,7 +366,7 @@ impl Decoder for Reader {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = trimmed(&frame.data);
         // An empty frame, or a gateway's own closing word.
-        if matches!(data, "" | "null" | "[DONE]") {
+        if matches!(data, "" | "null") || is_end_mark(data) {
             return Ok(true);
         }
         if let Some(piece) = wire::piece(data, &self.known) {
@@ -393,17 +380,21 @@ impl Decoder for Reader {
         let chunk: Chunk<'_> = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
             Err(error) => {
-                // JSON, perhaps, with a field of another type.
-                if let Ok(mut value) = serde_json::from_str::<Value>(data)
-                    && fit(&mut value, &wire::CHUNK)
-                {
-                    fitted = value.to_string();
+                // JSON, perhaps, with a field of another type, or an error in a list.
+                if let Ok(mut value) = serde_json::from_str::<Value>(data) {
+                    if fit(&mut value, &wire::CHUNK) {
+                        fitted = value.to_string();
+                    } else if provider_error::is_error(&value) {
+                        return Err(provider_error::from_stream(&self.provider, &value));
+                    }
                 }
                 serde_json::from_str(&fitted).map_err(|_| unreadable(&self.provider, data, error))?
             }
         };
-        if chunk.is_bare()
-            && let Some(value) = serde_json::from_str::<Value>(data).ok().filter(provider_error::is_error)
+        let is_error = chunk.error.is_some_and(is_something);
+        if (is_error || chunk.is_bare())
+            && let Some(value) =
+                serde_json::from_str::<Value>(data).ok().filter(|value| is_error || provider_error::is_error(value))
         {
             return Err(provider_error::from_stream(&self.provider, &value));
         }

@@ -17,7 +17,8 @@ use super::wire::{self, ChatDelta, Choice, Chunk, Content, Known, Piece, ToolDel
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, citations, is_something, opaque_block, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{Decoder, citations, is_end_mark, is_something, opaque_block, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -329,28 +330,29 @@ impl Reader {
         Ok(())
     }
 
-    /// Our word for the server's; gateways pass the words of other vendors on. None when it is not known.
+    /// Our word for the server's; none when it is not known.
     fn stop_reason(&self, raw: Option<&str>) -> Result<Option<StopReason>, Error> {
-        let word = raw.unwrap_or_default().to_ascii_lowercase().replace('-', "_");
-        Ok(Some(match word.as_str() {
-            // `model_length` of Mistral.
-            "length" | "model_length" | "max_tokens" | "max_output_tokens" => StopReason::Length,
-            "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
-            // `sensitive` of Z.ai.
-            "content_filter" | "sensitive" | "refusal" | "safety" => StopReason::Refusal,
-            "network_error" | "error" | "abort" | "insufficient_system_resource" => {
-                let kind = if word.starts_with("insufficient") { ErrorKind::Overloaded } else { ErrorKind::Server };
-                let raw = raw.unwrap_or_default();
-                let text = format!("{} broke the answer off itself (finish_reason {raw:?})", self.provider);
-                return Err(Error::new(kind, text).with_provider(&self.provider));
-            }
-            _ if self.refused => StopReason::Refusal,
-            // `eos` of Together, `eos_token` and `stop_sequence` of TGI.
-            "stop" | "end" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => StopReason::Stop,
-            _ => return Ok(None),
-        }))
+        let raw = raw.unwrap_or_default();
+        let word = raw.replace('-', "_");
+        if let Some((_, kind)) = BROKE_OFF.iter().find(|(known, _)| word.eq_ignore_ascii_case(known)) {
+            let text = format!("{} broke the answer off itself (finish_reason {raw:?})", self.provider);
+            return Err(Error::new(*kind, text).with_provider(&self.provider));
+        }
+        Ok(match stop_words::known(raw) {
+            None | Some(StopReason::Stop) if self.refused => Some(StopReason::Refusal),
+            known => known,
+        })
     }
 }
+
+/// The reasons of answers that failed.
+const BROKE_OFF: &[(&str, ErrorKind)] = &[
+    ("network_error", ErrorKind::Server),
+    ("error", ErrorKind::Server),
+    ("abort", ErrorKind::Server),
+    // DeepSeek's.
+    ("insufficient_system_resource", ErrorKind::Overloaded),
+];
 
 /// Prompt tokens include the cached ones, completion tokens the reasoning. Cached: `prompt_tokens_details.cached_tokens`, of
 /// DeepSeek `prompt_cache_hit_tokens`; written (OpenRouter): `prompt_tokens_details.cache_write_tokens`.
@@ -390,7 +392,7 @@ impl Decoder for Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = trimmed(&frame.data);
-        if data == "[DONE]" {
+        if is_end_mark(data) {
             self.finish(true, out)?;
             return Ok(false);
         }

@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, citations, opaque_block, trimmed, truncated, unknown_reason, unknown_stop, unreadable};
+use crate::protocol::format::{
+    Decoder, citations, is_end_mark, opaque_block, trimmed, truncated, unknown_reason, unknown_stop, unreadable,
+};
+use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::surrogate;
@@ -317,10 +320,8 @@ impl Reader {
         self.identify(response, out);
         out.extend(usage(response.get("usage")).map(|usage| Delta::Usage(Box::new(usage))));
         let given = word(response, "status");
-        let status = match given {
-            status @ ("completed" | "incomplete" | "failed" | "cancelled") => status,
-            _ => named,
-        };
+        let known = ["completed", "incomplete", "failed", "cancelled"];
+        let status = known.into_iter().find(|status| given.eq_ignore_ascii_case(status)).unwrap_or(named);
         if matches!(status, "failed" | "cancelled") {
             return Err(match response.get("error").filter(|error| !error.is_null()) {
                 Some(error) => provider_error::from_stream(&self.provider, &json!({ "error": error })),
@@ -350,18 +351,25 @@ impl Reader {
             (incomplete, _) => incomplete,
         };
         let raw = raw.to_owned();
-        let reason = match (status, raw.as_str()) {
-            ("incomplete", "content_filter") => StopReason::Refusal,
-            ("incomplete", word) => {
+        let is_plain = raw.eq_ignore_ascii_case(status);
+        let reason = match (status, stop_words::known(&raw)) {
+            (_, Some(StopReason::Refusal)) => StopReason::Refusal,
+            ("incomplete", known) => {
                 // Whatever the reason, it is not whole: calls of it may be cut.
-                if !matches!(word, "incomplete" | "max_output_tokens" | "max_tokens" | "length") {
-                    out.push(unknown_reason(&self.provider, Some(word), StopReason::Length));
+                if !is_plain && known != Some(StopReason::Length) {
+                    out.push(unknown_reason(&self.provider, Some(&raw), StopReason::Length));
                 }
                 StopReason::Length
             }
+            (_, Some(StopReason::Length)) => StopReason::Length,
             _ if self.refused && !self.called => StopReason::Refusal,
-            ("completed", "completed") if self.called => StopReason::ToolUse,
-            ("completed", "completed") => StopReason::Stop,
+            (_, known) if is_plain || known.is_some() => {
+                if self.called {
+                    StopReason::ToolUse
+                } else {
+                    StopReason::Stop
+                }
+            }
             _ => {
                 out.extend(unknown_stop(&self.provider, Some(raw), self.called));
                 return Ok(false);
@@ -404,7 +412,8 @@ impl Decoder for Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         // An empty frame, or a gateway's own closing word, which is not JSON.
-        if matches!(trimmed(&frame.data), "" | "[DONE]") {
+        let data = trimmed(&frame.data);
+        if data.is_empty() || is_end_mark(data) {
             return Ok(true);
         }
         if let Some(Piece { kind, output_index, part, delta }) = wire::piece(&frame.data) {

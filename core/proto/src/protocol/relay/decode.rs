@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::wire::{Event, Proof};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::format::{Decoder, read, trimmed, truncated};
+use crate::protocol::format::{Decoder, is_end_mark, read, trimmed, truncated};
 use crate::provider_error;
 use crate::sse::Frame;
 use crate::usage::{StopReason, Usage};
@@ -63,7 +63,8 @@ impl Decoder for Reader {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
-        if matches!(trimmed(&frame.data), "" | "[DONE]") {
+        let data = trimmed(&frame.data);
+        if data.is_empty() || is_end_mark(data) {
             return Ok(true);
         }
         let mut event: Event = read(&self.provider, &frame.data)?;
