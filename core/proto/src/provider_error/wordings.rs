@@ -6,9 +6,10 @@
 //! }
 //! ```
 //!
-//! A pattern is a part of a message in lower case; `#` stands for a number, `*` for up to [`BETWEEN`] bytes of any text. A word
-//! is a part of an error's type, code, status or reason; its rows have the whole word and the message that came with it. Rows
-//! are examples: tests read each of them in every wire format, streamed and not. Only the patterns are in the library.
+//! A pattern is a part of a message in lower case; `#` stands for a number, `@` for one word, `*` for up to [`BETWEEN`] bytes of
+//! any text. A word is a part of an error's type, code, status or reason; its rows have the whole word and the message that came
+//! with it. Rows are examples: tests read each of them in every wire format, streamed and not. Only the patterns are in the
+//! library.
 
 pub(super) mod limited;
 pub(super) mod missing;
@@ -69,7 +70,7 @@ pub(super) fn matches(text: &str, patterns: &[&str]) -> bool {
 }
 
 fn contains(text: &str, pattern: &str) -> bool {
-    let (head, rest) = pattern.split_at(pattern.find(['#', '*']).unwrap_or(pattern.len()));
+    let (head, rest) = pattern.split_at(pattern.find(['#', '@', '*']).unwrap_or(pattern.len()));
     text.match_indices(head).any(|(at, _)| text.get(at + head.len()..).is_some_and(|text| begins(text, rest)))
 }
 
@@ -86,6 +87,10 @@ fn begins(mut text: &str, pattern: &str) -> bool {
             '#' => {
                 let number = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '_'));
                 Some(number).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))
+            }
+            '@' => {
+                let word = text.trim_start_matches(|c: char| !c.is_whitespace());
+                Some(word).filter(|rest| rest.len() < text.len())
             }
             exactly => text.strip_prefix(exactly),
         };
@@ -110,6 +115,8 @@ mod tests {
         assert!(contains("input \u{fc}ber alles exceeds it", "input*exceeds"));
         assert!(contains("inputexceeds", "input*exceeds"));
         assert!(!contains(&format!("input{} exceeds", "x".repeat(BETWEEN)), "input*exceeds"), "too far away");
+        assert!(contains("your weekly usage limit", "your @ usage") && contains("my 5-hour limit", "my @ limit"));
+        assert!(!contains("your  usage limit", "your @ usage") && !contains("your rate limit, see usage", "your @ usage"));
         assert!(contains("at the end: 12", "end: #") && contains("all", "all") && !contains("", "all"));
     }
 }

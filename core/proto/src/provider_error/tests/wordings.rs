@@ -1,16 +1,14 @@
 //! Each wording of the table in each wire format's error body and in each form an error has inside a stream, and what looks like
 //! one of them and is none.
 
-use std::borrow::Cow;
-
 use serde_json::{Value, json};
 
 use super::super::wordings::{Seen, limited, missing, overflow, overloaded, quota};
 use super::super::{from_http, from_stream};
+use crate::answer_reader::AnswerReader;
 use crate::error::{Error, ErrorKind};
-use crate::model_spec::ModelSpec;
-use crate::provider::Served;
-use crate::sse::Frame;
+use crate::protocol::tests::fixture::Fixture;
+use crate::sse::Splitter;
 
 /// The kinds with their rows.
 fn tables() -> [(ErrorKind, &'static [Seen], &'static [Seen]); 5] {
@@ -68,15 +66,25 @@ fn frames(code: &str, message: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
+const FORMATS: [&str; 4] = ["openai_chat", "openai_responses", "anthropic", "gemini"];
+
 /// What a stream of this format with only this frame fails with.
 fn streamed(protocol: &str, data: &Value) -> Error {
-    let spec = ModelSpec::from_json(json!({ "provider": "p", "id": "m", "protocol": protocol, "base_url": "http://h" })).unwrap();
-    let served = Served::of(&spec, None, &|_| None).unwrap();
-    let event = data["type"].as_str().unwrap_or_default().to_owned();
-    let data = data.to_string();
-    let frame = Frame { event: Cow::Owned(event), data: Cow::Owned(data), ..Frame::default() };
-    let mut decoder = served.protocol.decoder(served.target(&spec));
-    decoder.frame(&frame, &mut Vec::new()).expect_err("an error")
+    let event = data["type"].as_str().unwrap_or_default();
+    read(protocol, &format!("event: {event}\ndata: {data}\n\n"))
+}
+
+/// What an answer with status 200 fails with that has this body, read as a run reads it.
+fn read(protocol: &str, body: &str) -> Error {
+    let fixture = Fixture::of_protocol(protocol);
+    let (mut reader, mut splitter) = (AnswerReader::new(fixture.decoder(), "p", false), Splitter::default());
+    let fed = splitter.feed(body.as_bytes(), |frame| reader.frame(&frame, &mut Vec::new()));
+    let end = fed.and_then(|_| splitter.finish(|frame| reader.frame(&frame, &mut Vec::new())));
+    match end {
+        Ok(true) => reader.end(&mut Vec::new()).expect_err(body),
+        Ok(false) => panic!("no error: {body}"),
+        Err(error) => error,
+    }
 }
 
 /// The message with other numbers.
@@ -103,19 +111,31 @@ fn found_w2_each_wording_in_each_format() {
         for seen in wordings.iter().chain(words) {
             let Seen { vendor, code, message, .. } = *seen;
             // With a word it is the word that says it: also of a message that says nothing.
-            let messages: Vec<String> = match code {
+            let others: Vec<String> = match code {
                 "" => ["7", "1048576", "4,194,304"].iter().map(|number| renumbered(message, number)).collect(),
                 _ => vec!["The request failed.".to_owned()],
             };
-            for message in messages.iter().map(String::as_str).chain([message, &message.to_uppercase()]) {
-                let all = bodies(code, message);
-                for body in &all {
-                    for status in [400, 422, 500] {
-                        let error = from_http("p", "p", status, &body.to_string());
-                        assert_eq!(error.kind(), kind, "{vendor}: {status} {body}");
-                        played += 1;
-                    }
-                    let error = from_stream("p", body);
+            for body in bodies(code, message) {
+                for status in [400, 422, 500] {
+                    let error = from_http("p", "p", status, &body.to_string());
+                    assert_eq!(error.kind(), kind, "{vendor}: {status} {body}");
+                    played += 1;
+                }
+                // Where a stream was promised: the body as it is, in a frame, called an error, and in a field of that name.
+                let forms = [
+                    body.to_string(),
+                    format!("data: {body}\n\n"),
+                    format!("event: error\ndata: {body}\n\n"),
+                    format!("error: {body}\n\n"),
+                ];
+                for (place, protocol) in FORMATS.iter().enumerate() {
+                    let form = &forms[(place + played) % forms.len()];
+                    assert_eq!(read(protocol, form).kind(), kind, "{vendor}: {protocol} {form}");
+                }
+            }
+            for message in others.iter().map(String::as_str).chain([message, &message.to_uppercase()]) {
+                for body in bodies(code, message) {
+                    let error = from_stream("p", &body);
                     assert_eq!(error.kind(), kind, "{vendor}: in a stream {body}");
                 }
                 for (protocol, frame) in frames(code, message) {
@@ -263,6 +283,18 @@ const NEAR_MISSES: &[NearMiss] = &[
     (400, "", "'max_credits' is not a parameter", ErrorKind::InvalidRequest, false),
     (400, "", "The balance of the parentheses is off", ErrorKind::InvalidRequest, false),
     (403, "", "Your key may not use this feature", ErrorKind::Permission, false),
+    // Cerebras: a limit of a minute, though its code speaks of a quota.
+    (429, "request_quota_exceeded", "Requests per minute limit exceeded - too many requests sent.", ErrorKind::RateLimited, true),
+    (429, "", "You have reached your rate limit. See the page of usage limits.", ErrorKind::RateLimited, true),
+    (403, "", "insufficient account permissions", ErrorKind::Permission, false),
+    (400, "", "The balance of the audio channels is wrong", ErrorKind::InvalidRequest, false),
+    // Not of the model.
+    (400, "", "Project `p` is not allowed to use the parameter `labels`", ErrorKind::InvalidRequest, false),
+    (400, "", "field 'functions' was removed; use 'tools'", ErrorKind::InvalidRequest, false),
+    // Not of the conversation's length.
+    (400, "", "max_tokens exceeds the model's max of 4096", ErrorKind::InvalidRequest, false),
+    (400, "", "The image is too large to process", ErrorKind::InvalidRequest, false),
+    (400, "", "tool name: sequence length is longer than 64", ErrorKind::InvalidRequest, false),
     // Not of room.
     (400, "", "the tool queue has a capacity of 3", ErrorKind::InvalidRequest, false),
 ];

@@ -74,6 +74,8 @@ wordings! {
         "Z.ai", "https://docs.z.ai/api-reference/api-code", "Model does not exist, please check the model code";
         "xAI", "https://docs.x.ai/docs/key-information/debugging",
             "The model grok-9 does not exist or your team 8c268de0 does not have access to it.";
+        "Volcengine Ark", "https://github.com/volcengine/MineContext/issues/328",
+            "The model or endpoint doubao-embedding-large-text-240915 does not exist or you do not have access to it";
     }
     "\u{6a21}\u{578b}\u{4e0d}\u{5b58}\u{5728}" {
         "Z.ai (bigmodel.cn)", "https://docs.bigmodel.cn/cn/api/api-code",
@@ -170,5 +172,19 @@ wordings! {
     }
     "no such model" {
         "Cloudflare", "https://developers.cloudflare.com/workers-ai/platform/errors/", "No such model @cf/acme/llama-9 or task";
+    }
+    "not found for account" {
+        "NIM", "https://github.com/Alishahryar1/free-claude-code/issues/1021",
+            "Function '23d4f03a-b8a6-4adb-a183-7daa083a09cc': Not found for account \
+             'Qawmu2vUw3rdcREnubcAVqe1c55nUTb1hCogKQx4BCA'";
+    }
+    "is not allowed to use publisher model" {
+        "Vertex", "https://github.com/yym68686/uni-api/issues/41",
+            "Project `p` is not allowed to use Publisher Model \
+             `projects/p/locations/asia-southeast1/publishers/anthropic/models/claude-3-sonnet@20240229`";
+    }
+    "model '*' was removed" {
+        "Cohere", "https://github.com/withceleste/celeste-python/issues/60",
+            "model 'command-r' was removed on September 15, 2025";
     }
 }

@@ -45,6 +45,8 @@ words! {
 wordings! {
     "prompt is too long" {
         "Anthropic", "https://github.com/earendil-works/pi/issues/102", "prompt is too long: 219898 tokens > 200000 maximum";
+        "Bedrock", "https://github.com/strands-agents/harness-sdk/pull/1663",
+            "The model returned the following errors: prompt is too long: 903884 tokens > 200000 maximum";
     }
     "exceed context limit" {
         "Anthropic", "https://github.com/anthropics/claude-code/issues/4951",
@@ -142,6 +144,7 @@ wordings! {
     "input is too long" {
         "Bedrock", "https://github.com/agno-agi/agno",
             "Input is too long for requested model.";
+        "Bedrock", "https://github.com/openclaw/openclaw/issues/58839", "ModelStreamErrorException: Input is too long";
     }
     "number of input tokens exceed" {
         "Bedrock (Nova)", "https://github.com/anomalyco/opencode",
@@ -334,5 +337,32 @@ wordings! {
     }
     "context length exceeded" {
         "unnamed", "https://github.com/earendil-works/pi", "Context length exceeded";
+        "Ollama", "https://github.com/openclaw/openclaw/issues/58839", "ollama: context length exceeded for llama3";
+    }
+    "prompt tokens (#) exceed model maximum" {
+        "Bedrock (Mantle)", "https://github.com/BerriAI/litellm/pull/37862",
+            "prompt tokens (400007) exceed model maximum (278528) for openai.gpt-5.5";
+    }
+    "input prompt (# tokens) is too long" {
+        "vLLM", "https://github.com/hiyouga/LlamaFactory/issues/3241",
+            "Input prompt (5556 tokens) is too long and exceeds limit of 2048";
+        "vLLM", "https://github.com/QwenLM/Qwen/issues/807",
+            "Input prompt (3916 tokens) is too long and exceeds the capacity of block_manager";
+    }
+    "sequence length is longer than the specified maximum" {
+        "watsonx", "https://github.com/lancedb/lancedb/issues/1535",
+            "Invalid input argument for Model 'ibm/slate-125m-english-rtrvr': Token sequence length is longer than the \
+             specified maximum sequence length for this model (1336 > 512).";
+    }
+    "exceeds the max input token limit" {
+        "Bedrock", "https://github.com/openclaw/openclaw/issues/58839",
+            "ValidationException: Input exceeds the max input token limit";
+    }
+    "total tokens exceeds the model's max of #" {
+        "Cohere", "https://github.com/openclaw/openclaw/issues/58839", "total tokens exceeds the model's max of 4096";
+    }
+    "is too large to process. increase the physical batch size" {
+        "llama.cpp", "https://github.com/ggml-org/llama.cpp/issues/12295",
+            "input is too large to process. increase the physical batch size";
     }
 }

@@ -44,6 +44,8 @@ wordings! {
         "DeepSeek", "https://api-docs.deepseek.com/quick_start/error_codes", "Server overloaded";
         "Together", "https://docs.together.ai/docs/error-codes", "Engine Overloaded";
         "Z.ai", "https://docs.z.ai/api-reference/api-code", "The service may be temporarily overloaded, please try again later";
+        "Ollama", "https://github.com/ollama/ollama/issues/15934",
+            "Server overloaded, please retry shortly (ref: aaa65c70-cfa0-446b-86f1-4ab0e2deb9e4)";
     }
     "service unavailable" {
         "Bedrock", "https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html",
@@ -95,5 +97,30 @@ wordings! {
     "currently experiencing high" {
         "Gemini", "https://ai.google.dev/gemini-api/docs/troubleshooting",
             "This model is currently experiencing high demand. Spikes in demand are usually temporary. Please try again later.";
+    }
+    "experiencing high traffic" {
+        "Cerebras", "https://github.com/sandialabs/atlas-ui-3/issues/111",
+            "We're experiencing high traffic right now! Please try again soon.";
+    }
+    "temporarily out of capacity" {
+        "Vertex", "https://github.com/googleapis/google-cloud-java/issues/11195",
+            "Unable to submit request because the service is temporarily out of capacity. Try again later.";
+    }
+    "model busy" {
+        "DeepInfra", "https://github.com/truefoundry/models/pull/862", "Model busy, retry later";
+    }
+    "degraded function cannot be invoked" {
+        "NIM", "https://github.com/decolua/9router/issues/2527",
+            "Function id '87ea0ddc-cff1-4bca-bf8b-3bd98a35ddd0': DEGRADED function cannot be invoked";
+    }
+    "\u{8bbf}\u{95ee}\u{91cf}\u{8fc7}\u{5927}" {
+        "Z.ai (bigmodel.cn)", "https://github.com/zhukunpenglinyutong/jetbrains-cc-gui/issues/897",
+            "\u{8be5}\u{6a21}\u{578b}\u{5f53}\u{524d}\u{8bbf}\u{95ee}\u{91cf}\u{8fc7}\u{5927}\u{ff0c}\u{8bf7}\u{60a8}\u{7a0d}\
+             \u{540e}\u{518d}\u{8bd5}";
+    }
+    "\u{8d1f}\u{8f7d}\u{5df2}\u{9971}\u{548c}" {
+        "a gateway", "https://github.com/labring/FastGPT/issues/1595",
+            "\u{5f53}\u{524d}\u{4e0a}\u{6e38}\u{8d1f}\u{8f7d}\u{5df2}\u{9971}\u{548c}\u{ff0c}\u{8bf7}\u{7a0d}\u{540e}\u{518d}\
+             \u{8bd5}\u{3002}";
     }
 }

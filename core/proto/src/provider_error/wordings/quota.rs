@@ -20,6 +20,7 @@ words! {
     "insufficient_balance" {
         "MiniMax", "https://github.com/modelscope/modelscope/issues/1691", "insufficient_balance_error",
             "insufficient balance (1008)";
+        "Venice", "https://github.com/veniceai/api-docs/pull/149", "INSUFFICIENT_BALANCE", "The request failed.";
     }
     "usagelimiterror" {
         "OpenCode Zen", "https://github.com/anomalyco/opencode", "FreeUsageLimitError", "The request failed.";
@@ -55,6 +56,9 @@ wordings! {
         "MiniMax", "https://github.com/MiniMax-AI/MiniMax-M2/issues/62", "insufficient balance (1008)";
         "Z.ai", "https://docs.z.ai/api-reference/api-code",
             "Insufficient balance or no resource package. Please recharge.";
+        "Moonshot", "https://github.com/anomalyco/opencode/issues/24462",
+            "Your account o <ak> is suspended due to insufficient balance, please recharge your account or check your plan \
+             and billing details";
     }
     "not_enough_balance" {
         "Novita (by Hugging Face)", "https://github.com/huggingface/hub-docs/issues/2392", "NOT_ENOUGH_BALANCE";
@@ -98,6 +102,9 @@ wordings! {
     "spending limit" {
         "Together", "https://docs.together.ai/docs/error-codes",
             "The account associated with the API key has reached its maximum allowed monthly spending limit.";
+        "Fireworks", "https://github.com/pollinations/pollinations/issues/12136",
+            "Account a is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. \
+             Please go to https://fireworks.ai/account/billing for more information.";
     }
     "billing hard limit" {
         "OpenAI", "https://platform.openai.com/docs/guides/error-codes", "Billing hard limit has been reached";
@@ -119,5 +126,66 @@ wordings! {
     }
     "budget has been exceeded" {
         "LiteLLM", "https://docs.litellm.ai/docs/proxy/users", "Budget has been exceeded! Current cost: 10.2, Max budget: 10.0";
+    }
+    "reached your @ usage limit" {
+        "Ollama", "https://github.com/continuedev/continue/issues/9233",
+            "you've reached your hourly usage limit, please wait or upgrade to continue";
+        "Ollama", "https://github.com/continuedev/continue/issues/11444",
+            "you (ae2055838) have reached your session usage limit, upgrade for higher limits: https://ollama.com/upgrade";
+        "Ollama", "https://github.com/HomericIntelligence/Scylla/issues/346",
+            "you've reached your weekly usage limit, please wait or upgrade to continue";
+    }
+    "usage limit exceeded" {
+        "MiniMax", "https://github.com/MiniMax-AI/MiniMax-M2.7/issues/36",
+            "usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 used), resets at \
+             2026-05-15T15:00:00Z (2056)";
+    }
+    "balance is insufficient" {
+        "SiliconFlow", "https://github.com/FoundationAgents/OpenManus/issues/438",
+            "The selected model requires paid balance. Your paid balance is insufficient. Please top up and try again.";
+    }
+    "insufficient account funds" {
+        "Xiaomi", "https://github.com/XiaomiMiMo/MiMo/issues/99", "Upstream request failed: Insufficient account funds";
+    }
+    "insufficient account balance" {
+        "Xiaomi", "https://github.com/XiaomiMiMo/MiMo/issues/99", "Insufficient account balance";
+    }
+    "reached the set inference limit" {
+        "Volcengine Ark", "https://github.com/volcengine/MineContext/issues/328",
+            "Your account [2100000000] has reached the set inference limit for the [doubao-seed-1-6-flash] model, and the \
+             model service has been paused. To continue using this model, please visit the Model Activation page to adjust \
+             or close the \"Safe Experience Mode\".";
+    }
+    "daily request limit reached" {
+        "Baidu", "https://github.com/zhayujie/CowAgent/issues/1462", "Open api daily request limit reached";
+    }
+    "free quota used" {
+        "a gateway", "https://github.com/Gitlawb/openclaude/issues/1554",
+            "Free quota used (30 requests / 5h). Resets at 10:00 UTC. Top up for unlimited access.";
+    }
+    "exceeded current quota" {
+        "Moonshot", "https://github.com/MoonshotAI/Kimi-K2/issues/5",
+            "Your account o is not active, organization o exceeded current quota, please check your plan and billing details";
+    }
+    "exceeded your premium request" {
+        "GitHub Copilot", "https://github.com/microsoft/vscode-copilot-release/issues/12785",
+            "You have exceeded your premium request allowance. Enable additional paid premium requests to continue using \
+             premium models.";
+    }
+    "exhausted your premium" {
+        "GitHub Copilot", "https://github.com/microsoft/vscode-copilot-release/issues/12804",
+            "You've exhausted your premium model quota. Please enable additional paid premium requests, upgrade to Copilot \
+             Pro+, or wait for your allowance to renew.";
+    }
+    "reached your monthly" {
+        "GitHub Copilot", "https://github.com/microsoft/vscode-copilot-release/issues/9089",
+            "You've reached your monthly chat messages quota.";
+        "GitHub Copilot", "https://github.com/microsoft/vscode-copilot-release/issues/13608",
+            "You have reached your monthly limit for premium requests";
+    }
+    "\u{4f59}\u{989d}\u{4e0d}\u{8db3}" {
+        "Z.ai (bigmodel.cn)", "https://github.com/continuedev/continue/issues/11823",
+            "\u{4f59}\u{989d}\u{4e0d}\u{8db3}\u{6216}\u{65e0}\u{53ef}\u{7528}\u{8d44}\u{6e90}\u{5305},\u{8bf7}\u{5145}\
+             \u{503c}\u{3002}";
     }
 }
