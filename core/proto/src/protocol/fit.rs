@@ -21,7 +21,7 @@ pub(super) fn fit(value: &mut Value, kind: &Kind) -> bool {
         (Kind::Any, _) | (_, Value::Null) | (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Bool(_)) => return true,
         (Kind::Text, Value::Number(number)) => Value::String(number.to_string()),
         (Kind::Flag, Value::String(text)) if matches!(text.as_str(), "true" | "false") => Value::Bool(text == "true"),
-        (Kind::Number, Value::Number(number)) if number.is_i64() || number.is_u64() => return true,
+        (Kind::Number, Value::Number(number)) if number.is_i64() => return true,
         (Kind::Number, Value::String(text)) => match text.trim().parse::<i64>() {
             Ok(number) => Value::Number(Number::from(number)),
             Err(_) => return false,

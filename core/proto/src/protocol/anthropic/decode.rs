@@ -12,7 +12,9 @@ use serde_json::Value;
 use super::wire::{self, Frequent, Piece};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
-use crate::protocol::format::{Decoder, citations, is_end_mark, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{
+    Decoder, citations, is_end_mark, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable,
+};
 use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
@@ -34,6 +36,8 @@ pub(super) struct Reader {
     /// The blocks that are open: their index, and the key they have here. There are servers that leave the index out, or do not
     /// count.
     open: HashMap<u32, u32>,
+    /// Those whose beginning was not announced, by key: only their pieces say what they are.
+    implied: Vec<u32>,
     /// The one that the last frame was of.
     last: Option<(u32, u32)>,
     next_key: u32,
@@ -64,6 +68,7 @@ impl Reader {
             any_call: false,
             explanation: None,
             open: HashMap::new(),
+            implied: Vec::new(),
             last: None,
             next_key: 0,
             held: HashMap::new(),
@@ -100,8 +105,9 @@ impl Reader {
             return key;
         }
         let key = self.begin(index);
+        self.implied.push(key);
         match kind {
-            "text_delta" => out.push(Delta::Start { key, block: BlockStart::Text }),
+            "text_delta" | "citations_delta" => out.push(Delta::Start { key, block: BlockStart::Text }),
             "thinking_delta" | "signature_delta" => {
                 out.push(Delta::Start { key, block: BlockStart::Thinking { redacted: false } });
             }
@@ -183,6 +189,33 @@ impl Reader {
         out.push(Delta::End { key });
     }
 
+    /// A block is announced, perhaps behind its first pieces: a call takes them, all else ends there.
+    fn announce(&mut self, index: Option<u32>, block: &Value, out: &mut Vec<Delta>) {
+        let open = index.and_then(|index| self.open.get(&index)).copied();
+        let implied = open.and_then(|key| self.implied.iter().position(|other| *other == key));
+        match (open, implied) {
+            // Announced twice.
+            (Some(_), None) => return,
+            (Some(key), Some(at)) => {
+                self.implied.swap_remove(at);
+                match self.held.remove(&key) {
+                    Some(Held::Opaque(Value::Null, input)) if kind_of(block) == "tool_use" => {
+                        self.start(key, block, out);
+                        if !input.is_empty() {
+                            self.input(key, input, out);
+                        }
+                        return;
+                    }
+                    held => self.held.extend(held.map(|held| (key, held))),
+                }
+                self.stop(key, out);
+            }
+            (None, _) => {}
+        }
+        let key = self.begin(index);
+        self.start(key, block, out);
+    }
+
     /// A piece of a summary that stands for what was said before.
     fn compacted(&mut self, key: u32, content: Option<String>, encrypted: Option<String>) {
         let Some(Held::Opaque(Value::Object(block), _)) = self.held.get_mut(&key) else {
@@ -244,10 +277,11 @@ impl Reader {
 
     /// A block goes on.
     fn delta(&mut self, index: Option<u32>, delta: &Value, out: &mut Vec<Delta>) {
-        let kind = match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "" => NAMED_BY.iter().find(|(_, name)| delta.get(*name).is_some_and(Value::is_string)).map_or("", |(kind, _)| kind),
-            kind => kind,
-        };
+        let given = delta.get("type").and_then(Value::as_str).unwrap_or_default();
+        let known = NAMED_BY.iter().find(|(kind, _)| given.eq_ignore_ascii_case(kind));
+        // Of one that is not known, or has none, its field says it.
+        let named = || NAMED_BY.iter().find(|(_, name)| delta.get(*name).is_some_and(|piece| !piece.is_null()));
+        let kind = known.or_else(named).map_or(given, |(kind, _)| kind);
         if kind.is_empty() {
             return;
         }
@@ -278,6 +312,10 @@ impl Reader {
 
     /// The answer is complete.
     fn message_stop(&mut self, out: &mut Vec<Delta>) {
+        // What its own last frame would have brought: a call must not go without its arguments.
+        let mut held: Vec<u32> = self.held.keys().copied().collect();
+        held.sort_unstable();
+        held.into_iter().for_each(|key| self.stop(key, out));
         let raw = self.stop.take();
         out.extend(self.explanation.take().map(|why| refused(&self.provider, &why)));
         match raw.as_deref().and_then(stop_words::known) {
@@ -293,7 +331,9 @@ impl Reader {
             index => index.and_then(Value::as_u64).and_then(|index| u32::try_from(index).ok()),
         };
         // The frame's name says the same; gateways leave out one of the two.
-        let kind = frame.get("type").and_then(Value::as_str).filter(|kind| !kind.is_empty()).unwrap_or(named);
+        let given = frame.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = [given, named].into_iter().find_map(|kind| TYPES.iter().find(|known| kind.eq_ignore_ascii_case(known)));
+        let kind = kind.copied().unwrap_or(given);
         match kind {
             "message_start" => {
                 let message = frame.get("message").unwrap_or(&Value::Null);
@@ -312,10 +352,9 @@ impl Reader {
             }
             "content_block_start" => {
                 let block = frame.get("content_block").unwrap_or(&Value::Null);
-                // Not understood, or announced twice: its pieces say what it is.
-                if !kind_of(block).is_empty() && index.is_none_or(|index| !self.open.contains_key(&index)) {
-                    let key = self.begin(index);
-                    self.start(key, block, out);
+                // Of one that is not understood its pieces say what it is.
+                if !kind_of(block).is_empty() {
+                    self.announce(index, block, out);
                 }
             }
             "content_block_delta" => self.delta(index, frame.get("delta").unwrap_or(&Value::Null), out),
@@ -342,18 +381,34 @@ impl Reader {
     }
 }
 
+/// The types of frames.
+const TYPES: &[&str] = &[
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+    "ping",
+];
+
 /// The kinds of pieces, by the field that has the piece.
 const NAMED_BY: &[(&str, &str)] = &[
     ("text_delta", "text"),
     ("thinking_delta", "thinking"),
     ("input_json_delta", "partial_json"),
     ("signature_delta", "signature"),
+    ("citations_delta", "citation"),
+    ("compaction_delta", "content"),
 ];
 
 /// The type of a block, or what its fields say where that is missing; empty where they say nothing.
 fn kind_of(block: &Value) -> &str {
     let has = |name: &str| block.get(name).is_some();
-    match block.get("type").and_then(Value::as_str).unwrap_or_default() {
+    let given = block.get("type").and_then(Value::as_str).unwrap_or_default();
+    let known = ["text", "thinking", "redacted_thinking", "tool_use"].into_iter().find(|kind| given.eq_ignore_ascii_case(kind));
+    match known.unwrap_or(given) {
         "" if has("thinking") => "thinking",
         "" if has("text") => "text",
         "" if has("name") => "tool_use",

@@ -683,6 +683,24 @@ fn stop_reasons() {
     }
 }
 
+/// Without it a call whose input came whole would run with none.
+#[test]
+fn a_call_keeps_its_input_without_its_last_frame_or_with_pieces_before_the_first() {
+    let call = |input: Value| json!({ "type": "tool_use", "id": "a", "name": "f", "input": input });
+    let start = |block: Value| json!({ "type": "content_block_start", "index": 0, "content_block": block });
+    let piece = |text: &str| {
+        let delta = json!({ "type": "input_json_delta", "partial_json": text });
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta })
+    };
+    let closing = [json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }), json!({ "type": "message_stop" })];
+    for frames in [vec![start(call(json!({ "x": 1 })))], vec![piece("{\"x\":1}"), start(call(json!({})))]] {
+        let (deltas, end) = decoded(&[&frames[..], &closing].concat());
+        let started = Delta::Start { key: 0, block: BlockStart::ToolCall { id: "a".into(), name: "f".into() } };
+        let input = Delta::Append { key: 0, text: "{\"x\":1}".into() };
+        assert!(end.is_ok() && deltas.starts_with(&[started, input]), "{deltas:?}");
+    }
+}
+
 #[test]
 fn found_w6_an_unknown_stop_reason_is_what_came() {
     let call = json!({ "type": "tool_use", "id": "a", "name": "f", "input": {} });

@@ -14,7 +14,9 @@ use super::wire::{self, Candidate, Chunk, Counts, FunctionCall, Known, Part, Par
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, is_end_mark, is_something, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{
+    Decoder, is_end_mark, is_something, opaque_block, refused, trimmed, truncated, unknown_stop, unreadable,
+};
 use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
@@ -121,7 +123,8 @@ impl Reader {
             Ok(_) => {}
             // A field beside the text or the call is of another type.
             Err(_) => {
-                let mut value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+                let read = serde_json::from_str::<Value>(raw.get());
+                let mut value = read.map_err(|error| unreadable(&self.provider, raw.get(), error))?;
                 let has_call = value.get("functionCall").is_some_and(Value::is_object);
                 if (has_call || value.get("text").is_some_and(Value::is_string)) && fit(&mut value, &wire::PART) {
                     let text = value.to_string();
@@ -198,7 +201,7 @@ impl Reader {
             if piece.partial_args.is_none() && piece.will_continue != Some(true) {
                 // Nearly every call: its arguments stay the text they are. There may be none.
                 out.extend(signature.map(|signature| Delta::Signature { key, signature }));
-                let given = piece.args.filter(|args| args.get() != "null");
+                let given = piece.args.filter(|args| !matches!(args.get(), "null" | "[]"));
                 out.extend(given.map(|args| Delta::Append { key, text: args.get().to_owned() }));
                 out.push(Delta::End { key });
                 return Ok(());
@@ -243,8 +246,10 @@ impl Reader {
         if let Some(counts) = chunk.usage_metadata {
             self.raw_usage(counts, out);
         }
-        // Only the first candidate: we ask for one.
-        let first = chunk.candidates.into_iter().flatten().find(|candidate| candidate.index.unwrap_or_default() <= 0);
+        let candidates = chunk.candidates.unwrap_or_default();
+        let place = |candidate: &Candidate<'_>| candidate.index.unwrap_or_default().max(0);
+        self.known.candidate = self.known.candidate.or(candidates.iter().map(place).min());
+        let first = candidates.into_iter().find(|candidate| Some(place(candidate)) == self.known.candidate);
         if let Some(mut first) = first {
             for piece in first.content.take().and_then(|content| content.parts).into_iter().flatten() {
                 self.raw_part(piece, out)?;
@@ -370,6 +375,7 @@ impl Decoder for Reader {
             return Ok(true);
         }
         if let Some(piece) = wire::piece(data, &self.known) {
+            self.known.candidate = Some(0);
             self.piece(piece, out)?;
             return Ok(true);
         }

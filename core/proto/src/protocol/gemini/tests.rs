@@ -740,7 +740,7 @@ fn half_characters_are_replaced_and_odd_frames_skipped() {
 #[test]
 fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
     use super::wire::{Known, Said, piece};
-    let known = Known { id: true, model: true };
+    let known = Known { id: true, model: true, ..Known::default() };
     let chunk = |part: Value| {
         let content = json!({ "parts": [part], "role": "model" });
         let usage = json!({ "promptTokenCount": 3, "candidatesTokenCount": 2 });

@@ -29,10 +29,15 @@ pub(super) enum Said<'a> {
 pub(super) struct Known {
     pub(super) id: bool,
     pub(super) model: bool,
+    /// The place of the candidate that is read: the first of the first chunk that has any. We ask for one.
+    pub(super) candidate: Option<i64>,
 }
 
 /// Reads such a chunk; `None` for every other, which is one with a `responseId` or `modelVersion`, too, while that is not known.
 pub(super) fn piece<'a>(chunk: &'a str, known: &Known) -> Option<Piece<'a>> {
+    if known.candidate.is_some_and(|place| place != 0) {
+        return None;
+    }
     let (mut said, mut counts, mut candidates, mut parts) = (None, None, 0, 0);
     Scan::whole(chunk, |scan, name| match name {
         "candidates" => scan.list(|scan| {

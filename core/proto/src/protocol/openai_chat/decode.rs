@@ -17,7 +17,9 @@ use super::wire::{self, ChatDelta, Choice, Chunk, Content, Known, Piece, ToolDel
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::fit::fit;
-use crate::protocol::format::{Decoder, citations, is_end_mark, is_something, opaque_block, trimmed, truncated, unknown_stop, unreadable};
+use crate::protocol::format::{
+    Decoder, citations, is_end_mark, is_something, opaque_block, trimmed, truncated, unknown_stop, unreadable,
+};
 use crate::protocol::stop_words;
 use crate::provider_error;
 use crate::sse::Frame;
@@ -280,8 +282,11 @@ impl Reader {
             out.push(Delta::ResponseModel(name));
         }
         let mut used = chunk.usage.and_then(usage);
-        // Only the first choice: we ask for one.
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or_default() <= 0) {
+        let choices = chunk.choices.unwrap_or_default();
+        let place = |choice: &Choice<'_>| choice.index.unwrap_or_default().max(0);
+        self.known.choice = self.known.choice.or(choices.iter().map(place).min());
+        let read = self.known.choice;
+        for choice in choices.into_iter().filter(|choice| Some(place(choice)) == read) {
             used = used.or(choice.usage.and_then(usage));
             if let Err(error) = self.choice(choice, out) {
                 return Ok(Err(error));
@@ -400,6 +405,7 @@ impl Decoder for Reader {
             return Ok(true);
         }
         if let Some(piece) = wire::piece(data, &self.known) {
+            self.known.choice = Some(0);
             self.piece(piece, out);
             return Ok(true);
         }

@@ -922,7 +922,7 @@ fn how_a_stream_may_fail() {
 #[test]
 fn pieces_of_text_thinking_and_arguments_are_read_quickly() {
     use super::wire::{Known, Piece, piece};
-    let known = Known { id: true, model: true };
+    let known = Known { id: true, model: true, ..Known::default() };
     let chunk = |piece: Value| {
         let choice = json!({ "index": 0, "delta": piece, "logprobs": null, "finish_reason": null });
         json!({ "id": "r", "object": "chat.completion.chunk", "choices": [choice], "usage": null }).to_string()

@@ -26,10 +26,15 @@ pub(super) enum Piece<'a> {
 pub(super) struct Known {
     pub(super) id: bool,
     pub(super) model: bool,
+    /// The place of the choice that is read: the first of the first chunk that has any. We ask for one.
+    pub(super) choice: Option<i64>,
 }
 
 /// Reads such a chunk; `None` for every other, which is one with an `id` or a `model`, too, while that is not known.
 pub(super) fn piece<'a>(chunk: &'a str, known: &Known) -> Option<Piece<'a>> {
+    if known.choice.is_some_and(|place| place != 0) {
+        return None;
+    }
     let (mut pieces, mut choices) = (Pieces::default(), 0);
     Scan::whole(chunk, |scan, name| match name {
         "choices" => scan.list(|scan| {
@@ -318,7 +323,9 @@ pub(super) fn general(data: &str) -> Value {
 pub(super) fn arguments_text(raw: &RawValue) -> Option<String> {
     match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
         Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
-        Ok(Value::Null) | Err(_) => None,
+        // PHP writes an empty object so.
+        Ok(Value::Array(list)) if list.is_empty() => None,
+        Ok(Value::Null | Value::Bool(_) | Value::Number(_)) | Err(_) => None,
         Ok(other) => Some(other.to_string()),
     }
 }

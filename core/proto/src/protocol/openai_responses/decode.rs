@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, word};
+use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, type_of, word};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{
@@ -254,11 +254,13 @@ impl Reader {
         let response = event.get("response").unwrap_or(&Value::Null);
         let index = event.get("output_index").and_then(Value::as_i64);
         // The frame's name says the same; gateways leave out one of the two.
-        let kind = Some(word(event, "type")).filter(|kind| !kind.is_empty()).unwrap_or(named);
+        let given = word(event, "type").to_ascii_lowercase();
+        let is_known = |kind: &str| kind == "error" || kind.starts_with("response.");
+        let kind = [given.as_str(), named].into_iter().find(|kind| is_known(kind)).unwrap_or(&given);
         match kind {
             "response.created" => self.identify(response, out),
             // What came without its item may stand in the closing event.
-            "response.output_item.added" | "response.output_item.done" if word(item, "type").is_empty() => {}
+            "response.output_item.added" | "response.output_item.done" if type_of(item).is_empty() => {}
             "response.output_item.added" => {
                 let index = self.place(index, word(item, "id"));
                 self.added(index, item, out);
@@ -381,7 +383,7 @@ impl Reader {
 }
 
 fn kind_of(item: &Value) -> Kind {
-    match word(item, "type") {
+    match type_of(item) {
         "message" => Kind::Text,
         "reasoning" => Kind::Thinking,
         "function_call" => Kind::Call,

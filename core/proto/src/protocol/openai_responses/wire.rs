@@ -36,6 +36,20 @@ pub(super) fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// What kind of item it is: its type, or what its fields say where that is missing; empty where they say nothing.
+pub(super) fn type_of(item: &Value) -> &str {
+    let given = word(item, "type");
+    let known = ["message", "reasoning", "function_call"];
+    match known.into_iter().find(|kind| given.eq_ignore_ascii_case(kind)) {
+        Some(kind) => kind,
+        None if !given.is_empty() => given,
+        None if !word(item, "call_id").is_empty() && item.get("arguments").is_some() => "function_call",
+        None if item.get("summary").is_some_and(Value::is_array) => "reasoning",
+        None if item.get("content").is_some_and(Value::is_array) && !word(item, "role").is_empty() => "message",
+        None => "",
+    }
+}
+
 /// The elements of a list field.
 pub(super) fn parts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
@@ -69,7 +83,9 @@ pub(super) fn thinking_of(item: &Value) -> String {
 pub(super) fn arguments_of(value: &Value) -> String {
     match value.get("arguments") {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None => String::new(),
+        // PHP writes an empty object so.
+        Some(Value::Array(list)) if list.is_empty() => String::new(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => String::new(),
         Some(other) => other.to_string(),
     }
 }

@@ -288,5 +288,5 @@ proptest! {
 pub(in super::super) fn in_general(frame: &str) -> String {
     let (before, after) = frame.split_once('{').unwrap_or(("", frame));
     let comma = if after.trim_start().starts_with('}') { "" } else { "," };
-    format!("{before}{{\"\\u005f\": 0{comma}{after}")
+    format!("{before}{{\"\\u0064ata\": 0{comma}{after}")
 }
