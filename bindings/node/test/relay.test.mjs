@@ -154,3 +154,10 @@ test('a client cannot have its requests, and the key, sent elsewhere', async (t)
   assert.match(await answer.text(), /"delta":"here"/)
   assert.equal((await asked(address)).length, 1)
 })
+
+test('the model of a relay may be JSON', async (t) => {
+  const address = await mock(t, [{ strict: true, body: { message: { text: 'here' } } }])
+  const [provider, id] = MODEL.split('/')
+  const base = await relay(t, address, JSON.stringify({ provider, id }))
+  assert.equal((await client(base).prompt('hi')).text, 'here')
+})
