@@ -102,6 +102,13 @@ test('found_n2_vite: a server build that bundles all other packages', async (t) 
   }
 })
 
+test('found_n2_vite_without_options: what bundles all packages fails, and names the native module', async () => {
+  const options = { root: folder, configFile: false, logLevel: 'silent', ssr: { noExternal: true } }
+  const build = { ssr: 'app.mjs', outDir: join(folder, 'vite-without-options') }
+  const { message } = await viteBuild({ ...options, build }).then(assert.fail, (error) => error)
+  assert.match(message, /Could not load .*agent-loop\.[\w-]+\.node/)
+})
+
 const runWebpack = (config) =>
   new Promise((resolve, reject) => {
     webpack({ mode: 'production', target: 'node', context: folder, ...config }, (error, stats) => {
@@ -124,6 +131,12 @@ test('found_n2_webpack: the native module is copied', async (t) => {
     assert.deepEqual(warnings, [])
     assert.deepEqual(runMoved(t, output.path, 'out.cjs'), answer, entry)
   }
+})
+
+test('found_n2_webpack_without_options: the build fails, for want of a loader', async () => {
+  const output = { path: join(folder, 'webpack-without-options'), filename: 'out.cjs' }
+  const { message } = await runWebpack({ entry: './app.mjs', output }).then(assert.fail, (error) => error)
+  assert.match(message, /loader/)
 })
 
 test('found_n2_webpack_external: the package is installed beside the bundle', async (t) => {

@@ -1,4 +1,4 @@
-// The package's types, as "Are the types wrong?" sees them.
+// The package's types and paths, as "Are the types wrong?" and publint see them.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { temporary } from './application.mjs'
+import { publint } from 'publint'
+
+import { application, temporary } from './application.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
@@ -22,4 +24,9 @@ test('found_n6_attw: each path has its types under every resolution', (t) => {
   const { analysis } = JSON.parse(stdout)
   assert.deepEqual(analysis.problems, [])
   assert.deepEqual(Object.keys(analysis.entrypoints), ['.', './testing', './canonical', './package.json'])
+})
+
+test('found_n6_publint: no path of the package is wrong', async (t) => {
+  const pkgDir = join(application(t, {}), 'node_modules/agent-loop')
+  assert.deepEqual((await publint({ pkgDir, pack: false, strict: true, level: 'warning' })).messages, [])
 })

@@ -189,6 +189,29 @@ test('found_n6_undefined: what may be left out may be undefined', () => {
   assert.deepEqual([status, stdout], [0, ''])
 })
 
+const RESOLUTIONS = [
+  ['mts', { module: 'NodeNext' }],
+  ['cts', { module: 'NodeNext' }],
+  ['ts', { module: 'Preserve' }],
+  ['ts', { module: 'ESNext', moduleResolution: 'Bundler', verbatimModuleSyntax: true, isolatedModules: true }],
+  ['ts', { module: 'CommonJS', moduleResolution: 'node10', ignoreDeprecations: '6.0', esModuleInterop: true }],
+]
+for (const [extension, resolution] of RESOLUTIONS) {
+  const name = Object.values(resolution).join(' ')
+  test(`found_n6_resolutions: all types, also with schemas of zod, valibot and ArkType: ${extension}, ${name}`, () => {
+    link('@types/node', 'undici-types', 'zod', 'valibot', '@valibot/to-json-schema', 'arktype', '@ark', 'arkregex')
+    const files = ['types', 'undefined', 'schemas'].map((stem) => {
+      cpSync(join(packageFolder, `test/types/${stem}.mts`), join(folder, `${stem}.${extension}`))
+      return `${stem}.${extension}`
+    })
+    const checks = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: true }
+    const compilerOptions = { ...resolution, target: 'ES2022', lib: ['ES2023'], types: ['node'], noEmit: true, ...checks }
+    writeFileSync(join(folder, 'resolution.json'), JSON.stringify({ compilerOptions, files }))
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'resolution.json'], { cwd: folder, encoding: 'utf8' })
+    assert.deepEqual([status, stdout], [0, ''])
+  })
+}
+
 test('the examples', () => {
   cpSync(join(projectFolder, 'examples/node'), join(folder, 'examples'), {
     recursive: true,
