@@ -2,8 +2,8 @@
 //!
 //! They are set on an [`AgentBuilder`](crate::AgentBuilder), by the methods of their names, and later with
 //! [`Agent::set_hook`](crate::Agent::set_hook). One that fails is reported as a diagnostic, or fails the call that it was to
-//! approve. An error may be of any type with `Display`: its text is what the loop, the events and the model get; the error
-//! itself, with its `source()`, ends there.
+//! approve. An error may be of any type that `?` turns into a [`BoxError`]: an error of any kind, or a text. Its text is what the
+//! loop, the events and the model get. Where it ends the run, it is the `source()` of the run's error.
 //!
 //! ```
 //! use agent_loop::Agent;
@@ -38,6 +38,7 @@ use serde_json::{Map, Value};
 
 pub use self::inputs::*;
 use crate::cancel::CancelToken;
+use crate::error::{BoxError, Error};
 use crate::future::BoxFuture;
 use crate::host::work::HostWork;
 use crate::message::Message;
@@ -95,8 +96,8 @@ impl HookContext {
     }
 }
 
-/// What a hook does: its input in, its answer or an error text out.
-pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookAnswer, String>> + Send + Sync>;
+/// What a hook does: its input in, its answer or an error of the kind `callback` out.
+pub(crate) type HookFunction = Arc<dyn Fn(Question, HookContext) -> BoxFuture<'static, Result<HookAnswer, Error>> + Send + Sync>;
 
 /// A hook: a kind and a function. Cheap to clone.
 ///
@@ -147,13 +148,13 @@ macro_rules! hooks {
                 where
                     F: Fn($input, HookContext) -> Fut + Send + Sync + 'static,
                     Fut: Future<Output = Result<$output, E>> + Send + 'static,
-                    E: std::fmt::Display + Send + 'static,
+                    E: Into<BoxError> + Send + 'static,
                 {
                     let function: HookFunction = Arc::new(move |question, context| match question {
                         Question::$kind(input) => {
                             let answer = hook(input, context);
                             Box::pin(async move {
-                                answer.await.map(HookAnswer::$kind).map_err(|error| error.to_string())
+                                answer.await.map(HookAnswer::$kind).map_err(Error::callback)
                             })
                         }
                         // The loop asks each hook its own question.

@@ -64,7 +64,7 @@ pub(crate) use agent_loop_proto::{did_you_mean, error, queues, result, usage};
 
 pub use agent::{Agent, AgentBuilder, Context, PendingRun, resume, run};
 pub use cancel::{CancelToken, Cancelled};
-pub use error::{Error, ErrorKind};
+pub use error::{BoxError, Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, Subscription};
 pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, ToolResultMessage, UserMessage};
 pub use model::{Model, ModelSpec, ThinkingLevel, models};

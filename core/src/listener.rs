@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "__bindings")]
+use crate::error::Error;
 use crate::event::Event;
 use crate::future::BoxFuture;
 
@@ -40,6 +42,10 @@ pub enum Listener {
     },
     /// Called on the run's thread and awaited.
     Future(Arc<dyn Fn(Event) -> BoxFuture<'static, Result<(), String>> + Send + Sync>),
+    /// The same of a host, whose errors have a source.
+    #[cfg(feature = "__bindings")]
+    #[doc(hidden)]
+    Host(Arc<dyn Fn(Event) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>),
 }
 
 /// A listener's place; dropping it unsubscribes. A removed listener is not called again.
@@ -181,6 +187,8 @@ impl Listeners {
         let kind = |one: &Arc<Subscribed>| match &one.listener {
             Listener::Function { blocking: false, .. } => ListenerKind::Quick,
             Listener::Function { blocking: true, .. } | Listener::Future(_) => ListenerKind::Waiting,
+            #[cfg(feature = "__bindings")]
+            Listener::Host(_) => ListenerKind::Waiting,
         };
         let most = list.iter().map(kind).max().unwrap_or(ListenerKind::None);
         self.kind.store(most as u8, Ordering::Release);

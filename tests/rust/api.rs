@@ -4,6 +4,7 @@ mod agent;
 mod builder;
 mod calls;
 mod cancel;
+mod causes;
 mod fallbacks;
 mod guide;
 mod held_up;

@@ -125,10 +125,10 @@ export class Agent {
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
     enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false))
-    callbacks.begin()
+    const causes = callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
-      return resultOf(await settled(ticket, callbacks), cancellation)
+      return resultOf(await settled(ticket, callbacks, causes), cancellation)
     } finally {
       cancellation?.end()
     }
@@ -138,9 +138,7 @@ export class Agent {
     const { native, callbacks } = this.#parts
     const start = (ticket: number, aborted: boolean): NativeRun =>
       native.stream(text, ifQueued, ticket, callbacks.isInside, aborted)
-    const run = new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
-    callbacks.begin()
-    return run
+    return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
   }
 
   /**

@@ -3,6 +3,7 @@
  * alive exactly as long as something is awaited.
  */
 
+import type { Causes, Thrown } from './causes.js'
 import { AgentError, errorOf } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import type { NativeCall } from './native.js'
@@ -15,8 +16,14 @@ export interface Host {
   call(callback: number, call: NativeCall): void
   /** Forgets a callback: native code does not reference it any more. */
   gone(callback: number): void
-  /** Calls a listener with an event. Resolves to the text of its error, if it fails. */
-  event(listener: number, text: string, pieces: readonly string[] | undefined): Promise<string | undefined>
+  /** Forgets a thrown value: no native error refers to it any more. */
+  forget(cause: number): void
+  /** Calls a listener with an event. Resolves to its failure, if it fails: the text, and the number of what it has thrown. */
+  event(
+    listener: number,
+    text: string,
+    pieces: readonly string[] | undefined,
+  ): Promise<{ text: string; cause: number | undefined } | undefined>
 }
 
 /** @internal What a ticket is settled with. */
@@ -24,6 +31,10 @@ export interface Settled {
   readonly text?: string
   /** The rest of a long result. */
   readonly pieces?: readonly string[]
+  /** The number of what was thrown, of a failure that it has led to. */
+  readonly cause?: number
+  /** What was thrown. */
+  readonly thrown?: Thrown | undefined
 }
 
 /** @internal */
@@ -54,9 +65,9 @@ export function register(number: number, host: Host): void {
 
 /**
  * @internal Waits until the ticket is settled. Meanwhile the process stays alive, and so does the host whose callbacks may be
- * called: the agent may be referenced by its run only.
+ * called: the agent may be referenced by its run only. What was thrown is found in `causes`.
  */
-export function settled(ticket: number, host?: Host): Promise<Settled> {
+export function settled(ticket: number, host?: Host, causes?: Causes): Promise<Settled> {
   return new Promise((resolve) => {
     if (holders++ === 0) bridge.hold()
     kept.set(ticket, host)
@@ -64,7 +75,7 @@ export function settled(ticket: number, host?: Host): Promise<Settled> {
       waiting.delete(ticket)
       kept.delete(ticket)
       if (--holders === 0) bridge.release()
-      resolve(settled)
+      resolve(withThrown(settled, causes))
     })
   })
 }
@@ -94,6 +105,23 @@ export function whenSettled(callback: (text: string | undefined) => void): numbe
  */
 export function answerTo(start: (ticket: number) => void): Promise<string | undefined> {
   return new Promise((resolve) => start(whenSettled(resolve)))
+}
+
+/** @internal The same, with what was thrown. */
+export function outcomeOf(causes: Causes, start: (ticket: number) => void): Promise<Settled> {
+  return new Promise((resolve) => {
+    const ticket = nextNumber()
+    waiting.set(ticket, (settled) => {
+      waiting.delete(ticket)
+      resolve(withThrown(settled, causes))
+    })
+    start(ticket)
+  })
+}
+
+/** Found at once: the next job may be to forget it. */
+function withThrown(settled: Settled, causes: Causes | undefined): Settled {
+  return settled.cause === undefined || causes === undefined ? settled : { ...settled, thrown: causes.find(settled.cause) }
 }
 
 /** @internal Removes the callback of a ticket. */
@@ -135,12 +163,15 @@ function perform(job: Job): void {
     case 'Gone':
       hosts.get(job.agent)?.deref()?.gone(job.callback)
       break
+    case 'Forget':
+      hosts.get(job.agent)?.deref()?.forget(job.cause)
+      break
     case 'Event': {
       const host = hosts.get(job.agent)?.deref()
       if (host) {
         void host
           .event(job.listener, job.text, job.pieces)
-          .then((error) => bridge.listenerReturned(job.answer, error))
+          .then((failure) => bridge.listenerReturned(job.answer, failure?.text, failure?.cause))
       } else bridge.listenerReturned(job.answer, 'the agent of this listener is gone')
       break
     }

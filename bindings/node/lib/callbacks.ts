@@ -6,6 +6,7 @@ import { AsyncResource } from 'node:async_hooks'
 
 import type { Host } from './bridge.js'
 import { nextNumber, register } from './bridge.js'
+import { Causes } from './causes.js'
 import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
 import type { NativeCall } from './native.js'
@@ -16,7 +17,7 @@ import { report, textOf } from './thrown.js'
 export type Listener = (event: AgentEvent) => void | Promise<void>
 
 /** @internal Responds to a call; never throws. */
-export type Callback = (call: NativeCall) => Promise<void>
+export type Callback = (call: NativeCall, causes: Causes) => Promise<void>
 
 /** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
@@ -24,6 +25,8 @@ export class Callbacks implements Host {
   readonly #calls = new Map<number, Callback>()
   readonly #listeners = new Map<number, Listener>()
   #context: AsyncResource | undefined
+  /** What the run's callbacks throw. It belongs to the run. */
+  #causes: WeakRef<Causes> | undefined
 
   constructor() {
     register(this.number, this)
@@ -34,9 +37,12 @@ export class Callbacks implements Host {
     return isInside(this.number)
   }
 
-  /** A run begins: its callbacks get the `AsyncLocalStorage` context of this call. */
-  begin(): void {
+  /** A run begins: its callbacks get the `AsyncLocalStorage` context of this call. The run keeps what they throw. */
+  begin(): Causes {
     this.#context = new AsyncResource('agent-loop.run', { requireManualDestroy: true })
+    const causes = new Causes()
+    this.#causes = new WeakRef(causes)
+    return causes
   }
 
   listen(number: number, listener: Listener): void {
@@ -61,17 +67,28 @@ export class Callbacks implements Host {
   call(number: number, call: NativeCall): void {
     const callback = this.#calls.get(number)
     // Without its callback the call is dropped, which fails it.
-    if (callback) this.#run(() => callback(call)).catch((error: unknown) => report(error, (text) => call.fail(text)))
+    if (callback) {
+      const causes = this.#causes?.deref() ?? new Causes()
+      this.#run(() => callback(call, causes)).catch((error: unknown) => report(error, (text) => call.fail(text)))
+    }
   }
 
-  async event(number: number, text: string, pieces: readonly string[] | undefined): Promise<string | undefined> {
+  forget(cause: number): void {
+    this.#causes?.deref()?.drop(cause)
+  }
+
+  async event(
+    number: number,
+    text: string,
+    pieces: readonly string[] | undefined,
+  ): Promise<{ text: string; cause: number | undefined } | undefined> {
     const listener = this.#listeners.get(number)
     if (listener === undefined) return undefined
     try {
       await this.#run(() => listener(readEvent(text, pieces)))
       return undefined
     } catch (error) {
-      return textOf(error)
+      return { text: textOf(error), cause: this.#causes?.deref()?.keep(error) }
     }
   }
 

@@ -3,6 +3,7 @@
  */
 
 import { canonicalFields } from './canonical.js'
+import type { Thrown } from './causes.js'
 import type { RunResult } from './run.js'
 
 /** The kinds of errors: a closed list, the same in every language. */
@@ -48,6 +49,11 @@ export interface ErrorInfo {
   retryable: boolean
   /** How long the provider asks to wait before a retry, in milliseconds. */
   retryAfterMs?: number | undefined
+  /**
+   * What a hook or a custom provider has thrown, if that is the reason: the same value, also where it is no Error. In errors that
+   * are thrown, and in those that `onError` and `afterRun` get, as long as their run exists. No part of their JSON.
+   */
+  readonly cause?: unknown
 }
 
 /** The base class of this library's errors. */
@@ -64,7 +70,7 @@ export class AgentError extends Error implements ErrorInfo {
   declare readonly result?: RunResult
 
   constructor(info: ErrorInfo, result?: RunResult) {
-    super(info.message)
+    super(info.message, 'cause' in info ? { cause: info.cause } : undefined)
     this.kind = this.code = info.kind
     this.retryable = info.retryable
     if (info.provider !== undefined) this.provider = info.provider
@@ -168,8 +174,8 @@ for (const errorClass of [AgentError, ...Object.values(CLASSES)]) {
 }
 
 /** @internal Creates an error of the class of its kind. */
-export function errorOf(info: ErrorInfo, result?: RunResult): AgentError {
-  return new CLASSES[info.kind](info, result)
+export function errorOf(info: ErrorInfo, result?: RunResult, thrown?: Thrown): AgentError {
+  return new CLASSES[info.kind](thrown === undefined ? info : { ...info, cause: thrown.value }, result)
 }
 
 /** @internal */

@@ -3,6 +3,7 @@
  */
 
 import { canonical, withToJson } from './canonical.js'
+import type { Causes } from './causes.js'
 import type { ErrorInfo } from './errors.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfAnswer } from './json.js'
@@ -139,7 +140,8 @@ export interface TurnChange {
 /**
  * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. When a hook throws, the effect depends on
  * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of an
- * observer hook (`onResponse`, `onError`, `beforeRun`, `afterRun`), a `diagnostic` event reports it.
+ * observer hook (`onResponse`, `onError`, `beforeRun`, `afterRun`), a `diagnostic` event reports it. What it has thrown is the
+ * `cause` of the error that the run ends with.
  */
 export interface Hooks {
   // <generated: hooks>
@@ -220,13 +222,27 @@ const FORMS: Readonly<Record<HookName, Form>> = {
 /** @internal The names of all hooks. */
 export const HOOKS = Object.keys(FORMS) as readonly HookName[]
 
+/** The input of a hook; an error in it has what was thrown. */
+function inputOf(call: NativeCall, causes: Causes): unknown {
+  const input = withToJson<{ error?: ErrorInfo }>(JSON.parse(call.input))
+  const thrown = call.cause === undefined || call.cause === null ? undefined : causes.find(call.cause)
+  // Not enumerable, as in an Error: it is no part of the error's JSON.
+  if (thrown && input.error) Object.defineProperty(input.error, 'cause', thrown)
+  return input
+}
+
 /** @internal Calls a hook and responds with its answer. */
-export async function runHook(name: HookName, hook: (...args: any[]) => unknown, call: NativeCall): Promise<void> {
+export async function runHook(
+  name: HookName,
+  hook: (...args: any[]) => unknown,
+  call: NativeCall,
+  causes: Causes,
+): Promise<void> {
   try {
     const { input, answer } = FORMS[name]
-    const value = await withHookContext(call, (context) => hook(...input(withToJson(JSON.parse(call.input))), context))
+    const value = await withHookContext(call, (context) => hook(...input(inputOf(call, causes)), context))
     call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
-    report(error, (text) => call.fail(text))
+    report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }

@@ -2,11 +2,12 @@
  * Middleware: functions around the execution of every tool.
  */
 
-import { answerTo, enter } from './bridge.js'
+import { enter, outcomeOf } from './bridge.js'
+import type { Causes } from './causes.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfArgument } from './json.js'
 import type { NativeCall } from './native.js'
-import { report } from './thrown.js'
+import { isReadable, report } from './thrown.js'
 import { resultJson } from './tool.js'
 import { withToolContext } from './context.js'
 import type { ToolContext } from './context.js'
@@ -34,8 +35,8 @@ export interface FullToolResult extends ToolOutput {
  * change the arguments and the result, and measure the time. It returns what a tool may return, usually the result of `next`; if
  * it throws, the call fails with that error's text.
  *
- * `next` throws an `Error` with the text that the tool (or an inner middleware) failed with. Arguments given to it are not
- * validated again.
+ * `next` throws the `Error` that the tool (or an inner middleware) has thrown, the same object. If that is no `Error`, it is the
+ * `cause` of one with its text. Arguments given to it are not validated again.
  */
 export type Middleware = (
   call: MiddlewareCall,
@@ -43,22 +44,26 @@ export type Middleware = (
 ) => unknown
 
 /** @internal Runs a middleware and responds to its call. */
-export async function runMiddleware(middleware: Middleware, call: NativeCall): Promise<void> {
+export async function runMiddleware(middleware: Middleware, call: NativeCall, causes: Causes): Promise<void> {
   const json = (value: unknown): string => resultJson("the middleware's result", value)
   try {
-    const value = await withToolContext(call, json, (context) =>
-      middleware({ id: call.id, name: call.name, arguments: JSON.parse(call.input), context }, (args) => next(call, args)),
-    )
+    const value = await withToolContext(call, json, (context) => {
+      const seen = { id: call.id, name: call.name, arguments: JSON.parse(call.input), context }
+      return middleware(seen, (args) => next(call, causes, args))
+    })
     call.respond(json(value))
   } catch (error) {
-    report(error, (text) => call.fail(text))
+    report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }
 
-async function next(call: NativeCall, args: Record<string, unknown> | undefined): Promise<FullToolResult> {
-  const text = args === undefined ? undefined : jsonOfArgument('next', args)
-  const answer = await answerTo((ticket) => enter(() => call.next(text, ticket)))
-  const { result, error } = JSON.parse(answer ?? '{}') as { result: FullToolResult; error?: string }
-  if (error !== undefined) throw new Error(error)
+async function next(call: NativeCall, causes: Causes, args: Record<string, unknown> | undefined): Promise<FullToolResult> {
+  const given = args === undefined ? undefined : jsonOfArgument('next', args)
+  const { text = '{}', thrown } = await outcomeOf(causes, (ticket) => enter(() => call.next(given, ticket)))
+  const { result, error } = JSON.parse(text) as { result: FullToolResult; error?: string }
+  if (error !== undefined) {
+    if (thrown === undefined) throw new Error(error)
+    throw isReadable(thrown.value) ? thrown.value : new Error(error, { cause: thrown.value })
+  }
   return result
 }

@@ -292,7 +292,7 @@ function keepProviders(
     expectFunction('option "provider"', provider)
     all.push(['', provider])
   }
-  return Object.fromEntries(all.map(([name, one]) => [name, callbacks.keep((call) => runProvider(one, call))]))
+  return Object.fromEntries(all.map(([name, one]) => [name, callbacks.keep((call, causes) => runProvider(one, call, causes))]))
 }
 
 /** Only the one without a name, which the engine has, is called ''. */
@@ -304,7 +304,7 @@ function expectProviderName(name: string): void {
 export function setProvider({ native, callbacks }: AgentParts, name: string | null, provider: Provider | null): void {
   if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${typeof name}`)
   if (provider !== null) expectFunction('setProvider', provider)
-  const number = provider === null ? undefined : callbacks.keep((call) => runProvider(provider, call))
+  const number = provider === null ? undefined : callbacks.keep((call, causes) => runProvider(provider, call, causes))
   enter(() => native.setProvider(name ?? undefined, number))
 }
 
@@ -322,8 +322,10 @@ export function optionsJson(options: object, missing?: null): string {
 /** @internal Replaces an agent's tools. On an error nothing changes. */
 export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool[]): void {
   const list = nativeTools(tools)
-  const execute = tools.map((tool) => callbacks.keep((call) => runTool(tool, call)))
-  const prepare = tools.map(({ prepareArguments: prepare }) => prepare && callbacks.keep((call) => prepareCall(prepare, call)))
+  const execute = tools.map((tool) => callbacks.keep((call, causes) => runTool(tool, call, causes)))
+  const prepare = tools.map(({ prepareArguments: prepare }) => {
+    return prepare && callbacks.keep((call, causes) => prepareCall(prepare, call, causes))
+  })
   enter(() => native.setTools(list, execute, prepare))
 }
 
@@ -340,13 +342,13 @@ function nativeTools(tools: readonly Tool[]): NativeTool[] {
 export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
   if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
-  const number = hook === null ? undefined : callbacks.keep((call) => runHook(name, hook, call))
+  const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes))
   enter(() => native.setHook(snakeCase(name), number))
 }
 
 /** @internal Adds a middleware, as the innermost. */
 export function addMiddleware({ native, callbacks }: AgentParts, middleware: Middleware, what: string): void {
   expectFunction(what, middleware)
-  const number = callbacks.keep((call) => runMiddleware(middleware, call))
+  const number = callbacks.keep((call, causes) => runMiddleware(middleware, call, causes))
   enter(() => native.addMiddleware(number))
 }

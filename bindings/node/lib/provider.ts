@@ -4,6 +4,7 @@
 
 import { answerTo, enter } from './bridge.js'
 import { canonical, withToJson } from './canonical.js'
+import type { Causes } from './causes.js'
 import { AgentError, isErrorKind } from './errors.js'
 import type { ErrorInfo, ErrorKind } from './errors.js'
 import { jsonOf, jsonOfAnswer } from './json.js'
@@ -79,7 +80,7 @@ export interface ModelContext {
 /**
  * A custom provider: answers a request with chunks; usually an async generator. The next chunk is requested when the run can take
  * it. When the run is aborted, the signal is aborted and the generator closed. If the provider throws, the message ends with an
- * error: an {@link AgentError} keeps its kind, any other error is of the kind `provider`.
+ * error: an {@link AgentError} keeps its kind, any other error is of the kind `provider`. What was thrown is the error's `cause`.
  */
 export type Provider = (
   request: ModelRequest,
@@ -87,7 +88,7 @@ export type Provider = (
 ) => AsyncIterable<ModelChunk> | Iterable<ModelChunk> | PromiseLike<AsyncIterable<ModelChunk> | Iterable<ModelChunk>>
 
 /** @internal Runs a custom provider and passes its answer on. */
-export async function runProvider(provider: Provider, call: NativeCall): Promise<void> {
+export async function runProvider(provider: Provider, call: NativeCall, causes: Causes): Promise<void> {
   const signal = new LazySignal(call)
   const context = {
     get signal() {
@@ -110,7 +111,7 @@ export async function runProvider(provider: Provider, call: NativeCall): Promise
     }
     call.finish()
   } catch (error) {
-    report(error, (text) => call.failWith(errorJson(error, text)))
+    report(error, (text) => call.failWith(errorJson(error, text), causes.keep(error)))
   } finally {
     signal.end()
   }

@@ -5,6 +5,7 @@
 import { enter, keepUntilSettled, nextNumber, settled } from './bridge.js'
 import type { Settled } from './bridge.js'
 import type { Callbacks } from './callbacks.js'
+import type { Causes } from './causes.js'
 import { withToJson } from './canonical.js'
 import { errorOf, invalidState } from './errors.js'
 import type { ErrorInfo } from './errors.js'
@@ -46,10 +47,10 @@ const TOO_LONG = "the run's last message has more characters than a JavaScript s
 /**
  * @internal Reads a result. Throws its error when the outcome is `error`, and the reason of the signal that aborted the run.
  */
-export function resultOf({ text = '', pieces }: Settled, cancellation: Cancellation | undefined): RunResult {
+export function resultOf({ text = '', pieces, thrown }: Settled, cancellation: Cancellation | undefined): RunResult {
   if (text === '') throw errorOf({ kind: 'limit', message: TOO_LONG, retryable: false })
   const result = withToJson<RunResult>(joined(text, pieces))
-  if (result.outcome === 'error' && result.error) throw errorOf(result.error, result)
+  if (result.outcome === 'error' && result.error) throw errorOf(result.error, result, thrown)
   if (result.outcome === 'aborted') cancellation?.check()
   return result
 }
@@ -69,6 +70,8 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   readonly id: string
   readonly #native: NativeRun
   readonly #callbacks: Callbacks
+  /** What they have thrown. */
+  readonly #causes: Causes
   readonly #ticket: number
   readonly #cancellation: Cancellation | undefined
   #events = NONE
@@ -88,6 +91,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     this.#ticket = nextNumber()
     this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
+    this.#causes = callbacks.begin()
     enter(() => this.#native.over(keepUntilSettled(callbacks)))
     this.id = this.#native.id
     if (signal) {
@@ -178,7 +182,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     this.#events = NONE
     this.#at = 0
     try {
-      return resultOf(await settled(ticket, this.#callbacks), this.#cancellation)
+      return resultOf(await settled(ticket, this.#callbacks, this.#causes), this.#cancellation)
     } finally {
       this.#cancellation?.end()
     }

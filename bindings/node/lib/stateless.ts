@@ -73,7 +73,5 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
   const { native, callbacks } = makeAgent({ ...settings, tools })
   const list = messagesJson('context: messages', messages)
-  const started = new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))
-  callbacks.begin()
-  return started
+  return new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))
 }

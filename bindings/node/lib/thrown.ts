@@ -2,6 +2,8 @@
  * What was thrown, as text. JavaScript throws anything: errors whose message is no text, proxies, null. Nothing here throws.
  */
 
+import { types } from 'node:util'
+
 /** How far a message that is no text is followed. */
 const MAX_DEPTH = 3
 
@@ -21,6 +23,15 @@ export function textOf(thrown: unknown): string {
 export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof type
+  } catch {
+    return false
+  }
+}
+
+/** @internal Whether a thrown value is an Error whose message is a text, as those who catch it expect. */
+export function isReadable(thrown: unknown): thrown is Error {
+  try {
+    return (thrown instanceof Error || types.isNativeError(thrown)) && typeof thrown.message === 'string'
   } catch {
     return false
   }

@@ -4,6 +4,7 @@
 
 import { enter } from './bridge.js'
 import { canonical } from './canonical.js'
+import type { Causes } from './causes.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { ImageBlock, TextBlock } from './message.js'
@@ -121,7 +122,7 @@ export function tool<const S extends JsonSchema | StandardSchema>(options: ToolO
 }
 
 /** @internal Runs a call and responds to it. */
-export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
+export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Promise<void> {
   try {
     const value = await withToolContext(call, toolJson, async (context) => {
       const returned = await Tool.run(tool, JSON.parse(call.input), context)
@@ -129,7 +130,7 @@ export async function runTool(tool: Tool, call: NativeCall): Promise<void> {
     })
     call.respond(toolJson(value))
   } catch (error) {
-    report(error, (text) => call.fail(text))
+    report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }
 
@@ -164,12 +165,16 @@ async function lastOf(generator: AnyGenerator, call: NativeCall, { update }: Too
 }
 
 /** @internal Runs a tool's `prepareArguments` and responds with the arguments. */
-export async function prepareCall(prepare: NonNullable<Tool['prepareArguments']>, call: NativeCall): Promise<void> {
+export async function prepareCall(
+  prepare: NonNullable<Tool['prepareArguments']>,
+  call: NativeCall,
+  causes: Causes,
+): Promise<void> {
   try {
     const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
     call.respond(jsonOfAnswer('the answer of prepareArguments', prepared))
   } catch (error) {
-    report(error, (text) => call.fail(text))
+    report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }
 

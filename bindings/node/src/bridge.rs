@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_loop::CancelToken;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, JobQueue};
+use agent_loop::{CancelToken, Error};
 use napi::Env;
 use napi::bindgen_prelude::{Function, sys};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
 use crate::call::Call;
-use crate::error::Result;
+use crate::error::{self, Result, Thrown};
 use crate::pieces::{self, Pieces};
 use crate::runtime;
 
@@ -29,6 +29,8 @@ pub enum Job {
         text: Option<String>,
         /// The rest of a result that is long; see `pieces`.
         pieces: Option<Vec<String>>,
+        /// The number of what was thrown, if the result is a failure that it has led to.
+        cause: Option<u32>,
     },
     /// A tool, a hook, a middleware or a custom provider is called.
     Call {
@@ -45,6 +47,13 @@ pub enum Job {
         agent: u32,
         /// The callback's number.
         callback: u32,
+    },
+    /// No native error has a thrown value as its source any more.
+    Forget {
+        /// The agent's number.
+        agent: u32,
+        /// The value's number.
+        cause: u32,
     },
     /// A listener is called with an event. It has a number and not an object: there are many events.
     Event {
@@ -91,8 +100,8 @@ impl agent_loop::host::Wakeup for Wakeup {
 pub(crate) struct Link {
     queue: JobQueue<Job, Wakeup>,
     next: AtomicU32,
-    /// The listeners that are being called.
-    listening: Mutex<HashMap<u32, HostCall>>,
+    /// The listeners that are being called, with their agents' numbers.
+    listening: Mutex<HashMap<u32, (u32, HostCall)>>,
 }
 
 /// A reference to a callback of an agent. JavaScript keeps the function until the last reference is dropped, so that a call on
@@ -118,7 +127,7 @@ impl Callback {
             link.queue.call(call.failing_with("it was dropped without an answer"), |call| Job::Call {
                 agent: *agent,
                 callback: *number,
-                call: Call::new(link, call),
+                call: Call::new(link, *agent, call),
             });
         })
     }
@@ -132,11 +141,18 @@ impl Drop for Target {
 
 impl Link {
     pub(crate) fn settle(&self, ticket: u32, text: Option<String>) {
-        self.queue.push(Job::Settled { ticket, text, pieces: None });
+        self.queue.push(Job::Settled { ticket, text, pieces: None, cause: None });
     }
 
-    pub(crate) fn settle_with(&self, ticket: u32, result: Pieces) {
-        self.queue.push(Job::Settled { ticket, text: Some(result.head), pieces: result.rest });
+    /// `error` is what the result has of one. It must live until this has returned: JavaScript then finds what was thrown.
+    pub(crate) fn settle_with(&self, ticket: u32, result: Pieces, error: Option<&Error>) {
+        let cause = error.and_then(error::cause);
+        self.queue.push(Job::Settled { ticket, text: Some(result.head), pieces: result.rest, cause });
+    }
+
+    /// No native error has this value as its source any more.
+    pub(crate) fn forget_cause(&self, agent: u32, cause: u32) {
+        self.queue.push(Job::Forget { agent, cause });
     }
 
     /// Cancelled when the environment goes.
@@ -151,13 +167,13 @@ impl Link {
             let Pieces { head: text, rest: pieces } = event.unwrap_or_else(|| Pieces::of(String::new()));
             let answer = self.next.fetch_add(1, Ordering::Relaxed);
             self.queue.call(call, |call| {
-                self.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(answer, call);
+                self.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(answer, (agent, call));
                 Job::Event { agent, listener, answer, text, pieces }
             });
         })
     }
 
-    fn returned(&self, answer: u32) -> Option<HostCall> {
+    fn returned(&self, answer: u32) -> Option<(u32, HostCall)> {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner).remove(&answer)
     }
 
@@ -224,14 +240,18 @@ impl Bridge {
         }
     }
 
-    /// A listener has returned; `error` when it failed.
+    /// A listener has returned; `error` when it failed, with the number of what it has thrown.
     #[napi(catch_unwind)]
-    pub fn listener_returned(&self, answer: u32, error: Option<String>) {
-        if let Some(call) = self.link.returned(answer) {
+    pub fn listener_returned(&self, answer: u32, error: Option<String>, cause: Option<u32>) {
+        if let Some((agent, call)) = self.link.returned(answer) {
             // Nothing has answered it.
-            let _ = match error {
-                Some(error) => call.fail(error),
-                None => call.respond(HostAnswer::Nothing),
+            let _ = match (error, cause) {
+                (Some(error), Some(cause)) => {
+                    let source = Thrown::new(&self.link, agent, cause, &error);
+                    call.fail_from(error, source)
+                }
+                (Some(error), None) => call.fail(error),
+                (None, _) => call.respond(HostAnswer::Nothing),
             };
         }
     }

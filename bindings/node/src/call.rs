@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agent_loop::host::{HostAnswer, HostCall, read_json, read_value};
+use agent_loop::host::{HookInput, HostAnswer, HostCall, Question, read_json, read_value};
 use agent_loop::model::ModelCall;
 use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, ToolContext};
 use napi_derive::napi;
@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bridge::Link;
-use crate::error::{Result, invalid_argument, thrown};
+use crate::error::{self, Result, Thrown, invalid_argument, thrown};
+use crate::pieces::Pieces;
 use crate::{camel_case, message, pieces, runtime};
 
 /// The error of a middleware's `next`.
@@ -43,12 +44,11 @@ struct FullResult {
     terminate: bool,
 }
 
-impl From<std::result::Result<Value, String>> for Next {
-    fn from(result: std::result::Result<Value, String>) -> Next {
-        match result.map(|value| (FullResult::deserialize(&value), value)) {
-            Ok((Ok(result), _)) => Next::Full { result },
-            Ok((Err(_), result)) => Next::Plain { result },
-            Err(error) => Next::Failed { error },
+impl From<Value> for Next {
+    fn from(result: Value) -> Next {
+        match FullResult::deserialize(&result) {
+            Ok(result) => Next::Full { result },
+            Err(_) => Next::Plain { result },
         }
     }
 }
@@ -57,26 +57,33 @@ impl From<std::result::Result<Value, String>> for Next {
 #[napi]
 pub struct Call {
     link: Arc<Link>,
+    agent: u32,
     call: HostCall,
     input: String,
+    /// The error of the input, so that what was thrown is kept until JavaScript has found it.
+    error: Option<Error>,
     /// Cancelled with the answer.
     over: CancelToken,
 }
 
 impl Call {
-    pub(crate) fn new(link: &Arc<Link>, call: HostCall) -> Call {
+    pub(crate) fn new(link: &Arc<Link>, agent: u32, call: HostCall) -> Call {
+        let mut error = None;
         let input = match (call.arguments(), call.model_call()) {
             // Serializing a JSON object cannot fail.
             (Some(arguments), _) => serde_json::to_string(arguments).unwrap_or_default(),
             (None, Some(call)) => camel_case::to_json(call.request()),
-            (None, None) => call.take_input().map(|input| camel_case::to_json(&input)).unwrap_or_default(),
+            (None, None) => call.take_input().map_or_else(String::new, |input| {
+                error = error_of(&input).cloned();
+                camel_case::to_json(&input)
+            }),
         };
         let input = pieces::fitting(input).unwrap_or_else(|| {
             // Answered now: what JavaScript does with the empty input has no effect.
             let _ = call.fail("its input has more characters than a JavaScript string can; shorten the conversation");
             String::new()
         });
-        Call { link: Arc::clone(link), call, input, over: CancelToken::new() }
+        Call { link: Arc::clone(link), agent, call, input, error, over: CancelToken::new() }
     }
 
     fn answer(&self, answer: std::result::Result<HostAnswer, String>) {
@@ -130,10 +137,22 @@ impl Call {
         self.answer(value.map(HostAnswer::Json));
     }
 
-    /// Fails the call.
+    /// The number of what was thrown, if the input has an error that it has led to.
+    #[napi(getter, catch_unwind)]
+    pub fn cause(&self) -> Option<u32> {
+        self.error.as_ref().and_then(error::cause)
+    }
+
+    /// Fails the call, with the number of what was thrown.
     #[napi(catch_unwind)]
-    pub fn fail(&self, message: String) {
-        self.answer(Err(message));
+    pub fn fail(&self, message: String, cause: Option<u32>) {
+        let Some(cause) = cause else {
+            return self.answer(Err(message));
+        };
+        self.over.cancel();
+        let source = Thrown::new(&self.link, self.agent, cause, &message);
+        // Only the first answer counts.
+        let _ = self.call.fail_from(message, source);
     }
 
     /// Reports the tool's progress, in JSON.
@@ -163,11 +182,16 @@ impl Call {
             let result = tokio::select! {
                 result = next => result,
                 // A tool that ignores the abort: the code after `next` still runs.
-                () = over.cancelled() => Err("aborted".to_owned()),
+                () = over.cancelled() => Err(Error::callback("aborted")),
                 () = link.closing().cancelled() => return,
             };
-            let text = pieces::fitting(camel_case::to_json(&Next::from(result)));
-            link.settle(ticket, Some(text.unwrap_or_else(|| camel_case::to_json(&Next::from(Err(TOO_LONG.to_owned()))))));
+            let (next, failure) = match result {
+                Ok(value) => (Next::from(value), None),
+                Err(error) => (Next::Failed { error: error.message().to_owned() }, Some(error)),
+            };
+            let text = pieces::fitting(camel_case::to_json(&next));
+            let text = text.unwrap_or_else(|| camel_case::to_json(&Next::Failed { error: TOO_LONG.to_owned() }));
+            link.settle_with(ticket, Pieces::of(text), failure.as_ref());
         };
         runtime::runtime().map_err(|e| thrown(&e))?.spawn(rest);
         Ok(())
@@ -230,14 +254,25 @@ impl Call {
         self.answer(Ok(HostAnswer::Nothing));
     }
 
-    /// Fails a provider's answer with an error in JSON.
+    /// Fails a provider's answer with an error in JSON, and the number of what was thrown.
     #[napi(catch_unwind)]
-    pub fn fail_with(&self, error: String) {
+    pub fn fail_with(&self, error: String, cause: u32) {
         let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));
         let read = message::read("error", &error).map_err(|e| e.to_string());
         let read = read.and_then(|value| read_value(&value).map_err(String::from));
         self.over.cancel();
-        let _ = self.call.fail_with(read.unwrap_or_else(unread));
+        let error = read.unwrap_or_else(unread);
+        let source = Thrown::new(&self.link, self.agent, cause, error.message());
+        let _ = self.call.fail_with(error.with_source(source));
+    }
+}
+
+/// The error that a hook is called with.
+fn error_of(input: &HookInput) -> Option<&Error> {
+    match &input.0 {
+        Question::OnError(failure) => Some(&failure.error),
+        Question::AfterRun(result) => result.error.as_ref(),
+        _ => None,
     }
 }
 

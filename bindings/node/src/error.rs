@@ -2,12 +2,14 @@
 //! cannot).
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Weak};
 
 use agent_loop::host::{self, Spelling};
 use agent_loop::{Error, ErrorKind};
 use napi_derive::napi;
 
+use crate::bridge::Link;
 use crate::camel_case;
 
 /// The result of a native function.
@@ -37,6 +39,43 @@ pub(crate) fn thrown(error: &Error) -> napi::Error {
 /// Creates an `invalid_argument` error for throwing.
 pub(crate) fn invalid_argument(message: impl Into<String>) -> napi::Error {
     thrown(&Error::invalid_argument(message))
+}
+
+/// The source of an error that a value has led to which JavaScript has thrown. The value itself cannot leave its thread: it has a
+/// number in a table of its run, `lib/causes.ts`.
+#[derive(Debug)]
+pub(crate) struct Thrown {
+    link: Weak<Link>,
+    agent: u32,
+    cause: u32,
+    text: String,
+}
+
+impl Thrown {
+    pub(crate) fn new(link: &Arc<Link>, agent: u32, cause: u32, text: &str) -> Thrown {
+        Thrown { link: Arc::downgrade(link), agent, cause, text: text.to_owned() }
+    }
+}
+
+impl Drop for Thrown {
+    fn drop(&mut self) {
+        if let Some(link) = self.link.upgrade() {
+            link.forget_cause(self.agent, self.cause);
+        }
+    }
+}
+
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Thrown {}
+
+/// The number of the value that has led to an error.
+pub(crate) fn cause(error: &Error) -> Option<u32> {
+    std::error::Error::source(error)?.downcast_ref::<Thrown>().map(|thrown| thrown.cause)
 }
 
 /// The class of each kind of error, for the test that compares `lib/errors.ts` with it.

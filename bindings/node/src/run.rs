@@ -185,7 +185,7 @@ pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ti
         // The only error, a call inside a callback, was checked before.
         if let Ok(result) = result {
             drop(run);
-            link.settle_with(ticket, pieces::result(&result));
+            link.settle_with(ticket, pieces::result(&result), result.error.as_ref());
         }
     };
     runtime::runtime().map_err(|e| thrown(&e))?.spawn(wait);

@@ -54,7 +54,7 @@ impl Agent {
         drop(host);
         drop(before);
         let core = started.map_err(|error| raised(py, error))?;
-        Ok(Run::new(core, &self.host, caller.marker))
+        Ok(Run::new(core, &self.host, caller))
     }
 
     /// Gives the agent this process's runtime, before its first run and after a fork.

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
 
+use crate::cause::Causes;
 use crate::error::{from_fields, raised};
 use crate::event::event;
 use crate::future::{NativeFuture, Output};
 use crate::hook_input;
-use crate::host::{Host, Shared};
+use crate::host::{Caller, Host, Shared};
 use crate::job_queue::{Job, JobQueue};
 use crate::model::ModelRequest;
 use crate::tool::{CallContext, millis};
@@ -61,10 +62,11 @@ impl Target {
         let core = core.failing_with(DROPPED);
         let Target { object, method, blocking, cancels_task } = self;
         let input = core.take_input();
-        let (vars, input) = (caller.vars, Mutex::new(input));
-        let make = |core| HostCall { core, object, method, cancels_task, vars, input, watch: Mutex::default() };
+        let Caller { jobs, vars, causes, .. } = caller;
+        let input = Mutex::new(input);
+        let make = |core| HostCall { core, object, method, cancels_task, vars, causes, input, watch: Mutex::default() };
         if !blocking {
-            return caller.jobs.call(core, |core| Job::Call(make(core)));
+            return jobs.call(core, |core| Job::Call(make(core)));
         }
         // At interpreter exit the call is dropped, which fails it.
         let call = make(core);
@@ -97,6 +99,8 @@ pub(crate) struct HostCall {
     method: Option<&'static str>,
     cancels_task: bool,
     vars: Shared,
+    /// Of its run.
+    causes: Arc<Causes>,
     input: Mutex<Option<agent_loop::host::HookInput>>,
     /// Until the answer: wakes the event loop when its task is to be cancelled.
     watch: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
@@ -106,6 +110,11 @@ impl HostCall {
     fn end_watch(&self) {
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(watch);
+    }
+
+    fn fail_from(&self, text: String, exception: &Bound<'_, PyAny>) -> Result<(), agent_loop::Error> {
+        let source = self.causes.keep(exception, &text);
+        self.core.fail_from(text, source)
     }
 
     fn read(&self, value: &Bound<'_, PyAny>) -> PyResult<HostAnswer> {
@@ -206,10 +215,9 @@ impl HostCall {
         Ok(NativeFuture::new(None, async move {
             let result = match rest {
                 Some(rest) => rest.await,
-                None => Err("next: only the call of a middleware has one".to_owned()),
+                None => Err(agent_loop::Error::callback("next: only the call of a middleware has one")),
             };
-            let failed = |text: String| agent_loop::Error::new(agent_loop::ErrorKind::Callback, text);
-            result.map(Output::Json).map_err(failed)
+            result.map(Output::Json)
         }))
     }
 
@@ -245,30 +253,32 @@ impl HostCall {
         let none = py.None().into_bound(py);
         let answer = match self.read(value.unwrap_or(&none)) {
             Ok(HostAnswer::Json(Value::Null)) if self.core.kind() == HostKind::PrepareArguments => {
-                Err("expected a dict of arguments, got None".to_owned())
+                Err(("expected a dict of arguments, got None".to_owned(), None))
             }
             Ok(answer) => Ok(answer),
-            Err(error) => Err(error::text(py, &error)),
+            Err(error) => Err((error::text(py, &error), Some(error))),
         };
         self.end_watch();
         // Only the first answer counts.
         let _ = match answer {
             Ok(answer) => self.core.respond(answer),
-            Err(text) => self.core.fail(text),
+            Err((text, None)) => self.core.fail(text),
+            Err((text, Some(error))) => self.fail_from(text, error.value(py)),
         };
     }
 
-    /// Fails the call, unless it was answered.
-    fn fail(&self, message: json::Text) {
+    /// Fails the call, unless it was answered, with a text that says what exception this was.
+    fn fail(&self, message: json::Text, exception: &Bound<'_, PyAny>) {
         self.end_watch();
-        let _ = self.core.fail(message.0);
+        let _ = self.fail_from(message.0, exception);
     }
 
-    /// Fails a model's call; `error` is an `AgentError` as its `to_dict` returns it.
-    fn fail_with(&self, error: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Fails a model's call; `error` is an `AgentError` as its `to_dict` returns it, made of the exception.
+    fn fail_with(&self, error: &Bound<'_, PyAny>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
         let error = from_fields(&json::from_py(error, "error")?);
+        let source = self.causes.keep(exception, error.message());
         self.end_watch();
-        let _ = self.core.fail_with(error);
+        let _ = self.core.fail_with(error.with_source(source));
         Ok(())
     }
 

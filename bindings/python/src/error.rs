@@ -7,6 +7,8 @@ use pyo3::types::{PyDict, PyType};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::cause;
+
 /// The class for a kind, in `agent_loop.errors`.
 fn class_name(kind: ErrorKind) -> &'static str {
     match kind {
@@ -43,7 +45,7 @@ pub(crate) fn base(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("agent_loop.errors")?.getattr("AgentError")
 }
 
-/// The exception for an error; not raised.
+/// The exception for an error, with the one that it comes from; not raised.
 pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("agent_loop.errors")?.getattr(class_name(error.kind()))?.cast_into::<PyType>()?;
     let fields = PyDict::new(py);
@@ -52,7 +54,11 @@ pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResul
     fields.set_item("request_id", error.request_id())?;
     fields.set_item("retryable", error.is_retryable())?;
     fields.set_item("retry_after_ms", error.retry_after_ms())?;
-    class.call((error.message(),), Some(&fields))
+    let exception = class.call((error.message(),), Some(&fields))?;
+    if let Some(cause) = cause::exception(py, error) {
+        exception.setattr("__cause__", cause)?;
+    }
+    Ok(exception)
 }
 
 /// The error of a call, to be raised.

@@ -11,6 +11,7 @@ use agent_loop::Subscription;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
+use crate::cause::Causes;
 use crate::job_queue::{JobQueue, Jobs};
 
 /// How long the garbage collector waits for another thread that holds an agent's callbacks.
@@ -28,13 +29,35 @@ pub(crate) struct Caller {
     pub(crate) vars: Shared,
     pub(crate) marker: u64,
     pub(crate) inside: Arc<[u64]>,
+    /// What the callbacks of the run raise. It belongs to the run's object, which alone shows it to the garbage collector.
+    pub(crate) causes: Arc<Causes>,
 }
 
 #[pymethods]
 impl Caller {
     #[new]
     fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
-        Caller { jobs: Arc::clone(queue.get().jobs()), vars: Arc::new(vars), marker, inside: inside.into() }
+        Caller {
+            jobs: Arc::clone(queue.get().jobs()),
+            vars: Arc::new(vars),
+            marker,
+            inside: inside.into(),
+            causes: Arc::default(),
+        }
+    }
+}
+
+/// The collector asks more than once, and takes for garbage what it is shown only the first time. So another thread, which holds
+/// the lock for moments and without Python, is waited for. A thread that holds it itself always gets `None`.
+pub(crate) fn lock_for_traverse<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let start = Instant::now();
+    loop {
+        match mutex.try_lock() {
+            Ok(state) => return Some(state),
+            Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) if start.elapsed() > TRAVERSE_WAIT => return None,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
     }
 }
 
@@ -79,22 +102,8 @@ impl Host {
         self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
     }
 
-    /// The collector asks more than once, and takes for garbage what it is shown only the first time. So another thread, which
-    /// holds the lock for moments and without Python, is waited for. A thread that holds it itself always gets `None`.
-    fn lock_for_traverse(&self) -> Option<MutexGuard<'_, State>> {
-        let start = Instant::now();
-        loop {
-            match self.0.try_lock() {
-                Ok(state) => return Some(state),
-                Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
-                Err(TryLockError::WouldBlock) if start.elapsed() > TRAVERSE_WAIT => return None,
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            }
-        }
-    }
-
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Some(state) = self.lock_for_traverse() else {
+        let Some(state) = lock_for_traverse(&self.0) else {
             return Ok(());
         };
         let listeners = state.listeners.values().map(|(_, function)| function);

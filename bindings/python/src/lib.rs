@@ -7,6 +7,7 @@ mod agent;
 mod argument;
 mod block;
 mod call;
+mod cause;
 mod construct;
 mod error;
 mod event;

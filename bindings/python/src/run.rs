@@ -4,12 +4,14 @@ use std::sync::{Arc, Weak};
 
 use agent_loop::host::Scope;
 use agent_loop::{Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
+use crate::cause::Causes;
 use crate::event::event;
 use crate::future::{NativeFuture, Output};
-use crate::host::Host;
+use crate::host::{Caller, Host};
 use crate::job_queue::JobQueue;
 use crate::message::{from_py, message, messages};
 use crate::usage::Usage;
@@ -25,12 +27,15 @@ pub(crate) struct Run {
     scope: Scope,
     host: Weak<Host>,
     marker: u64,
+    /// What its callbacks have raised.
+    causes: Arc<Causes>,
 }
 
 impl Run {
-    pub(crate) fn new(core: CoreRun, host: &Arc<Host>, marker: u64) -> Run {
+    pub(crate) fn new(core: CoreRun, host: &Arc<Host>, caller: &Caller) -> Run {
         let scope = core.agent().scope();
-        Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker }
+        let (marker, causes) = (caller.marker, Arc::clone(&caller.causes));
+        Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker, causes }
     }
 }
 
@@ -40,6 +45,7 @@ impl Drop for Run {
         if let (Some(_), Some(host)) = (self.core.finished(), self.host.upgrade()) {
             host.forget(self.marker);
         }
+        self.causes.close();
     }
 }
 
@@ -79,6 +85,14 @@ impl Run {
         };
         let made = events.into_iter().rev().map(|core| event(py, core)).collect::<PyResult<Vec<_>>>()?;
         Ok(Some(PyList::new(py, made)?))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.causes.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.causes.close();
     }
 
     /// The result, once the agent is idle. `inside` are the numbers of the runs that the caller is inside of.

@@ -40,6 +40,9 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// Any error, or a text: what functions of the host may fail with.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// What went wrong. Canonical JSON: `{kind, message, provider?, http_status?, request_id?, retryable, retry_after_ms?}`.
 ///
 /// Cheap to clone. API keys are never part of it. `Debug` is one line, too: what `main` prints of an error that it returns.
@@ -209,6 +212,28 @@ impl Error {
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    /// Adds the source of another error, which this one is made of.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_source_of(mut self, other: &Error) -> Error {
+        self.0.source.clone_from(&other.0.source);
+        self
+    }
+
+    /// What a function of the host failed with: an error of the kind `callback` as it is, of any other its text, with the error
+    /// as the source.
+    #[doc(hidden)]
+    pub fn callback(failure: impl Into<BoxError>) -> Error {
+        let failure = match failure.into().downcast::<Error>() {
+            Ok(error) if error.kind() == ErrorKind::Callback => return *error,
+            Ok(error) => error as BoxError,
+            Err(other) => other,
+        };
+        let mut error = Error::new(ErrorKind::Callback, failure.to_string());
+        error.0.source = Some(Arc::from(failure));
+        error
     }
 
     /// Says whether the same request may work when it is sent again.

@@ -11,7 +11,7 @@ use super::models::{ConfiguredModel, Models};
 use super::setters::check_provider_name;
 use super::state::State;
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::error::{BoxError, Error};
 use crate::hook::{Hook, Hooks};
 use crate::message::Message;
 use crate::model::custom::{ModelCall, ProviderFn};
@@ -201,7 +201,7 @@ impl AgentBuilder {
     where
         F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<serde_json::Value, E>> + Send + 'static,
-        E: fmt::Display + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
     {
         Arc::make_mut(&mut self.middleware).push(middleware(link));
         self

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
 use super::handle::Agent;
+use crate::error::BoxError;
 use crate::hook::inputs::*;
 use crate::hook::{Hook, HookContext, Hooks};
 use crate::message::Message;
@@ -25,7 +26,7 @@ macro_rules! hook_setters {
                 where
                     F: Fn($input, HookContext) -> Fut + Send + Sync + 'static,
                     Fut: Future<Output = Result<$output, E>> + Send + 'static,
-                    E: std::fmt::Display + Send + 'static,
+                    E: Into<BoxError> + Send + 'static,
                 {
                     self.hook(Hook::$name(hook))
                 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::handle::Agent;
 use super::models::ConfiguredModel;
 use crate::did_you_mean::Spelling;
-use crate::error::Error;
+use crate::error::{BoxError, Error};
 use crate::message::Message;
 use crate::model::custom::ProviderFn;
 use crate::model::source::{ModelSource, Source};
@@ -60,7 +60,7 @@ impl Agent {
     where
         F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, E>> + Send + 'static,
-        E: std::fmt::Display + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
     {
         self.add_link(middleware(link));
     }

@@ -54,6 +54,12 @@ impl Answer {
         self.deliver(Err(Error::new(self.failure, text)))
     }
 
+    /// Fails the call with a text and what it comes from. False: it was answered before.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn fail_from(&self, text: String, source: impl std::error::Error + Send + Sync + 'static) -> bool {
+        self.deliver(Err(Error::new(self.failure, text).with_source(source)))
+    }
+
     /// Does something that must not come after the answer. `None`: the call is answered.
     pub(crate) fn if_unanswered<T>(&self, function: impl FnOnce() -> T) -> Option<T> {
         let waiting = self.lock();
@@ -71,12 +77,12 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// An answer as JSON, or the text of its failure.
-pub(crate) fn json(result: HostResult) -> Result<Value, String> {
+/// An answer as JSON, or its failure, of which the message counts.
+pub(crate) fn json(result: HostResult) -> Result<Value, Error> {
     match result {
         Ok(HostAnswer::Json(value)) => Ok(value),
         Ok(HostAnswer::Nothing) => Ok(Value::Null),
-        Ok(HostAnswer::Messages(_)) => Err("the answer is not JSON".to_owned()),
-        Err(error) => Err(error.message().to_owned()),
+        Ok(HostAnswer::Messages(_)) => Err(Error::new(ErrorKind::Callback, "the answer is not JSON")),
+        Err(error) => Err(error),
     }
 }

@@ -246,7 +246,20 @@ impl HostCall {
         if self.answer.fail(text) { Ok(()) } else { Err(self.answered()) }
     }
 
-    /// Fails the call; where it is no model's, the error's text alone counts.
+    /// Fails the call with a text and what it comes from: the source of the error that middleware around a tool gets, and of the
+    /// one that the run ends with, if it does.
+    ///
+    /// # Errors
+    /// As [`HostCall::respond`].
+    pub fn fail_from(
+        &self,
+        text: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        if self.answer.fail_from(text.into(), source) { Ok(()) } else { Err(self.answered()) }
+    }
+
+    /// Fails the call; where it is no model's, the error's message and source alone count.
     ///
     /// # Errors
     /// As [`HostCall::respond`].

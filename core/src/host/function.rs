@@ -46,7 +46,7 @@ impl Tool for HostTool {
         let answer = HostCall::prepare(arguments.clone(), context.clone(), &**self.prepare.as_ref()?);
         let (arguments, expected) = (arguments.clone(), self.prepared);
         Some(Box::pin(async move {
-            match answer::json(answer.await)? {
+            match answer::json(answer.await).map_err(|error| error.message().to_owned())? {
                 Value::Object(prepared) => Ok(prepared),
                 Value::Null => Ok(arguments),
                 other => Err(format!("expected {expected}, got {}", shown(&other))),
@@ -81,7 +81,7 @@ impl Agent {
                     Ok(HostAnswer::Messages(messages)) => return Ok(HookAnswer::TransformContext(messages)),
                     other => answer::json(other)?,
                 };
-                HookAnswer::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))
+                HookAnswer::from_json(kind, value).map_err(|why| Error::callback(format!("its answer cannot be used: {why}")))
             })
         });
         self.set_hook(Hook::new(kind, hook));
@@ -97,7 +97,7 @@ impl Agent {
 
     /// Adds a listener, for which the run waits.
     pub fn add_host_listener(&self, function: HostFunction) -> Subscription {
-        self.add_listener(Listener::Future(Arc::new(move |event| {
+        self.add_listener(Listener::Host(Arc::new(move |event| {
             let answer = HostCall::listener(event, &*function);
             Box::pin(async move { answer::json(answer.await).map(drop) })
         })))

@@ -325,15 +325,14 @@ impl Driver {
     }
 
     /// A hook's answer as the loop takes it.
-    fn hook_answered(&mut self, mut answer: HookAnswer) -> Result<HookAnswer, String> {
+    fn hook_answered(&mut self, mut answer: HookAnswer) -> Result<HookAnswer, Error> {
         match &mut answer {
             HookAnswer::GetApiKey(key) => self.key = key.take().and_then(ApiKey::trimmed),
             HookAnswer::OnPayload(Some(payload)) => self.payload_headers.extract(payload),
             _ => {}
         }
         let (agent, models) = (&self.agent, &mut self.models);
-        let answer = answer.resolved(|spec| Ok(add_model(models, agent.resolve_other(spec)?)));
-        answer.map_err(|error| error.message().to_owned())
+        answer.resolved(|spec| Ok(add_model(models, agent.resolve_other(spec)?)))
     }
 
     /// Waits for something that the loop is to know.
@@ -358,7 +357,7 @@ impl Driver {
             if let (Some(kind), Err(why)) = (kind, &answer)
                 && kind.effect() == Effect::Logged
             {
-                tracing::warn!(error = %why, "the hook {kind} failed");
+                tracing::warn!(error = why.message(), "the hook {kind} failed");
             }
             self.run.machine().handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
             return Poll::Ready(());

@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
-use crate::error::panic_message;
+use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 use crate::host::work::HostWork;
 use crate::scope::Scope;
 
-type HookFuture = BoxFuture<'static, Result<HookAnswer, String>>;
+type HookFuture = BoxFuture<'static, Result<HookAnswer, Error>>;
 
 /// A hook that is asked.
 pub(super) struct HookCall {
@@ -25,7 +25,7 @@ pub(super) struct HookCall {
     pub(super) kind: Option<HookKind>,
     work: HostWork,
     #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
-    answer: BoxFuture<'static, Result<Result<HookAnswer, String>, Box<dyn Any + Send>>>,
+    answer: BoxFuture<'static, Result<Result<HookAnswer, Error>, Box<dyn Any + Send>>>,
 }
 
 impl HookCall {
@@ -56,8 +56,8 @@ impl HookCall {
         Some(HookCall { question_id, kind, work, answer })
     }
 
-    /// The answer, or the text of the failure.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<HookAnswer, String>> {
+    /// The answer, or the failure.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<HookAnswer, Error>> {
         let answer = ready!(self.answer.as_mut().poll(cx));
         self.work.finish();
         Poll::Ready(answer.unwrap_or_else(|payload| Err(panicked(&*payload))))
@@ -74,7 +74,7 @@ impl HookCall {
         tracing::warn!("the hook {kind} has not answered in time; the run is over without it");
         tokio::spawn(async move {
             if let Err(why) = std::future::poll_fn(|cx| self.poll(cx)).await {
-                tracing::warn!(error = %why, "the hook {kind} failed");
+                tracing::warn!(error = why.message(), "the hook {kind} failed");
             }
         });
     }
@@ -98,12 +98,12 @@ fn prepare_arguments(
     match std::panic::catch_unwind(prepare) {
         Ok(prepared) => {
             let prepared = prepared?;
-            Some(Box::pin(async move { prepared.await.map(HookAnswer::PrepareArguments) }))
+            Some(Box::pin(async move { prepared.await.map(HookAnswer::PrepareArguments).map_err(Error::callback) }))
         }
         Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
     }
 }
 
-fn panicked(payload: &(dyn Any + Send)) -> String {
-    format!("it panicked: {}", panic_message(payload))
+fn panicked(payload: &(dyn Any + Send)) -> Error {
+    Error::new(ErrorKind::Callback, format!("it panicked: {}", panic_message(payload)))
 }

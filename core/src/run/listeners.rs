@@ -9,23 +9,29 @@ use std::task::{Context, Poll};
 use agent_loop_proto::machine::{Input, ListenerLimit, ListenerReport};
 
 use super::driver::{Driver, ListenerTimer};
-use crate::error::{ErrorKind, panic_message};
+use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::BoxFuture;
 use crate::listener::{Listener, ListenerKind, Subscribed};
 use crate::threads::blocking;
 
-type Failure = Result<(), String>;
+type Failure = Result<(), Error>;
 
 /// A listener that was called and may take its time.
-struct Called(BoxFuture<'static, Failure>);
+enum Called {
+    Plain(BoxFuture<'static, Result<(), String>>),
+    /// A host's, or one on a thread.
+    WithSource(BoxFuture<'static, Failure>),
+}
 
 impl Future for Called {
     type Output = Failure;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Failure> {
-        let future = &mut self.get_mut().0;
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        let polled = catch_unwind(AssertUnwindSafe(|| match self.get_mut() {
+            Called::Plain(future) => future.as_mut().poll(cx).map_err(Error::callback),
+            Called::WithSource(future) => future.as_mut().poll(cx),
+        }));
         polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
     }
 }
@@ -51,7 +57,7 @@ impl Driver {
                 && let Listener::Function { function, .. } = &listener.listener
             {
                 let called = self.scope.run(|| call_function(&**function, event));
-                reports.extend(called.err().map(ListenerReport::Failed));
+                reports.extend(called.err().map(|why| failed(event, &why)));
             }
         }
         reports
@@ -73,20 +79,19 @@ impl Driver {
             let called = match &listener.listener {
                 Listener::Function { function, blocking: false } => {
                     let called = self.scope.run(|| call_function(&**function, event));
-                    reports.extend(called.err().map(ListenerReport::Failed));
+                    reports.extend(called.err().map(|why| failed(event, &why)));
                     continue;
                 }
                 Listener::Function { function, blocking: true } => {
                     let (function, event, scope) = (Arc::clone(function), event.clone(), self.scope.clone());
-                    Called(Box::pin(on_thread(move || scope.run(|| call_function(&*function, &event)))))
+                    let called = on_thread(move || scope.run(|| call_function(&*function, &event)));
+                    Called::WithSource(Box::pin(called))
                 }
-                Listener::Future(function) => {
-                    let future = catch_unwind(AssertUnwindSafe(|| self.scope.run(|| function(event.clone()))));
-                    let failed = |payload: &(dyn std::any::Any + Send)| Box::pin(std::future::ready(Err(panicked(payload))));
-                    Called(future.unwrap_or_else(|payload| failed(&*payload)))
-                }
+                Listener::Future(function) => self.call_future(|| Called::Plain(function(event.clone()))),
+                #[cfg(feature = "__bindings")]
+                Listener::Host(function) => self.call_future(|| Called::WithSource(function(event.clone()))),
             };
-            reports.extend(self.await_listener(listener, called).await.err());
+            reports.extend(self.await_listener(listener, event, called).await.err());
         }
         if self.clock.is_simulated() {
             // Virtual time is not to stop at it.
@@ -96,8 +101,18 @@ impl Driver {
         reports
     }
 
+    fn call_future(&self, call: impl FnOnce() -> Called) -> Called {
+        let called = catch_unwind(AssertUnwindSafe(|| self.scope.run(call)));
+        called.unwrap_or_else(|payload| Called::WithSource(Box::pin(std::future::ready(Err(panicked(&*payload))))))
+    }
+
     /// Awaits a listener until its limit; the run's time limit holds meanwhile.
-    async fn await_listener(&mut self, listener: &Arc<Subscribed>, mut called: Called) -> Result<(), ListenerReport> {
+    async fn await_listener(
+        &mut self,
+        listener: &Arc<Subscribed>,
+        event: &Event,
+        mut called: Called,
+    ) -> Result<(), ListenerReport> {
         let (scope, mut called_ms) = (self.scope.clone(), None);
         let ended = std::future::poll_fn(|cx| {
             if let Poll::Ready(result) = scope.run(|| Pin::new(&mut called).poll(cx)) {
@@ -108,14 +123,14 @@ impl Driver {
         })
         .await;
         match ended {
-            Ok(result) => result.map_err(ListenerReport::Failed),
+            Ok(result) => result.map_err(|why| failed(event, &why)),
             Err(limit) => {
                 listener.leave();
                 let left = Arc::clone(listener);
                 // It holds up neither the run nor the end of the runtime.
                 tokio::spawn(scope.enter(async move {
                     if let Err(why) = called.await {
-                        tracing::warn!(error = %why, "a listener failed that had been left");
+                        tracing::warn!(error = why.message(), "a listener failed that had been left");
                     }
                     left.come_back();
                 }));
@@ -157,7 +172,8 @@ impl Driver {
         let kind = event.kind();
         for report in &reports {
             match report {
-                ListenerReport::Failed(why) => tracing::warn!(event = kind, error = %why, "a listener failed"),
+                // Logged where it is known what it failed with.
+                ListenerReport::Failed(_) => {}
                 ListenerReport::Left { listener, .. } => {
                     tracing::warn!(event = kind, listener, "a listener has not returned; the run goes on without it");
                 }
@@ -174,8 +190,15 @@ impl Driver {
     }
 }
 
-fn call_function(function: &(dyn Fn(&Event) -> Failure + Send + Sync), event: &Event) -> Failure {
-    catch_unwind(AssertUnwindSafe(|| function(event))).unwrap_or_else(|payload| Err(panicked(&*payload)))
+/// A listener has failed at this event.
+fn failed(event: &Event, why: &Error) -> ListenerReport {
+    tracing::warn!(event = event.kind(), error = why.message(), "a listener failed");
+    ListenerReport::Failed(why.message().to_owned())
+}
+
+fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync), event: &Event) -> Failure {
+    let called = catch_unwind(AssertUnwindSafe(|| function(event).map_err(Error::callback)));
+    called.unwrap_or_else(|payload| Err(panicked(&*payload)))
 }
 
 /// Calls a listener that may block, on a thread of its own.
@@ -184,10 +207,10 @@ async fn on_thread(call: impl FnOnce() -> Failure + Send + 'static) -> Failure {
         Ok(answer) => answer,
         // It is not called any more when the runtime is shut down.
         Err(error) if error.kind() == ErrorKind::InvalidState => Ok(()),
-        Err(error) => Err(format!("it could not be called: {}", error.message())),
+        Err(error) => Err(Error::callback(format!("it could not be called: {}", error.message()))),
     }
 }
 
-fn panicked(payload: &(dyn std::any::Any + Send)) -> String {
-    format!("it panicked: {}", panic_message(payload))
+fn panicked(payload: &(dyn std::any::Any + Send)) -> Error {
+    Error::callback(format!("it panicked: {}", panic_message(payload)))
 }

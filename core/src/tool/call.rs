@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
+use crate::error::{BoxError, Error};
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::scope::Scope;
@@ -110,10 +111,11 @@ impl ToolContext {
     }
 
     /// The whole call's answer, middleware included.
-    pub(super) fn done(&self, answer: Result<Value, String>) {
+    pub(super) fn done(&self, answer: Result<Value, Error>) {
         // Before the report, which wakes whoever looks at this.
         self.0.has_answered.store(true, Ordering::Release);
-        (self.0.reports)(Input::ToolDone { call: self.0.number, result: answer });
+        let result = answer.map_err(|error| error.message().to_owned());
+        (self.0.reports)(Input::ToolDone { call: self.0.number, result });
         self.0.work.finish();
     }
 
@@ -212,6 +214,11 @@ impl PendingCall {
     /// Answers that the call failed; the text goes to the model.
     pub fn fail(self, message: impl Into<String>) {
         self.answer.fail(message);
+    }
+
+    /// The same with an error, whose text goes to the model. Middleware around the call gets it as the `source()` of its own.
+    pub fn fail_with(self, error: impl Into<BoxError>) {
+        self.answer.deliver(Err(Error::callback(error)));
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::call::{PendingCall, ToolContext};
 use super::interface::Tool;
-use crate::error::{ErrorKind, panic_message};
+use crate::error::{Error, ErrorKind, panic_message};
 use crate::host::answer::{self, Answer};
 use crate::scope::Scope;
 use crate::threads::{Blocking, hand_over};
@@ -24,10 +24,10 @@ pub(super) async fn execute(
     context: ToolContext,
     arguments: Map<String, Value>,
     scope: Scope,
-) -> Result<Value, String> {
+) -> Result<Value, Error> {
     let (answer, receiver) = Answer::awaited();
     call_tool(tool, PendingCall::new(context, arguments, scope, answer));
-    receiver.await.map_or_else(|_| Err("the tool gave no answer".to_owned()), answer::json)
+    receiver.await.map_or_else(|_| Err(Error::callback("the tool gave no answer")), answer::json)
 }
 
 fn call_tool(tool: Arc<dyn Tool>, call: PendingCall) {

@@ -11,18 +11,18 @@ use tracing::Instrument;
 
 use super::call::{PendingCall, ToolContext};
 use super::interface::{PreparedArguments, Tool};
-use crate::error::{Error, panic_message};
+use crate::error::{BoxError, Error, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 
-type Function = Arc<dyn Fn(Value, ToolContext) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+type Function = Arc<dyn Fn(Value, ToolContext) -> BoxFuture<'static, Result<Value, BoxError>> + Send + Sync>;
 type Preparing = Arc<dyn Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync>;
 
 /// A tool that is an async function: arguments and context in, a JSON value or an error text for the model out. Cheap to clone.
 ///
-/// An error may be of any type with `Display`. Its text becomes the call's result, which the model reads and events have
-/// (`tool_execution_end` with `is_error: true`); the error itself, with its `source()`, ends there. Log it in the function if you
-/// need it. The run goes on.
+/// An error may be of any type that `?` turns into a [`BoxError`]: an error of any kind, or a text. Its text becomes the call's
+/// result, which the model reads and events have (`tool_execution_end` with `is_error: true`). The error itself is the `source()`
+/// of what middleware around the call gets, and ends there. The run goes on.
 ///
 /// With the feature `schema`, `FnTool::typed` makes one whose arguments are a Rust type.
 ///
@@ -53,7 +53,7 @@ impl FnTool {
     where
         F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, E>> + Send + 'static,
-        E: fmt::Display + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
     {
         Ok(FnTool::with_spec(ToolSpec::new(name, description, parameters)?, function))
     }
@@ -63,11 +63,11 @@ impl FnTool {
     where
         F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, E>> + Send + 'static,
-        E: fmt::Display + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
     {
         let function: Function = Arc::new(move |arguments, context| {
             let answer = function(arguments, context);
-            Box::pin(async move { answer.await.map_err(|error| error.to_string()) })
+            Box::pin(async move { answer.await.map_err(Into::into) })
         });
         FnTool { spec, function, preparing: None }
     }
@@ -126,7 +126,7 @@ impl Tool for FnTool {
             };
             match answer {
                 Ok(Ok(value)) => call.respond(value),
-                Ok(Err(error)) => call.fail(error),
+                Ok(Err(error)) => call.fail_with(error),
                 Err(payload) => call.fail(format!("the tool panicked: {}", panic_message(&*payload))),
             }
         };

@@ -10,12 +10,12 @@ use tracing::Instrument;
 use super::call::ToolContext;
 use super::execute::execute;
 use super::interface::{Tool, ToolOutput};
-use crate::error::panic_message;
+use crate::error::{BoxError, Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;
 use crate::threads;
 
-/// One link: a call in, a result (as a tool answers) or an error text out.
+/// One link: a call in, a result (as a tool answers) or an error out, of whose message the model reads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,18 +25,18 @@ use crate::threads;
 /// let dry: Middleware = Arc::new(|call| Box::pin(async move { Ok(format!("{} was not called", call.name()).into()) }));
 /// # let _ = dry;
 /// ```
-pub type Middleware = Arc<dyn Fn(MiddlewareCall) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+pub type Middleware = Arc<dyn Fn(MiddlewareCall) -> BoxFuture<'static, Result<Value, Error>> + Send + Sync>;
 
 /// A link from an async function.
 pub(crate) fn middleware<F, Fut, E>(link: F) -> Middleware
 where
     F: Fn(MiddlewareCall) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Value, E>> + Send + 'static,
-    E: std::fmt::Display + Send + 'static,
+    E: Into<BoxError> + Send + 'static,
 {
     Arc::new(move |call| {
         let answer = link(call);
-        Box::pin(async move { answer.await.map_err(|error| error.to_string()) })
+        Box::pin(async move { answer.await.map_err(Error::callback) })
     })
 }
 
@@ -96,8 +96,9 @@ impl MiddlewareCall {
     /// is_error, terminate}`.
     ///
     /// # Errors
-    /// The text of what the tool, or a link after this one, failed with.
-    pub fn next(&self, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {
+    /// One of the kind `callback` with the text that the tool, or a link after this one, failed with. Its `source()` is what they
+    /// failed with, if that was an error. A link that returns it leaves both as they are.
+    pub fn next(&self, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, Error>> {
         run(Arc::clone(&self.chain), self.place + 1, arguments)
     }
 }
@@ -120,14 +121,16 @@ pub(crate) fn start(
     tokio::spawn(threads::inherit(async move { context.done(run(chain, 0, arguments).await) }).in_current_span());
 }
 
-fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, String>> {
+fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, Error>> {
     Box::pin(async move {
         match chain.links.get(place).cloned() {
             Some(link) => {
                 let scope = chain.scope.clone();
                 let call = MiddlewareCall { chain, place, arguments };
                 let answer = catch_panic(scope.enter(async move { link(call).await })).await;
-                answer.unwrap_or_else(|payload| Err(format!("a middleware panicked: {}", panic_message(&*payload))))
+                answer.unwrap_or_else(|payload| {
+                    Err(Error::new(ErrorKind::Callback, format!("a middleware panicked: {}", panic_message(&*payload))))
+                })
             }
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());

@@ -1,6 +1,5 @@
 //! Typed tools: arguments that are a Rust type, whose JSON Schema comes from schemars.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use serde_path_to_error::Segment;
 
 use super::call::ToolContext;
 use super::function::FnTool;
-use crate::error::Error;
+use crate::error::{BoxError, Error};
 
 /// Typed tools, with the feature `schema`.
 impl FnTool {
@@ -69,7 +68,7 @@ impl FnTool {
         F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, E>> + Send + 'static,
         O: Serialize,
-        E: fmt::Display,
+        E: Into<BoxError>,
     {
         let spec = ToolSpec::new(name, description, parameters::<A>())?;
         let function = Arc::new(function);
@@ -77,8 +76,9 @@ impl FnTool {
             let name = context.name().to_owned();
             let answer = read(arguments, &name).map(|arguments: A| function(arguments, context));
             async move {
-                let output = answer?.await.map_err(|error| error.to_string())?;
-                serde_json::to_value(output).map_err(|error| format!("the result of {name} cannot be written as JSON: {error}"))
+                let output = answer?.await.map_err(Into::<BoxError>::into)?;
+                let unwritten = |error| format!("the result of {name} cannot be written as JSON: {error}");
+                serde_json::to_value(output).map_err(|error| BoxError::from(unwritten(error)))
             }
         }))
     }

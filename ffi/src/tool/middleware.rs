@@ -3,6 +3,7 @@
 
 use std::ffi::{c_char, c_void};
 
+use agent_loop::Error;
 use agent_loop::host::{Blocking, Scope, hand_over};
 use serde_json::Value;
 
@@ -19,9 +20,9 @@ pub type agent_tool_next_fn_t =
     Option<unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize)>;
 type NextFunction = unsafe extern "C" fn(userdata: *mut c_void, is_error: bool, text: *const c_char, length: usize);
 
-fn deliver(callback: &Callback<NextFunction>, answer: Result<Value, String>) {
+fn deliver(callback: &Callback<NextFunction>, answer: Result<Value, Error>) {
     let is_error = answer.is_err();
-    let text = Text::new(answer.map_or_else(|why| why, |result| result.to_string()));
+    let text = Text::new(answer.map_or_else(|why| why.message().to_owned(), |result| result.to_string()));
     let mut length = 0;
     // SAFETY: the length is ours to write; function and userdata were given together, and the text outlives the call.
     unsafe {
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn agent_tool_call_next(
                 let answer = tokio::select! {
                     biased;
                     answer = rest => answer,
-                    () = call.context().over_token().cancelled() => Err("aborted".to_owned()),
+                    () = call.context().over_token().cancelled() => Err(Error::callback("aborted")),
                 };
                 let scope = Scope::current();
                 let work = move |(callback, answer): (Callback<NextFunction>, _)| {
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn agent_tool_call_next(
                 // Without a thread it is called here: the middleware must learn of it, or its call would never be answered.
                 hand_over(Blocking::Other, (callback, answer), work, |(callback, _), error| {
                     let text = format!("the function could not be called on a thread of its own: {}", error.message());
-                    deliver(&callback, Err(text));
+                    deliver(&callback, Err(Error::callback(text)));
                 });
             }));
             Ok(AGENT_OK)

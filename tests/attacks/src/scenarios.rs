@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use agent_loop_proto::conversation::Conversation;
+use agent_loop_proto::error::Error;
 use agent_loop_proto::machine::{Input, Loop};
 use agent_loop_proto::message::Message;
 use agent_loop_proto::queues::Queue;
@@ -87,7 +88,7 @@ impl Meddling {
                     conversation.handle(Input::ToolUpdate { call: number, value: "late".into() });
                     conversation.handle(Input::ModelEnd { call: number, result: Ok(()) });
                     conversation.handle(Input::ModelActivity { call: number });
-                    conversation.handle(Input::HookAnswer { question_id: number, answer: Err("late".to_owned()) });
+                    conversation.handle(Input::HookAnswer { question_id: number, answer: Err(Error::callback("late")) });
                 }
             }
         }

@@ -158,7 +158,7 @@ impl Player {
                 "next" => {
                     let call = call.middleware_call().expect("a middleware");
                     let arguments = given.get("arguments").and_then(Value::as_object).unwrap_or(call.arguments());
-                    value = call.next(arguments.clone()).await?;
+                    value = call.next(arguments.clone()).await.map_err(|error| error.message().to_owned())?;
                 }
                 "keep_last" | "append" | "roles" => value = changed(value, name, given),
                 "log" => self.record().log.push(text(given).replace("$type", value.as_str().unwrap_or_default())),

@@ -112,7 +112,8 @@ class Agent:
     <!-- </generated> -->
 
     Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
-    `context` is a `HookContext`. An exception makes the hook fail. None means no change.
+    `context` is a `HookContext`. An exception makes the hook fail; it is the `__cause__` of the error
+    that the run then ends with. None means no change.
 
     <!-- <generated: hooks> -->
 
@@ -145,14 +146,15 @@ class Agent:
 
     `middleware`: a list of functions `async def f(call, next)` around each tool's execution, the first one outermost. `call` is a
     `MiddlewareCall`. `await next()`, or `await next(arguments)`, runs the rest of the chain and returns the full result,
-    `{"content", "details", "is_error", "terminate"}`; when the tool failed, it raises `CallbackError` with the tool's message.
-    The function returns the result of the call.
+    `{"content", "details", "is_error", "terminate"}`; when the tool failed, it raises the tool's exception, the same object
+    (`CallbackError` where there is none, or one that is not for the middleware: a `CancelledError`, or another that is no
+    `Exception`; then as its cause). The function returns the result of the call.
 
     A custom provider is `async def f(request, context)`, or a plain generator, which runs on a thread of its own. `request` is a
     `ModelRequest`, `context` a `ModelContext`, which may be left out. It yields chunks: text, `{"text"}`, `{"thinking"}`,
     `{"tool_call": {"id", "name", "arguments"}}`, or `{"type": "text_delta", …}` in the form of an event; and optionally at the
-    end `{"end": {"stop_reason", "usage"}}`. An exception is the answer's error, of kind `provider` unless it is an `AgentError`.
-    An abort closes the generator.
+    end `{"end": {"stop_reason", "usage"}}`. An exception is the answer's error, of kind `provider` unless it is an `AgentError`;
+    it is the `__cause__` of the error that is raised. An abort closes the generator.
     """
 
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:

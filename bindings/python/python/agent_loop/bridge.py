@@ -322,7 +322,7 @@ class Bridge:
             else:
                 call.respond(answer)
         except BaseException as error:
-            call.fail(one_line(error))
+            call.fail(one_line(error), error)
             if not issubclass(type(error), Exception):
                 raise
 
@@ -332,7 +332,7 @@ async def respond(call: HostCall, answer: Awaitable[Any]) -> None:
     try:
         call.respond(await answer)
     except BaseException as error:
-        call.fail(one_line(error))
+        call.fail(one_line(error), error)
         if not issubclass(type(error), Exception):
             raise
 

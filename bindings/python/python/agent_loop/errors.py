@@ -1,8 +1,8 @@
 """Errors: one base class, and a subclass for each kind of a closed list.
 
 Runtime failures (a refused key, a truncated stream) end a run: `prompt`, `Run.result` and the end of `async for event in run`
-raise them, with the run's result in `result`. Usage errors (`invalid_argument`, `invalid_state`, `busy`) are raised by the call
-that is wrong.
+raise them, with the run's result in `result`, and in `__cause__` what a hook or custom provider has raised. Usage errors
+(`invalid_argument`, `invalid_state`, `busy`) are raised by the call that is wrong.
 """
 
 from __future__ import annotations

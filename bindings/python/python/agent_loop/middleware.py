@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .errors import CallbackError
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typing_extensions import TypeGuard
 
     from ._native import HostCall
 
@@ -49,9 +52,17 @@ class Next(Protocol):
     async def __call__(self, arguments: dict[str, Any] | None = None, /) -> dict[str, Any]:
         """Calls it with these arguments, or with those of the call.
 
-        Returns the full result, `{"content", "details", "is_error", "terminate"}`. Raises `CallbackError` when the tool failed.
+        Returns the full result, `{"content", "details", "is_error", "terminate"}`. When the tool failed, raises what the tool
+        raised, the same object: see `Agent`.
         """
         raise NotImplementedError
+
+
+def may_be_raised(original: BaseException | None) -> TypeGuard[Exception]:
+    """Whether the tool's own exception can be raised in a middleware: not one that would be taken for the cancellation of its
+    task or the end of the program, nor one that a coroutine cannot raise."""
+    kind = type(original)
+    return issubclass(kind, Exception) and not issubclass(kind, StopIteration)
 
 
 def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], Any]:
@@ -72,7 +83,17 @@ def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], An
         async def next(arguments: dict[str, Any] | None = None) -> dict[str, Any]:
             from .bridge import wait
 
-            return await wait(call.next(arguments))
+            try:
+                return await wait(call.next(arguments))
+            except CallbackError as error:
+                failure = error
+            # Outside of the `except`, which would become the context of the tool's own exception.
+            original = failure.__cause__
+            try:
+                raise original if may_be_raised(original) else failure
+            finally:
+                # They refer to this frame.
+                del failure, original
 
         return function(MiddlewareCall(call), next)
 

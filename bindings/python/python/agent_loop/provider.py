@@ -144,8 +144,8 @@ def fail(call: HostCall, error: BaseException) -> None:
     """Fails a model call: with an `AgentError` unchanged, any other exception as an error of kind `provider`."""
     try:
         if isinstance(error, AgentError):
-            return call.fail_with(error.to_dict())
+            return call.fail_with(error.to_dict(), error)
     except BaseException:
         # Its fields are of other types than they should be.
         pass
-    call.fail_with({"kind": "provider", "message": one_line(error)})
+    call.fail_with({"kind": "provider", "message": one_line(error)}, error)

@@ -127,7 +127,7 @@ class Tool:
             value = self.execute(call.arguments(), context)
             call.respond(await (last_of(value, context) if is_async_generator(value) else value))
         except BaseException as error:
-            call.fail(one_line(error))
+            call.fail(one_line(error), error)
             if not issubclass(type(error), Exception):
                 raise
 
@@ -142,7 +142,7 @@ class Tool:
                 raise TypeError(f"the tool {self.name} is a plain function that returned an async generator; make it one itself")
             call.respond(value)
         except BaseException as error:
-            call.fail(one_line(error))
+            call.fail(one_line(error), error)
 
     def _result(self, arguments: dict[str, Any], context: ToolContext) -> Any:
         value = self.execute(arguments, context)

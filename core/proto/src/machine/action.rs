@@ -31,12 +31,13 @@ pub enum Input {
     ClearFollowUp,
     /// The run is to end now.
     Abort,
-    /// A hook's answer, or the text of its failure.
+    /// A hook's answer, or its failure: an error of the kind `callback`, whose message is what the hook said, and whose source is
+    /// that of the error which the run then ends with.
     HookAnswer {
         /// The number of [`Action::AskHook`].
         question_id: u32,
         /// The answer.
-        answer: Result<Box<HookAnswer>, String>,
+        answer: Result<Box<HookAnswer>, Error>,
     },
     /// Parts of the model's answer.
     ModelDeltas {

@@ -15,7 +15,7 @@ struct Asked {
     question_id: u32,
     abort_wait: AbortWait,
     asked_ms: u64,
-    answer: Option<Result<Box<HookAnswer>, String>>,
+    answer: Option<Result<Box<HookAnswer>, Error>>,
     /// The run was aborted before: the hook is not asked.
     is_refused: bool,
     /// The hook, if it decides nothing: its failure is reported and otherwise ignored.
@@ -66,8 +66,8 @@ pub(super) enum AbortWait {
 pub(super) enum NoAnswer {
     /// The run was aborted, or the hook has taken too long.
     Aborted,
-    /// The hook failed with this text.
-    Failed(String),
+    /// The hook failed with this.
+    Failed(Error),
 }
 
 impl NoAnswer {
@@ -75,7 +75,10 @@ impl NoAnswer {
     pub(super) fn error(self, kind: HookKind) -> Option<Error> {
         match self {
             NoAnswer::Aborted => None,
-            NoAnswer::Failed(why) => Some(Error::new(ErrorKind::Callback, format!("the hook {kind} failed: {why}"))),
+            NoAnswer::Failed(why) => {
+                let text = format!("the hook {kind} failed: {}", why.message());
+                Some(Error::new(ErrorKind::Callback, text).with_source_of(&why))
+            }
         }
     }
 }
@@ -110,7 +113,7 @@ impl Questions {
     }
 
     /// The first answer counts.
-    pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<Box<HookAnswer>, String>) {
+    pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<Box<HookAnswer>, Error>) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| asked.question_id == question_id) {
             // A key is the host's alone: a saved loop has none.
             let answer =

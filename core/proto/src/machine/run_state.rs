@@ -153,7 +153,7 @@ impl RunState {
             Ok(HookAnswer::GetSteeringMessages(messages) | HookAnswer::GetFollowUpMessages(messages)) => {
                 if let Err(error) = self.check_new(&messages) {
                     self.inbox.reset_states();
-                    self.hook_failed(kind, NoAnswer::Failed(error.message().to_owned()));
+                    self.hook_failed(kind, NoAnswer::Failed(Error::callback(error.message())));
                     return Some(false);
                 }
                 let found = found || !messages.is_empty();

@@ -134,7 +134,7 @@ fn prepare(
         Some(Ok(HookAnswer::PrepareArguments(prepared))) => validated(tool, &prepared, config).map(Some),
         Some(Ok(_)) => validated(tool, &call.arguments, config).map(Some),
         Some(Err(NoAnswer::Aborted)) => Err(ABORTED.to_owned()),
-        Some(Err(NoAnswer::Failed(why))) => Err(format!("prepare_arguments of {} failed: {why}", call.name)),
+        Some(Err(NoAnswer::Failed(why))) => Err(format!("prepare_arguments of {} failed: {}", call.name, why.message())),
     }
 }
 

@@ -279,7 +279,8 @@ impl Player {
             (Some(result), Of::Tool(call)) => self.conversation().handle(Input::ToolDone { call, result }),
             (Some(result), Of::Hook(question_id, kind)) => {
                 let answer = result.and_then(|value| self.answer(kind, value));
-                self.conversation().handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
+                self.conversation()
+                    .handle(Input::HookAnswer { question_id, answer: answer.map(Box::new).map_err(Error::callback) });
             }
             (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
         }

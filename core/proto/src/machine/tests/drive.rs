@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::chunk::{Chunk, ChunkReader};
 use crate::delta::Delta;
+use crate::error::Error;
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind};
 use crate::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
@@ -120,7 +121,7 @@ impl Drive {
                         self.asked.push((kind, of_next_turn, is_cancellable));
                         (self.hook)(kind)
                     });
-                    self.run.handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
+                    self.run.handle(Input::HookAnswer { question_id, answer: answer.map(Box::new).map_err(Error::callback) });
                 }
                 Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
                 Action::CancelModel { .. } => self.see("cancel model".to_owned()),

@@ -1,0 +1,33 @@
+/**
+ * What callbacks throw, kept until the error that it leads to is thrown, which has it as its `cause`.
+ *
+ * Native errors pass through other threads, and lie in transcripts for long. They have a number only. The values belong to their
+ * run, and go with it.
+ */
+
+import { nextNumber } from './bridge.js'
+
+/** @internal A thrown value. In an object, as it may be undefined. */
+export interface Thrown {
+  readonly value: unknown
+}
+
+/** @internal What the callbacks of one run have thrown, by number. */
+export class Causes {
+  readonly #thrown = new Map<number, Thrown>()
+
+  /** Keeps a value until no native error refers to it any more. */
+  keep(value: unknown): number {
+    const number = nextNumber()
+    this.#thrown.set(number, { value })
+    return number
+  }
+
+  find(number: number): Thrown | undefined {
+    return this.#thrown.get(number)
+  }
+
+  drop(number: number): void {
+    this.#thrown.delete(number)
+  }
+}
