@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use self::part::readable;
 pub use self::part::{BlockStart, Delta};
-pub(crate) use self::start::MADE_ID;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::AssistantMessage;
@@ -60,6 +59,9 @@ enum Kind {
     ToolCall,
     Opaque,
 }
+
+/// How an id begins that is made for a call.
+pub(crate) const MADE_ID: &str = "call_";
 
 /// What a delta costs beside its text: the mark by which the message can be shown as it stood then.
 const BYTES_PER_DELTA: usize = 16;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{BlockStart, DeltaEvents, Kind, MessageBuilder, Open, cut_off};
+use super::{BlockStart, DeltaEvents, Kind, MADE_ID, MessageBuilder, Open, cut_off};
 use crate::depth;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
@@ -12,9 +12,6 @@ use crate::table::codes;
 /// The most blocks of a message, and the most calls among them: each costs memory and an event, however small it is.
 const MAX_BLOCKS: usize = 10_000;
 const MAX_CALLS: usize = 1_000;
-
-/// How an id begins that is made for a call.
-pub(crate) const MADE_ID: &str = "call_";
 
 impl MessageBuilder {
     fn next_index(&self) -> usize {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use self::running::Running;
+use super::action::Timer;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use super::tool_check::{CheckResult, CheckStage, RequestedCall, check};
 use super::tool_reports::ToolReports;
+use super::tool_timeout::ToolTimeout;
 use crate::depth::{MAX_DEPTH, is_deeper};
 use crate::event::EventData;
 use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
@@ -45,6 +46,12 @@ pub(super) struct Batch {
     /// When calls that do not react to an abort are abandoned.
     grace_deadline_ms: Option<u64>,
     results: Vec<Arc<Message>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Running {
+    index: usize,
+    timeout: Option<ToolTimeout>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -115,6 +122,19 @@ impl Batch {
             grace_deadline_ms: None,
             results: Vec::new(),
         }
+    }
+
+    /// When the next limit passes.
+    pub(super) fn timer(&self) -> Option<Timer> {
+        let at_ms = match self.stage {
+            // While a hook is asked, limits are checked after its answer.
+            BatchStage::Run if self.grace_deadline_ms.is_some() => self.grace_deadline_ms,
+            BatchStage::Run => {
+                self.running.values().filter_map(|running| running.timeout.map(|timeout| timeout.deadline_ms)).min()
+            }
+            _ => None,
+        };
+        at_ms.map(Timer::limit)
     }
 
     pub(super) fn step(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {

@@ -3,41 +3,18 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::super::action::Timer;
 use super::super::emitter::Out;
 use super::super::run_state::{Progress, RunState};
 use super::super::tool_check::{ABORTED, RequestedCall, SKIPPED};
 use super::super::tool_reports::{ToolReport, ToolReports};
 use super::super::tool_timeout::ToolTimeout;
-use super::{Batch, BatchCall, BatchStage, Results, ToolResult};
+use super::{Batch, BatchCall, BatchStage, Results, Running, ToolResult};
 use crate::hook::HookKind;
 use crate::tool::ToolOutput;
 
 use Progress::{Blocked, Made};
 
-/// A call that runs.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Running {
-    index: usize,
-    timeout: Option<ToolTimeout>,
-}
-
 impl Batch {
-    /// When the next limit passes.
-    pub(in crate::machine) fn timer(&self) -> Option<Timer> {
-        let at_ms = match self.stage {
-            // While a hook is asked, limits are checked after its answer.
-            BatchStage::Run if self.grace_deadline_ms.is_some() => self.grace_deadline_ms,
-            BatchStage::Run => {
-                self.running.values().filter_map(|running| running.timeout.map(|timeout| timeout.deadline_ms)).min()
-            }
-            _ => None,
-        };
-        at_ms.map(Timer::limit)
-    }
-
     /// Launches checked calls, as many as may run concurrently, and handles reports. An abort gives those that run the grace
     /// time; steering skips those that do not run yet.
     pub(super) fn run_calls(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {
