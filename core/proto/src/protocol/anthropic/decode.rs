@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::wire::{self, Frequent, Piece};
+use super::wire::{self, Frequent, NAMED_BY, Piece, TYPES, kind_of};
 use crate::delta::{BlockStart, Delta};
 use crate::error::Error;
 use crate::protocol::format::{
@@ -378,42 +378,6 @@ impl Reader {
             _ => {}
         }
         Ok(true)
-    }
-}
-
-/// The types of frames.
-const TYPES: &[&str] = &[
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-    "message_stop",
-    "error",
-    "ping",
-];
-
-/// The kinds of pieces, by the field that has the piece.
-const NAMED_BY: &[(&str, &str)] = &[
-    ("text_delta", "text"),
-    ("thinking_delta", "thinking"),
-    ("input_json_delta", "partial_json"),
-    ("signature_delta", "signature"),
-    ("citations_delta", "citation"),
-    ("compaction_delta", "content"),
-];
-
-/// The type of a block, or what its fields say where that is missing; empty where they say nothing.
-fn kind_of(block: &Value) -> &str {
-    let has = |name: &str| block.get(name).is_some();
-    let given = block.get("type").and_then(Value::as_str).unwrap_or_default();
-    let known = ["text", "thinking", "redacted_thinking", "tool_use"].into_iter().find(|kind| given.eq_ignore_ascii_case(kind));
-    match known.unwrap_or(given) {
-        "" if has("thinking") => "thinking",
-        "" if has("text") => "text",
-        "" if has("name") => "tool_use",
-        "" if has("data") => "redacted_thinking",
-        kind => kind,
     }
 }
 
