@@ -91,7 +91,6 @@ core/src/agent/setters.rs part the transcript
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
 core/src/connection.rs part
-core/src/host/answer.rs part
 core/src/host/call.rs invalid_state already
 core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
@@ -105,7 +104,6 @@ core/src/provider/credential/exchange.rs part
 core/src/run/driver.rs result removed
 core/src/run/driver.rs part
 core/src/run/handle.rs part
-core/src/run/hook_call.rs callback
 core/src/run/listeners.rs diagnostic
 core/src/run/model_call.rs part
 core/src/runtime/builder.rs part ^a whole
@@ -167,6 +165,7 @@ bindings/node/src/ part
 # Code that makes an error of a text that it was given, or of another error.
 GIVEN = r"""
 core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
+core/proto/src/error.rs Error::new(ErrorKind::Callback, failure.to_string())
 core/proto/src/json_error.rs Error::invalid_argument(self.text)
 core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
 bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
