@@ -2,8 +2,8 @@
  * An agent's callbacks (tools, hooks, middleware, a provider, listeners), called on the environment's own thread.
  */
 
-import { AsyncResource } from 'node:async_hooks'
-
+import { RunContexts } from './async-context.js'
+import type { Of } from './async-context.js'
 import type { Host } from './bridge.js'
 import { nextNumber, register } from './bridge.js'
 import { Causes } from './causes.js'
@@ -22,9 +22,9 @@ export type Callback = (call: NativeCall, causes: Causes) => Promise<void>
 /** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
-  readonly #calls = new Map<number, Callback>()
+  readonly #calls = new Map<number, { callback: Callback; of: Of }>()
   readonly #listeners = new Map<number, Listener>()
-  #context: AsyncResource | undefined
+  #contexts: RunContexts | undefined
   /** What the run's callbacks throw. It belongs to the run. */
   #causes: WeakRef<Causes> | undefined
 
@@ -39,7 +39,7 @@ export class Callbacks implements Host {
 
   /** A run begins: its callbacks get the `AsyncLocalStorage` context of this call. The run keeps what they throw. */
   begin(): Causes {
-    this.#context = new AsyncResource('agent-loop.run', { requireManualDestroy: true })
+    this.#contexts = new RunContexts()
     const causes = new Causes()
     this.#causes = new WeakRef(causes)
     return causes
@@ -54,9 +54,9 @@ export class Callbacks implements Host {
   }
 
   /** Keeps a function until native code drops its last reference. Returns the number of the callback. */
-  keep(callback: Callback): number {
+  keep(callback: Callback, of: Of = 'itself'): number {
     const number = nextNumber()
-    this.#calls.set(number, callback)
+    this.#calls.set(number, { callback, of })
     return number
   }
 
@@ -65,11 +65,13 @@ export class Callbacks implements Host {
   }
 
   call(number: number, call: NativeCall): void {
-    const callback = this.#calls.get(number)
+    const kept = this.#calls.get(number)
     // Without its callback the call is dropped, which fails it.
-    if (callback) {
+    if (kept) {
       const causes = this.#causes?.deref() ?? new Causes()
-      this.#run(() => callback(call, causes)).catch((error: unknown) => report(error, (text) => call.fail(text)))
+      const run = (): Promise<void> => runInside(this.number, () => kept.callback(call, causes))
+      const called = this.#contexts === undefined ? run() : this.#contexts.call(kept.of, call.id, call.within, run)
+      called.catch((error: unknown) => report(error, (text) => call.fail(text)))
     }
   }
 
@@ -85,15 +87,11 @@ export class Callbacks implements Host {
     const listener = this.#listeners.get(number)
     if (listener === undefined) return undefined
     try {
-      await this.#run(() => listener(readEvent(text, pieces)))
+      const run = (): Promise<void> => runInside(this.number, () => listener(readEvent(text, pieces)))
+      await (this.#contexts === undefined ? run() : this.#contexts.listener(run))
       return undefined
     } catch (error) {
       return { text: textOf(error), cause: this.#causes?.deref()?.keep(error) }
     }
-  }
-
-  #run<T>(callback: () => T | Promise<T>): Promise<T> {
-    const run = (): Promise<T> => runInside(this.number, callback)
-    return this.#context === undefined ? run() : this.#context.runInAsyncScope(run)
   }
 }

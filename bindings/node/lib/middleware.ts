@@ -3,6 +3,7 @@
  */
 
 import { enter, outcomeOf } from './bridge.js'
+import { contextHere, forgetContext } from './async-context.js'
 import type { Causes } from './causes.js'
 import type { ToolOutput } from './event.js'
 import { jsonOfArgument } from './json.js'
@@ -59,7 +60,9 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall, ca
 
 async function next(call: NativeCall, causes: Causes, args: Record<string, unknown> | undefined): Promise<FullToolResult> {
   const given = args === undefined ? undefined : jsonOfArgument('next', args)
-  const { text = '{}', thrown } = await outcomeOf(causes, (ticket) => enter(() => call.next(given, ticket)))
+  const within = contextHere()
+  const rest = outcomeOf(causes, (ticket) => enter(() => call.next(given, ticket, within)))
+  const { text = '{}', thrown } = await rest.finally(() => forgetContext(within))
   const { result, error } = JSON.parse(text) as { result: FullToolResult; error?: string }
   if (error !== undefined) {
     if (thrown === undefined) throw new Error(error)

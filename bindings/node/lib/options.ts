@@ -3,6 +3,7 @@
  */
 
 import { bridge, enter } from './bridge.js'
+import type { Of } from './async-context.js'
 import { Callbacks } from './callbacks.js'
 import { canonical, snakeCase } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
@@ -338,11 +339,16 @@ function nativeTools(tools: readonly Tool[]): NativeTool[] {
   })
 }
 
+/** What a hook sets in an AsyncLocalStorage is for. */
+function ofHook(name: HookName): Of {
+  return name === 'beforeToolCall' ? 'before call' : name === 'afterToolCall' ? 'after call' : 'run'
+}
+
 /** @internal Sets a hook, or with null removes it. */
 export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
   if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
-  const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes))
+  const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes), ofHook(name))
   enter(() => native.setHook(snakeCase(name), number))
 }
 

@@ -62,19 +62,22 @@ pub struct Call {
     input: String,
     /// The error of the input, so that what was thrown is kept until JavaScript has found it.
     error: Option<Error>,
+    /// The id of the tool call that a hook is about.
+    of_tool_call: String,
     /// Cancelled with the answer.
     over: CancelToken,
 }
 
 impl Call {
     pub(crate) fn new(link: &Arc<Link>, agent: u32, call: HostCall) -> Call {
-        let mut error = None;
+        let (mut error, mut of_tool_call) = (None, String::new());
         let input = match (call.arguments(), call.model_call()) {
             // Serializing a JSON object cannot fail.
             (Some(arguments), _) => serde_json::to_string(arguments).unwrap_or_default(),
             (None, Some(call)) => camel_case::to_json(call.request()),
             (None, None) => call.take_input().map_or_else(String::new, |input| {
                 error = error_of(&input).cloned();
+                of_tool_call = tool_call_id(&input).to_owned();
                 camel_case::to_json(&input)
             }),
         };
@@ -83,7 +86,7 @@ impl Call {
             let _ = call.fail("its input has more characters than a JavaScript string can; shorten the conversation");
             String::new()
         });
-        Call { link: Arc::clone(link), agent, call, input, error, over: CancelToken::new() }
+        Call { link: Arc::clone(link), agent, call, input, error, of_tool_call, over: CancelToken::new() }
     }
 
     fn answer(&self, answer: std::result::Result<HostAnswer, String>) {
@@ -106,10 +109,16 @@ impl Call {
 
 #[napi]
 impl Call {
-    /// The id of the tool call; empty for others.
+    /// The id of the tool call, also of one that a hook is about; empty for others.
     #[napi(getter, catch_unwind)]
     pub fn id(&self) -> &str {
-        self.call.tool_context().map(ToolContext::id).unwrap_or_default()
+        self.call.tool_context().map_or(&self.of_tool_call, ToolContext::id)
+    }
+
+    /// The number of the context in which the middleware around this call has called `next`.
+    #[napi(getter, catch_unwind)]
+    pub fn within(&self) -> Option<u32> {
+        self.call.carried()?.downcast_ref().copied()
     }
 
     /// The tool's name; empty for others.
@@ -163,11 +172,10 @@ impl Call {
         }
     }
 
-    /// Runs the rest of the chain after a middleware, with the arguments in JSON or else with the call's, then settles the ticket
-    /// with
-    /// `{result}` or `{error}`.
+    /// Runs the rest of the chain after a middleware, with the arguments in JSON or else with the call's, in the context of this
+    /// number, then settles the ticket with `{result}` or `{error}`.
     #[napi(catch_unwind)]
-    pub fn next(&self, arguments: Option<String>, ticket: u32) -> Result<()> {
+    pub fn next(&self, arguments: Option<String>, ticket: u32, within: u32) -> Result<()> {
         let Some(call) = self.call.middleware_call() else {
             return Err(invalid_argument("next: only the call of a middleware has one"));
         };
@@ -176,7 +184,7 @@ impl Call {
             Some((_, text)) => return Err(invalid_argument(format!("next: expected an object of arguments, got {text}"))),
             None => call.arguments().clone(),
         };
-        let (link, next) = (Arc::clone(&self.link), call.next(arguments));
+        let (link, next) = (Arc::clone(&self.link), call.next_carrying(arguments, Arc::new(within)));
         let over = call.context().over_token().clone();
         let rest = async move {
             let result = tokio::select! {
@@ -264,6 +272,15 @@ impl Call {
         let error = read.unwrap_or_else(unread);
         let source = Thrown::new(&self.link, self.agent, cause, error.message());
         let _ = self.call.fail_with(error.with_source(source));
+    }
+}
+
+/// The id of the tool call that a hook is about.
+fn tool_call_id(input: &HookInput) -> &str {
+    match &input.0 {
+        Question::BeforeToolCall(call) => &call.tool_call_id,
+        Question::AfterToolCall(call) => &call.tool_call_id,
+        _ => "",
     }
 }
 

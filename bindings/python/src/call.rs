@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Context;
 
-use agent_loop::host::{HostAnswer, HostCall as CoreCall, HostFunction, HostKind};
+use agent_loop::host::{HostAnswer, HostCall as CoreCall, HostFunction, HostKind, Question};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
@@ -63,8 +63,9 @@ impl Target {
         let Target { object, method, blocking, cancels_task } = self;
         let input = core.take_input();
         let Caller { jobs, vars, causes, .. } = caller;
+        let within = core.carried().and_then(|vars| Arc::clone(vars).downcast::<Py<PyAny>>().ok());
         let input = Mutex::new(input);
-        let make = |core| HostCall { core, object, method, cancels_task, vars, causes, input, watch: Mutex::default() };
+        let make = |core| HostCall { core, object, method, cancels_task, vars, within, causes, input, watch: Mutex::default() };
         if !blocking {
             return jobs.call(core, |core| Job::Call(make(core)));
         }
@@ -99,6 +100,8 @@ pub(crate) struct HostCall {
     method: Option<&'static str>,
     cancels_task: bool,
     vars: Shared,
+    /// Those in which a middleware has called `next`.
+    within: Option<Shared>,
     /// Of its run.
     causes: Arc<Causes>,
     input: Mutex<Option<agent_loop::host::HookInput>>,
@@ -160,6 +163,34 @@ impl HostCall {
         self.vars.clone_ref(py)
     }
 
+    /// The `contextvars.Context` in which the middleware around this call has called `next`; None without one.
+    #[getter]
+    fn within(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.within.as_ref().map(|vars| vars.clone_ref(py))
+    }
+
+    /// The name of a hook; None also for a tool's `prepare_arguments`.
+    #[getter]
+    fn hook(&self) -> Option<&'static str> {
+        match self.core.kind() {
+            HostKind::Hook(kind) => Some(kind.as_str()),
+            _ => None,
+        }
+    }
+
+    /// The id of the tool call that this is about, if it is about one.
+    #[getter]
+    fn tool_call_id(&self) -> Option<String> {
+        if let Some(context) = self.core.tool_context() {
+            return Some(context.id().to_owned());
+        }
+        match &self.input.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.0 {
+            Question::BeforeToolCall(call) => Some(call.tool_call_id.clone()),
+            Question::AfterToolCall(call) => Some(call.tool_call_id.clone()),
+            _ => None,
+        }
+    }
+
     /// The context of a tool's call.
     #[getter]
     fn context(&self) -> Option<CallContext> {
@@ -204,13 +235,12 @@ impl HostCall {
         Ok(NativeFuture::new(None, async move { Ok(Output::Flag(sleep.await)) }))
     }
 
-    /// Runs the rest of the chain after a middleware, with these arguments or the call's own.
-    #[pyo3(signature = (arguments=None))]
-    fn next(&self, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<NativeFuture> {
+    /// Runs the rest of the chain after a middleware, with these arguments or the call's own, in these context variables.
+    fn next(&self, arguments: Option<&Bound<'_, PyDict>>, vars: Py<PyAny>) -> PyResult<NativeFuture> {
         let arguments = arguments.map(|arguments| json::from_py(arguments, "arguments")).transpose()?;
         let rest = self.core.middleware_call().map(|call| match arguments {
-            Some(Value::Object(arguments)) => call.next(arguments),
-            _ => call.next(call.arguments().clone()),
+            Some(Value::Object(arguments)) => call.next_carrying(arguments, Arc::new(vars)),
+            _ => call.next_carrying(call.arguments().clone(), Arc::new(vars)),
         });
         Ok(NativeFuture::new(None, async move {
             let result = match rest {

@@ -1,5 +1,6 @@
 //! One call of a host's callback.
 
+use std::any::Any;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -152,6 +153,15 @@ impl HostCall {
         match &self.work {
             Work::Tool(call) => Some(call.context()),
             Work::Middleware(call) => Some(call.context()),
+            _ => None,
+        }
+    }
+
+    /// What the middleware around this call has given it with [`MiddlewareCall::next_carrying`].
+    pub fn carried(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        match &self.work {
+            Work::Tool(call) => call.carried(),
+            Work::Middleware(call) => call.carried(),
             _ => None,
         }
     }

@@ -1,5 +1,6 @@
 //! A call on its way: what a tool gets, and how it answers.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +16,9 @@ use crate::scope::Scope;
 
 /// Takes in what calls report: their updates and answers.
 pub(crate) type Reports = Arc<dyn Fn(Input) + Send + Sync>;
+
+/// What a host's middleware hands to the functions inside of it: the context that they run in.
+pub(crate) type Carried = Arc<dyn Any + Send + Sync>;
 
 struct Inner {
     number: u32,
@@ -165,11 +169,23 @@ pub struct PendingCall {
     arguments: Map<String, Value>,
     scope: Scope,
     answer: Arc<Answer>,
+    #[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // For hosts of other languages.
+    carried: Option<Carried>,
 }
 
 impl PendingCall {
     pub(super) fn new(context: ToolContext, arguments: Map<String, Value>, scope: Scope, answer: Arc<Answer>) -> PendingCall {
-        PendingCall { context, arguments, scope, answer }
+        PendingCall { context, arguments, scope, answer, carried: None }
+    }
+
+    pub(super) fn carrying(mut self, carried: Option<Carried>) -> PendingCall {
+        self.carried = carried;
+        self
+    }
+
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn carried(&self) -> Option<&Carried> {
+        self.carried.as_ref()
     }
 
     pub(crate) fn answer(&self) -> Arc<Answer> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::call::{PendingCall, ToolContext};
+use super::call::{Carried, PendingCall, ToolContext};
 use super::interface::Tool;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::host::answer::{self, Answer};
@@ -24,9 +24,10 @@ pub(super) async fn execute(
     context: ToolContext,
     arguments: Map<String, Value>,
     scope: Scope,
+    carried: Option<Carried>,
 ) -> Result<Value, Error> {
     let (answer, receiver) = Answer::awaited();
-    call_tool(tool, PendingCall::new(context, arguments, scope, answer));
+    call_tool(tool, PendingCall::new(context, arguments, scope, answer).carrying(carried));
     receiver.await.map_or_else(|_| Err(Error::callback("the tool gave no answer")), answer::json)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tracing::Instrument;
 
-use super::call::ToolContext;
+use super::call::{Carried, ToolContext};
 use super::execute::execute;
 use super::interface::{Tool, ToolOutput};
 use crate::error::{BoxError, Error, ErrorKind, panic_message};
@@ -64,6 +64,7 @@ pub struct MiddlewareCall {
     chain: Arc<Chain>,
     place: usize,
     arguments: Map<String, Value>,
+    carried: Option<Carried>,
 }
 
 impl MiddlewareCall {
@@ -99,7 +100,19 @@ impl MiddlewareCall {
     /// One of the kind `callback` with the text that the tool, or a link after this one, failed with. Its `source()` is what they
     /// failed with, if that was an error. A link that returns it leaves both as they are.
     pub fn next(&self, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, Error>> {
-        run(Arc::clone(&self.chain), self.place + 1, arguments)
+        run(Arc::clone(&self.chain), self.place + 1, arguments, None)
+    }
+
+    /// The same, with what the next function's call carries.
+    #[cfg(feature = "__bindings")]
+    #[doc(hidden)]
+    pub fn next_carrying(&self, arguments: Map<String, Value>, carried: Carried) -> BoxFuture<'static, Result<Value, Error>> {
+        run(Arc::clone(&self.chain), self.place + 1, arguments, Some(carried))
+    }
+
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn carried(&self) -> Option<&Carried> {
+        self.carried.as_ref()
     }
 }
 
@@ -118,15 +131,20 @@ pub(crate) fn start(
     scope: Scope,
 ) {
     let chain = Arc::new(Chain { links, tool, context: context.clone(), scope });
-    tokio::spawn(threads::inherit(async move { context.done(run(chain, 0, arguments).await) }).in_current_span());
+    tokio::spawn(threads::inherit(async move { context.done(run(chain, 0, arguments, None).await) }).in_current_span());
 }
 
-fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, Error>> {
+fn run(
+    chain: Arc<Chain>,
+    place: usize,
+    arguments: Map<String, Value>,
+    carried: Option<Carried>,
+) -> BoxFuture<'static, Result<Value, Error>> {
     Box::pin(async move {
         match chain.links.get(place).cloned() {
             Some(link) => {
                 let scope = chain.scope.clone();
-                let call = MiddlewareCall { chain, place, arguments };
+                let call = MiddlewareCall { chain, place, arguments, carried };
                 let answer = catch_panic(scope.enter(async move { link(call).await })).await;
                 answer.unwrap_or_else(|payload| {
                     Err(Error::new(ErrorKind::Callback, format!("a middleware panicked: {}", panic_message(&*payload))))
@@ -134,7 +152,8 @@ fn run(chain: Arc<Chain>, place: usize, arguments: Map<String, Value>) -> BoxFut
             }
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
-                let (output, is_error) = ToolOutput::from_value(execute(tool, context, arguments, chain.scope.clone()).await?);
+                let (output, is_error) =
+                    ToolOutput::from_value(execute(tool, context, arguments, chain.scope.clone(), carried).await?);
                 let ToolOutput { content, details, terminate, .. } = output;
                 Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
             }

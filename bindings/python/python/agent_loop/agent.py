@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from .errors import InvalidArgumentError
 from .runs import Run
-from .scope import INSIDE
+from .scope import INSIDE, begin
 from .tools import Tool
 
 if TYPE_CHECKING:
@@ -260,8 +259,7 @@ class Agent:
         number = next(numbers)
         inside = INSIDE.get()
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
-        context = copy_context()
-        context.run(INSIDE.set, (*inside, number))
+        context = begin(number)
         run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number, bridge, raise_errors)
         bridge.runs.add(run)
         return run

@@ -13,12 +13,13 @@ import inspect
 import itertools
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from ._native import JobQueue
 from .errors import InvalidStateError, one_line
-from .scope import INSIDE
+from .scope import INSIDE, of_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -299,10 +300,11 @@ class Bridge:
         elif number in self._ending:
             self._let_go(number)
 
-    def _start(self, call: HostCall, work: Any) -> None:
-        """Starts a task for a coroutine, in the context of the run's caller. It is cancelled when the run no longer needs the
-        answer; a tool's also when its call is cancelled, unless it waits for the token."""
-        task = call.vars.run(asyncio.get_running_loop().create_task, work)
+    def _start(self, call: HostCall, work: Any, context: Context, is_shared: bool = False) -> None:
+        """Starts a task for a coroutine, in a copy of the context, or in the context itself if it is shared. It is cancelled when
+        the run no longer needs the answer; a tool's also when its call is cancelled, unless it waits for the token."""
+        create_task = asyncio.get_running_loop().create_task
+        task = create_task(work, context=context) if is_shared else context.run(create_task, work)
         number = next(numbers)
         self._tasks[number] = task, call
         task.add_done_callback(functools.partial(self._tasks.pop, number))
@@ -312,19 +314,38 @@ class Bridge:
     def _call(self, call: HostCall) -> None:
         """Calls a function of the application. Whatever it raises or returns, the call is answered."""
         try:
-            if call.kind in ("tool", "model"):
+            kind = call.kind
+            if kind in ("tool", "model"):
                 # They answer by themselves.
-                return self._start(call, call.function(call))
-            arguments = call.take_input() if call.kind == "listener" else (call,)
-            answer = call.vars.copy().run(call.function, *arguments)
-            if inspect.isawaitable(answer):
-                self._start(call, respond(call, answer))
-            else:
+                return self._start(call, call.function(call), of_call(call))
+            is_listener = kind == "listener"
+            context = call.vars if is_listener else of_call(call)
+            arguments = call.take_input() if is_listener else (call,)
+            # What a hook sets is for those that are called later.
+            keeps = not is_listener and call.hook is not None
+            answer = (context if keeps else context.copy()).run(call.function, *arguments)
+            if not inspect.isawaitable(answer):
                 call.respond(answer)
+            elif not keeps:
+                self._start(call, respond(call, answer), context)
+            elif sys.version_info >= (3, 11) and asyncio.get_running_loop().get_task_factory() is None:
+                self._start(call, respond(call, answer), context, is_shared=True)
+            else:
+                # Tasks cannot be given a context, or a factory of the application may not know how.
+                self._start(call, respond(call, kept_in(context, answer)), context)
         except BaseException as error:
             call.fail(one_line(error), error)
             if not issubclass(type(error), Exception):
                 raise
+
+
+async def kept_in(context: Context, answer: Awaitable[T]) -> T:
+    """Awaits a hook, and keeps in the context what it has set."""
+    value = await answer
+    for variable, set_to in copy_context().items():
+        if variable not in context or context[variable] is not set_to:
+            context.run(variable.set, set_to)
+    return value
 
 
 async def respond(call: HostCall, answer: Awaitable[Any]) -> None:

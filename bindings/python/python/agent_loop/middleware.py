@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .errors import CallbackError
+from .scope import here
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], An
             from .bridge import wait
 
             try:
-                return await wait(call.next(arguments))
+                return await wait(call.next(arguments, here(call)))
             except CallbackError as error:
                 failure = error
             # Outside of the `except`, which would become the context of the tool's own exception.

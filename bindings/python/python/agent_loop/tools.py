@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
 from .errors import CallbackError, InvalidArgumentError, one_line
+from .scope import of_call
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Tool:
     def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            value = call.vars.copy().run(self._result, call.arguments(), ToolContext(call.context))
+            value = of_call(call).copy().run(self._result, call.arguments(), ToolContext(call.context))
             if is_coroutine(value):
                 value.close()
                 raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
