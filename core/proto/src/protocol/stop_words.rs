@@ -26,8 +26,8 @@ pub(super) fn known(raw: &str) -> Option<StopReason> {
         | "image_safety"
         | "image_prohibited_content"
         | "image_recitation" => StopReason::Refusal,
-        // `eos` of Together, `eos_token` and `stop_sequence` of TGI, `complete` of Cohere. `pause_turn` means "send again"; the raw
-        // word says so. A compaction that the request asked to stop after is an end, too:
+        // `eos` of Together, `eos_token` and `stop_sequence` of TGI, `complete` of Cohere. `pause_turn` means "send again"; the
+        // raw word says so. A compaction that the request asked to stop after is an end, too:
         // https://platform.claude.com/docs/en/build-with-claude/compaction
         "stop" | "end" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete" | "pause_turn" | "compaction" => {
             StopReason::Stop

@@ -1,8 +1,8 @@
 //! Streams with one thing wrong: nothing panics, and what the rest says is not lost.
 //!
 //! Each field that the decoders read, one at a time, is taken away, null, of another type or case, empty, huge or deep, in all
-//! frames and in one of them. Each kind of frame is missing, comes twice, before its neighbour, or once more elsewhere, and frames
-//! that are not of the format come between. The streams are our own (`streams/`, and those made so that each field is there,
+//! frames and in one of them. Each kind of frame is missing, comes twice, before its neighbour, or once more elsewhere, and
+//! frames that are not of the format come between. The streams are our own (`streams/`, and those made so that each field is there,
 //! `mutations/FORMAT.sse`) and, where they are at hand, the recorded ones (`../shared/wire`, beside the repository).
 //!
 //! `mutations/FORMAT.tsv` says what comes of it, and why: `same` (the same answer), `error` and its kind, `lost` and what of the
@@ -83,8 +83,8 @@ fn own_streams(first: &str, made: &str) -> Vec<Vec<Frame>> {
 fn head(recorded: usize, played: usize, failing: usize) -> String {
     format!(
         "# field or frame\tmutations\toutcomes\twhy (see mutations.rs)\n\
-         # Of {recorded} recorded streams, {played} are played. Left out are {failing} that end in an error as they are; the others \
-         have no field and no frame that is not in {MOST_STREAMS} played ones (over {MOST_BYTES} bytes: in one).\n"
+         # Of {recorded} recorded streams, {played} are played. Left out are {failing} that end in an error as they are; the \
+         others have no field and no frame that is not in {MOST_STREAMS} played ones (over {MOST_BYTES} bytes: in one).\n"
     )
 }
 

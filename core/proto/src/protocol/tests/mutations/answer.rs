@@ -102,8 +102,8 @@ fn called(call: &ToolCall) -> Value {
     json!([call.name, call.arguments, call.raw_arguments])
 }
 
-/// What comes of a changed stream: `same`, `error` and its kind, `lost` and what that was not touched is missing, or `changed` and
-/// what else differs.
+/// What comes of a changed stream: `same`, `error` and its kind, `lost` and what that was not touched is missing, or `changed`
+/// and what else differs.
 pub(super) fn outcome(protocol: &str, stream: &str, expected: &Answer, touched: &Touched) -> String {
     match std::panic::catch_unwind(|| read(protocol, stream)) {
         Err(_) => "PANIC".to_owned(),
