@@ -100,6 +100,7 @@
  *   listener                  the events of one run, one at a time, in order; the run blocks meanwhile,
  *                             for listener_timeout_ms at most
  *   tool                      each call on its own thread, up to max_parallel_tools concurrently
+ *   log                       the records of one runtime, one at a time, in order; nothing blocks meanwhile
  *   middleware, next, hook,   each call on its own thread
  *   custom model
  *   destroy, wakeup           any thread: one of the library's, or one that is inside a call of a
@@ -451,6 +452,20 @@ enum {
     /* </generated> */
 };
 
+/** How grave a log record is; see agent_runtime_set_log(). */
+enum {
+    /* <generated: log levels> */
+    /** A run failed. */
+    AGENT_LOG_ERROR = 1,
+    /** A function of the application failed, or a model call is retried. */
+    AGENT_LOG_WARN = 2,
+    /** Something unusual that is no failure. */
+    AGENT_LOG_INFO = 3,
+    /** What happens in any case. */
+    AGENT_LOG_DEBUG = 4,
+    /* </generated> */
+};
+
 /** Why a call or a run failed. Owned; release with agent_error_free(). Any thread may read it. */
 typedef struct agent_error_t agent_error_t;
 
@@ -465,6 +480,9 @@ typedef struct agent_json_t agent_json_t;
 
 /** Threads and connections. Owned; release with agent_runtime_free(). Any thread may use it. */
 typedef struct agent_runtime_t agent_runtime_t;
+
+/** A log record. Borrowed. Any thread may read it while it is valid. */
+typedef struct agent_log_record_t agent_log_record_t;
 
 /** A tool that a model can call. Owned; release with agent_tool_free(). Any thread may use it. */
 typedef struct agent_tool_t agent_tool_t;
@@ -536,6 +554,12 @@ typedef void (*agent_model_fn_t)(void *userdata, agent_model_call_t *call);
  * thread where it may block; the run blocks meanwhile, for listener_timeout_ms at most.
  */
 typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
+
+/**
+ * Receives log records. The record is borrowed until the function returns. On a thread where it may
+ * block; one record at a time, in order. No run blocks meanwhile.
+ */
+typedef void (*agent_log_fn_t)(void *userdata, const agent_log_record_t *record);
 
 /** Called when a run becomes readable. On any thread; should only wake the thread that pulls. */
 typedef void (*agent_wakeup_fn_t)(void *userdata);
@@ -881,6 +905,7 @@ AGENT_API agent_status_t agent_runtime_new(const char *options, size_t length,
 /**
  * Aborts all runs, blocks until they have ended, and stops the threads.
  *
+ * Log records that wait for the function of agent_runtime_set_log() are handed on within the timeout.
  * Returns AGENT_OK when everything has ended, AGENT_PENDING when timeout_ms (below 0: no limit) passed
  * first, for example because a tool does not return: its thread is then left running. Agents of the
  * runtime remain readable but start no more runs. Further calls only wait for runs that are still
@@ -900,6 +925,74 @@ AGENT_API agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API void agent_runtime_free(agent_runtime_t *runtime);
+
+/**
+ * Sets the function that receives the log records of a runtime, of all its agents and runs, up to a
+ * level, AGENT_LOG_...; AGENT_LOG_DEBUG is all of them. NULL removes it, and the level does not count.
+ *
+ * Records say what no event can report, such as a failing after_run, and what whoever runs a program
+ * looks for: failing tools, hooks and listeners, retries, failed runs. docs/logs.md lists their codes.
+ * They never contain API keys.
+ *
+ *     static void write_record(void *userdata, const agent_log_record_t *record)
+ *     {
+ *         fprintf(userdata, "%s %s\n", agent_log_level_name(agent_log_record_level(record)),
+ *                 agent_log_record_message(record, NULL));
+ *     }
+ *
+ *     agent_runtime_set_log(runtime, AGENT_LOG_INFO, write_record, stderr, NULL, &error);
+ *
+ * The function is called on a thread of the library, soon after what a record is about: no run waits
+ * for it. If it is too slow and 1024 records wait, further ones are dropped, and one with the code
+ * "records_dropped" says how many. A function that is replaced or removed still receives the records
+ * that were written before; its destroy tells when it has had the last one. agent_runtime_shutdown()
+ * waits, within its timeout, until all have been received.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown level).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_runtime_set_log(agent_runtime_t *runtime, int32_t level,
+                                               agent_log_fn_t function, void *userdata,
+                                               agent_destroy_fn_t destroy, agent_error_t **error);
+
+/**
+ * Returns the level of a record, AGENT_LOG_...; 0 for NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API int32_t agent_log_record_level(const agent_log_record_t *record);
+
+/**
+ * Returns a level as a word: "error", "warn", "info", "debug". NULL for other values. Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_log_level_name(int32_t level);
+
+/**
+ * Returns the word for what a record is about, such as "hook_error". Borrowed until the function that
+ * received the record returns.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_log_record_code(const agent_log_record_t *record, size_t *length);
+
+/**
+ * Returns what has happened, with the message of the error that is the cause. Borrowed until the
+ * function that received the record returns.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_log_record_message(const agent_log_record_t *record, size_t *length);
+
+/**
+ * Returns the record as JSON: {level, code, message, run_id?, data, error?}. level is a word, data has
+ * the fields of the code, error is as from agent_error_json(). Borrowed until the function that
+ * received the record returns.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_log_record_json(const agent_log_record_t *record, size_t *length);
 
 /* ================================================================================ tool ========= */
 
@@ -2216,7 +2309,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     ON_ERROR                 an AGENT_EVENT_DIAGNOSTIC with the code "hook_error"
  *     BEFORE_RUN               the assistant message fails with AGENT_CALLBACK, without retry or
  *                                fallback; so does the run
- *     AFTER_RUN                none; it is not reported
+ *     AFTER_RUN                none; a log record with the code "hook_error"
  *
  * </generated>
  *

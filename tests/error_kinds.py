@@ -6,6 +6,7 @@ Beside the kinds of errors and Python's and JavaScript's own exceptions there ar
 
 - `result`: the error result of a tool's call, which the model reads,
 - `diagnostic` and `repair`: events and repairs of a transcript,
+- `log`: log records,
 - `part`: a part of other texts, with their kind,
 - `none`: no user meets it.
 """
@@ -71,6 +72,7 @@ core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a v
 core/proto/src/schema.rs result
 core/proto/src/schema/ part
 core/proto/src/script.rs part
+core/proto/src/table/logs.rs none
 core/proto/src/table/options.rs none (^the provider's|^the environment's|^1,024|readonly|\[str|Record<)
 core/proto/src/table/options.rs part
 core/proto/src/testing.rs part ^(message|block|\{what\}|usage)
@@ -95,15 +97,21 @@ core/src/host/call.rs invalid_state already
 core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
 core/src/host/function.rs callback
+core/src/log log
 core/src/model/custom.rs provider
 core/src/model/http.rs none ^Bearer
 core/src/model/http.rs part
 core/src/provider/address.rs part
+core/src/provider/credential.rs log ^the access token could not
 core/src/provider/credential/google.rs part
 core/src/provider/credential/exchange.rs part
+core/src/run/driver.rs log ^(the run |a panic while)
 core/src/run/driver.rs result removed
 core/src/run/driver.rs part
 core/src/run/handle.rs part
+core/src/run/emit.rs log
+core/src/run/hook_call.rs log
+core/src/run/listeners.rs log ^a listener (failed|has)
 core/src/run/listeners.rs diagnostic
 core/src/run/model_call.rs part
 core/src/runtime/builder.rs part ^a whole

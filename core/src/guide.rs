@@ -194,7 +194,12 @@
 //! | `model_call`, in the run | debug | `provider`, `model`, `call` |
 //! | `tool_call`, in the run | debug | `tool_call_id`, `tool_name` |
 //!
-//! What a tool logs is inside of its `tool_call`, and what a custom model logs inside of its `model_call`. A run that fails logs
-//! an error; a model call that is retried and a listener that fails log a warning. The span of a run is inside of the one where
-//! it is awaited. With the crate `tracing-subscriber` (feature `env-filter`), this shows all of it:
+//! What a tool logs is inside of its `tool_call`, and what a custom model logs inside of its `model_call`. The span of a run is
+//! inside of the one where it is awaited.
+//!
+//! A record has a `code`, the `run_id`, the fields of its code, and the `kind` and message (`error`) of an error that is its
+//! cause. `run_error` is an error; `tool_error`, `hook_error`, `hook_left`, `listener_error`, `listener_left`, `retry` and
+//! `token_kept` are warnings; `listener_back` and `bundled_roots` are of the level info, `run_end` is of the level debug.
+//!
+//! With the crate `tracing-subscriber` (feature `env-filter`), this shows all of it:
 //! `tracing_subscriber::fmt().with_env_filter("info,agent_loop=debug").init()`.

@@ -44,6 +44,8 @@ pub mod host;
 #[cfg(not(feature = "__bindings"))]
 mod host;
 mod listener;
+#[cfg_attr(not(feature = "__bindings"), allow(dead_code, unreachable_pub))] // The functions for records are of bindings.
+mod log;
 pub mod machine;
 pub mod model;
 mod option_names;

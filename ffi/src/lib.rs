@@ -15,6 +15,7 @@ mod guard;
 pub mod handle;
 pub mod hook;
 pub mod json;
+pub mod log;
 pub mod message;
 pub mod model;
 mod readable_fd;

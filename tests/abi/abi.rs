@@ -161,7 +161,7 @@ fn the_same_constants_are_declared_and_defined() {
 fn no_value_has_two_names() {
     let mut seen = BTreeMap::new();
     for (name, value) in enumerators(&header()) {
-        let family = ["EVENT", "OUTCOME", "USAGE", "HOOK", "JSON"]
+        let family = ["EVENT", "OUTCOME", "USAGE", "HOOK", "JSON", "LOG"]
             .into_iter()
             .find(|family| name.starts_with(&format!("AGENT_{family}_")));
         if let Some(other) = seen.insert((family, value), name.clone()) {

@@ -1,9 +1,14 @@
-//! What a program sees of runs through `tracing`: the spans and where they stand in each other.
+//! What a program sees of runs through `tracing`: the spans and where they stand in each other, the records; and what the
+//! functions of hosts get of these.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use agent_loop::event::Listener;
+use agent_loop::hook::HookKind;
+use agent_loop::host::{HostCall, LogLevel, LogRecord, Spelling};
+use agent_loop::{CancelToken, Runtime};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -22,12 +27,14 @@ struct Span {
     fields: BTreeMap<&'static str, String>,
 }
 
-/// The spans of one thread, by the numbers of their ids from 1, and the logged messages with the span they were logged in.
+/// What one thread has: the spans, by the numbers of their ids from 1, the logged messages with the span they were logged in.
 #[derive(Default)]
 struct Seen {
     spans: Vec<Span>,
     entered: Vec<usize>,
     logged: Vec<(String, Option<&'static str>)>,
+    /// The same messages with level and fields.
+    records: Vec<BTreeMap<&'static str, String>>,
 }
 
 #[derive(Default, Clone)]
@@ -75,6 +82,8 @@ impl Subscriber for Spans {
         let mut fields = BTreeMap::new();
         event.record(&mut Fields(&mut fields));
         let mut seen = self.0.lock().unwrap();
+        fields.insert("level", event.metadata().level().to_string());
+        seen.records.push(fields.clone());
         let logged = (fields.remove("message").unwrap_or_default(), seen.current());
         seen.logged.push(logged);
     }
@@ -133,4 +142,177 @@ async fn a_run_that_fails_logs_it() {
     let seen = spans.0.lock().unwrap();
     assert_eq!(seen.spans[0].fields["outcome"], "error");
     assert_eq!(seen.logged, [("the run failed".to_owned(), Some("agent_run"))]);
+}
+
+/// An agent of which much fails in one run: a listener at each turn, a model call, a tool, `after_run`.
+fn troubled() -> AgentBuilder {
+    let fails = tool("forecast", |_, _| async { Err("it rains".to_owned()) });
+    let busy = json!([{ "error": { "kind": "overloaded", "message": "busy" } }]);
+    let script = json!([busy, [call("c1", "forecast", json!({})), end("tool_use")], says("Done.")]);
+    builder(script).tool(fails).after_run(|_, _| async { Err::<(), _>("no disk") })
+}
+
+fn failing_listener() -> Listener {
+    Listener::Future(Arc::new(|event: agent_loop::Event| {
+        Box::pin(async move { if event.kind() == "turn_start" { Err("no screen".to_owned()) } else { Ok(()) } })
+    }))
+}
+
+#[tokio::test]
+async fn found_e15_log_records_of_what_fails_go_to_tracing() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let agent = troubled().build().unwrap();
+    agent.add_listener(failing_listener()).detach();
+    let (events, result) = play(&agent).await;
+    assert_eq!(result.outcome.as_str(), "completed");
+
+    let seen = spans.0.lock().unwrap();
+    let run_id: &str = &events[0].run_id;
+    let record = |level, code, message, fields: &[(&'static str, &str)]| {
+        let all = [("level", level), ("code", code), ("message", message), ("run_id", run_id)];
+        all.iter().chain(fields).map(|(name, value)| (*name, (*value).to_owned())).collect::<BTreeMap<_, _>>()
+    };
+    let of_callback = |error| [("kind", "callback"), ("error", error)];
+    let listener = |_| {
+        let fields = [&of_callback("no screen")[..], &[("event", "turn_start"), ("listener", "1")]].concat();
+        record("WARN", "listener_error", "a listener failed", &fields)
+    };
+    let retry = [("kind", "overloaded"), ("error", "busy"), ("attempt", "1"), ("delay_ms", "500")];
+    let tool = [&of_callback("it rains")[..], &[("tool_call_id", "c1"), ("tool_name", "forecast")]].concat();
+    let hook = [&of_callback("no disk")[..], &[("hook", "after_run")]].concat();
+    assert_eq!(
+        seen.records,
+        [
+            listener(1),
+            record("WARN", "retry", "a model call failed and is retried", &retry),
+            record("WARN", "tool_error", "the tool forecast failed", &tool),
+            listener(2),
+            record("WARN", "hook_error", "the hook after_run failed", &hook),
+            record("DEBUG", "run_end", "the run ended", &[]),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn found_e15_log_records_of_what_does_not_return_go_to_tracing() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let (release, returned) = (CancelToken::new(), CancelToken::new());
+    let (released, late) = (release.clone(), returned.clone());
+    let agent = builder(serde_json::Value::Array(vec![says("Done."); 1000]));
+    let agent = agent.after_run(move |_, _| {
+        let (released, returned) = (released.clone(), returned.clone());
+        async move {
+            released.cancelled().await;
+            returned.cancel();
+            Err::<(), _>("too late")
+        }
+    });
+    let agent = agent.build().unwrap();
+    agent.set_options(json!({ "listener_timeout_ms": 50 }).as_object().unwrap(), Spelling::Snake, &[]).unwrap();
+    let released = release.clone();
+    let listener = Listener::Future(Arc::new(move |_: agent_loop::Event| {
+        let released = released.clone();
+        Box::pin(async move {
+            released.cancelled().await;
+            Ok(())
+        })
+    }));
+    agent.add_listener(listener).detach();
+    play(&agent).await;
+    release.cancel();
+    late.cancelled().await;
+    let codes = || -> Vec<String> { spans.0.lock().unwrap().records.iter().map(|record| record["code"].clone()).collect() };
+    while !codes().contains(&"listener_back".to_owned()) {
+        play(&agent).await;
+    }
+    assert_eq!(codes()[..3], ["listener_left", "hook_left", "run_end"]);
+    assert!(codes().contains(&"hook_error".to_owned()), "the hook failed when the run was over: {:?}", codes());
+    let seen = spans.0.lock().unwrap();
+    let back = seen.records.iter().find(|record| record["code"] == "listener_back").unwrap();
+    assert_eq!((&*back["level"], &*back["listener"]), ("INFO", "1"));
+    assert!(back["missed"].parse::<u64>().unwrap() > 0);
+}
+
+/// The function of a host that keeps records.
+fn keeper() -> (Arc<Mutex<Vec<LogRecord>>>, impl Fn(LogRecord) + Send + Sync) {
+    let kept = Arc::<Mutex<Vec<LogRecord>>>::default();
+    let keeps = Arc::clone(&kept);
+    (kept, move |record| keeps.lock().unwrap().push(record))
+}
+
+fn codes(records: &Mutex<Vec<LogRecord>>) -> Vec<&'static str> {
+    records.lock().unwrap().iter().map(LogRecord::code).collect()
+}
+
+#[test]
+fn found_c7_the_function_of_a_runtime_gets_the_records() {
+    let runtime = Runtime::new().unwrap();
+    let (records, keep) = keeper();
+    runtime.set_log(LogLevel::Warn, Some(Arc::new(keep)));
+    let agent = troubled().runtime(&runtime).build().unwrap();
+    agent.add_listener(failing_listener()).detach();
+    let run_id = runtime.block_on(async {
+        let (events, _) = play(&agent).await;
+        events[0].run_id.to_string()
+    });
+    runtime.shutdown(std::time::Duration::from_secs(30));
+    assert_eq!(codes(&records), ["listener_error", "retry", "tool_error", "listener_error", "hook_error"]);
+    let records = records.lock().unwrap();
+    let error = json!({ "kind": "callback", "message": "it rains", "retryable": false });
+    let expected = json!({
+        "level": "warn", "code": "tool_error", "message": "the tool forecast failed: it rains", "run_id": run_id,
+        "data": { "tool_call_id": "c1", "tool_name": "forecast" }, "error": error,
+    });
+    assert_eq!(json!(records[2]), expected);
+}
+
+#[test]
+fn found_c7_the_function_of_a_run_gets_its_records_before_the_runtime() {
+    let runtime = Runtime::new().unwrap();
+    let ((of_runtime, keep), (of_run, keep_of_run)) = (keeper(), keeper());
+    runtime.set_log(LogLevel::Warn, Some(Arc::new(keep)));
+    let agent = troubled().runtime(&runtime).build().unwrap();
+    let pending = agent.prompt("go").log_to(
+        LogLevel::Debug,
+        Arc::new(move |record: LogRecord| {
+            assert_ne!(record.code(), "retry", "a panic in it does not count");
+            if record.code() == "tool_error" {
+                return Some(record);
+            }
+            keep_of_run(record);
+            None
+        }),
+    );
+    runtime.block_on(pending).unwrap();
+    runtime.shutdown(std::time::Duration::from_secs(30));
+    assert_eq!(codes(&of_run), ["hook_error", "run_end"]);
+    assert_eq!(codes(&of_runtime), ["tool_error"]);
+}
+
+#[test]
+fn found_e15_log_records_of_each_failing_hook() {
+    let runtime = Runtime::new().unwrap();
+    // A script has no head of a response.
+    for kind in HookKind::ALL.iter().copied().filter(|kind| *kind != HookKind::OnResponse) {
+        let ((records, keep), (dropped, is_dropped)) = (keeper(), std::sync::mpsc::channel::<()>());
+        let keep = move |record| {
+            let _ = &dropped;
+            keep(record);
+        };
+        runtime.set_log(LogLevel::Warn, Some(Arc::new(keep)));
+        let t = tool("t", |_, _| async { Ok(json!("ran")) });
+        let refused = json!([{ "error": { "kind": "authentication", "message": "no key" } }]);
+        let last = if kind == HookKind::OnError { refused } else { says("Done.") };
+        let script = json!([[call("c1", "t", json!({})), end("tool_use")], last]);
+        let agent = builder(script).tool(t).runtime(&runtime).build().unwrap();
+        agent.set_host_hook(kind, Some(Arc::new(|call: HostCall| drop(call.fail("it broke")))));
+        runtime.block_on(async { play(&agent).await });
+        runtime.set_log(LogLevel::Warn, None);
+        // A function that is removed has had all records when it is dropped.
+        is_dropped.recv().unwrap_err();
+        let hooks: Vec<_> = records.lock().unwrap().iter().filter_map(|record| record.data.get("hook").cloned()).collect();
+        assert_eq!(hooks.first(), Some(&json!(kind.as_str())), "{:?}", codes(&records));
+    }
 }

@@ -9,6 +9,7 @@ mod doc;
 mod errors;
 mod events;
 mod hooks;
+mod logs;
 mod options;
 mod text;
 mod types;
@@ -29,8 +30,11 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("hooks", hooks::header),
             ("inputs and answers of hooks", hooks::header_inputs),
             ("failures of hooks", hooks::header_failures),
+            ("log levels", logs::header),
         ],
     ),
+    ("ffi/src/log.rs", &[("constants", logs::ffi_constants), ("numbers", logs::ffi_numbers), ("words", logs::ffi_words)]),
+    ("docs/logs.md", &[("codes", logs::docs_codes)]),
     ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
     ("bindings/node/lib/hook.ts", &[("inputs", hooks::node_inputs), ("hooks", hooks::node_hooks), ("forms", hooks::node_forms)]),
@@ -98,7 +102,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("docs/events.md", &[("events", events::docs_reference)]),
     (
         "bindings/python/python/agent_loop/codes.py",
-        &[("diagnostics", codes::python_diagnostics), ("repairs", codes::python_repairs)],
+        &[("diagnostics", codes::python_diagnostics), ("repairs", codes::python_repairs), ("log records", logs::python_codes)],
     ),
     (
         "ffi/src/event/kind.rs",

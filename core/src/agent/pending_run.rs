@@ -9,6 +9,7 @@ use super::context::OwnedContext;
 use super::handle::Agent;
 use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, has_ended};
+use crate::log::{LogLevel, RunLogFunction};
 use crate::message::Prompt;
 use crate::result::RunResult;
 use crate::run::Run;
@@ -47,6 +48,7 @@ struct Pending {
     owner: RunOwner,
     input: RunInput,
     cancels: Vec<BoxFuture<'static, ()>>,
+    log: Option<(LogLevel, RunLogFunction)>,
 }
 
 /// What a run begins with.
@@ -67,12 +69,15 @@ enum RunOwner {
 
 impl PendingRun {
     fn of_agent(agent: Agent, input: RunInput) -> PendingRun {
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner: RunOwner::Agent(agent), input, cancels: Vec::new() })))
+        PendingRun::of(RunOwner::Agent(agent), input)
     }
 
     pub(super) fn of_context(context: OwnedContext, settings: Agent, input: RunInput) -> PendingRun {
-        let owner = RunOwner::Context(context, settings);
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new() })))
+        PendingRun::of(RunOwner::Context(context, settings), input)
+    }
+
+    fn of(owner: RunOwner, input: RunInput) -> PendingRun {
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new(), log: None })))
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -86,6 +91,15 @@ impl PendingRun {
         if let PendingRunState::Pending(pending) = &mut self.0 {
             let cancel = cancel.into_future();
             pending.cancels.push(Box::pin(async move { drop(cancel.await) }));
+        }
+        self
+    }
+
+    /// Gives the run's log records up to a level to this function, before that of its runtime.
+    #[cfg(feature = "__bindings")]
+    pub fn log_to(mut self, level: LogLevel, function: RunLogFunction) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
+            pending.log = Some((level, function));
         }
         self
     }
@@ -116,14 +130,14 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, input, mut cancels } = self;
+        let Pending { owner, input, mut cancels, log } = self;
         let agent = match owner {
             RunOwner::Agent(agent) => agent,
             RunOwner::Context(context, settings) => settings.for_stateless_run(context)?,
         };
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
-        agent.start(input, with_queue, aborted, if aborted { Vec::new() } else { cancels })
+        agent.start(input, with_queue, aborted, if aborted { Vec::new() } else { cancels }, log)
     }
 }
 

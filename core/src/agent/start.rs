@@ -12,19 +12,21 @@ use super::handle::Agent;
 use super::pending_run::RunInput;
 use crate::error::Error;
 use crate::future::BoxFuture;
+use crate::log::{LogLevel, RunLogFunction};
 use crate::run::Run;
 use crate::run::driver::Driver;
 use crate::run::shared::{RunShared, SharedRun};
 
 impl Agent {
     /// Starts a run. One that is `aborted` is so before it begins. It is aborted when one of the
-    /// futures ends.
+    /// futures ends. `log` gets its log records before the function of the runtime.
     pub(super) fn start(
         &self,
         input: RunInput,
         with_queue: bool,
         aborted: bool,
         cancels: Vec<BoxFuture<'static, ()>>,
+        log: Option<(LogLevel, RunLogFunction)>,
     ) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
         let mut state = self.state();
@@ -42,7 +44,7 @@ impl Agent {
         let mut models = Vec::new();
         let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         let model = config.model_name.clone();
-        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.clone(), machine)));
+        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.clone(), log, machine)));
         let run = Arc::clone(&state.conversation.begin(config, start, share)?.0);
         if aborted {
             run.abort();

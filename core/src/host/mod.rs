@@ -30,6 +30,7 @@ mod names {
     pub use super::queue::{JobQueue, Wakeup};
     pub use crate::clock::Busy;
     pub use crate::did_you_mean::{Spelling, nearest};
+    pub use crate::log::{LogFunction, LogLevel, LogRecord, RunLogFunction};
     pub use crate::partial::Partial;
     pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;

@@ -59,11 +59,18 @@ impl<J, W: Wakeup> JobQueue<J, W> {
 
     /// Adds a job; drops it when the queue is closed.
     pub fn push(&self, job: J) {
+        // Not under the lock: what a job owns may use the queue.
+        drop(self.try_push(job));
+    }
+
+    /// Adds a job.
+    ///
+    /// # Errors
+    /// The job, when the queue is closed.
+    pub fn try_push(&self, job: J) -> Result<(), J> {
         let mut state = self.lock();
         if self.closing.is_cancelled() {
-            // Not under the lock: what a job owns may use the queue.
-            drop(state);
-            return drop(job);
+            return Err(job);
         }
         state.jobs.push_back(job);
         let woken = std::mem::replace(&mut state.woken, true);
@@ -71,6 +78,7 @@ impl<J, W: Wakeup> JobQueue<J, W> {
         if !woken && !self.wakeup.wake() {
             self.close();
         }
+        Ok(())
     }
 
     /// Adds the job of a call; fails the call when the queue is closed.

@@ -19,6 +19,7 @@ use super::redact::{Secrets, redact};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
+use crate::log::Log;
 use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::is_credential;
 use crate::transport::client::{Client, Response, place};
@@ -39,6 +40,12 @@ pub(crate) struct HttpModel {
 pub(crate) struct Connections {
     client: Client,
     tokens: Tokens,
+}
+
+impl Connections {
+    pub(crate) fn new(log: &Log) -> Connections {
+        Connections { client: Client::new(log.clone()), tokens: Tokens::new(log.clone()) }
+    }
 }
 
 /// What authenticates a call.

@@ -18,9 +18,11 @@ use self::exchange::Granted;
 use self::google::Source;
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::log::{Log, LogRecord};
 use crate::threads::blocking;
 use crate::transport::client::Client;
 use crate::transport::network::{Environment, Network};
+use agent_loop_proto::table::logs;
 
 /// How long before its end a token is replaced, if it lives long enough. The metadata server gives out the old one until four
 /// minutes before; Google's own libraries take the same
@@ -61,7 +63,10 @@ const MOST_SLOTS: usize = 64;
 
 /// The tokens that are kept.
 #[derive(Default)]
-pub(crate) struct Tokens(Mutex<HashMap<Key, Arc<Slot>>>);
+pub(crate) struct Tokens {
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    log: Log,
+}
 
 #[derive(Default)]
 struct Slot {
@@ -86,6 +91,10 @@ struct Held {
 }
 
 impl Tokens {
+    pub(crate) fn new(log: Log) -> Tokens {
+        Tokens { log, ..Tokens::default() }
+    }
+
     /// The token of this machine's Application Default Credentials, a kept one while it is good.
     ///
     /// # Errors
@@ -172,7 +181,10 @@ impl Tokens {
                 Ok(given(held))
             }
             (Err(error), Some(held)) => {
-                tracing::warn!("the access token could not be replaced, the old one is used: {error}");
+                // Not under the lock.
+                drop(state);
+                let what = "the access token could not be replaced, the old one is used";
+                self.log.write(logs::TOKEN_KEPT, |code| LogRecord::new(code, what).because(error));
                 Ok(given(held))
             }
             (Err(error), None) => Err(error),
@@ -180,7 +192,7 @@ impl Tokens {
     }
 
     fn slots(&self) -> MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

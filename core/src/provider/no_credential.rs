@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::log::Log;
 use crate::transport::client::Client;
 use crate::transport::network::{Environment, Network};
 
@@ -23,6 +24,10 @@ pub(crate) fn google_project(environment: Environment<'_>) -> Option<String> {
 pub(crate) struct Tokens;
 
 impl Tokens {
+    pub(crate) fn new(_: Log) -> Tokens {
+        Tokens
+    }
+
     /// # Errors
     /// `authentication`, always.
     pub(crate) async fn google(&self, _: &Client, _: &Arc<Network>, _: u64) -> Result<GoogleToken, Error> {

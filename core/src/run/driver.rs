@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, Question};
 use agent_loop_proto::machine::{Action, EndCause, Input, ModelCall, Timer};
-use agent_loop_proto::table::hooks::Effect;
+use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
@@ -25,6 +25,7 @@ use crate::event::{Event, EventData};
 use crate::future::{BoxFuture, OnWake, catch_panic, has_ended};
 use crate::hook::ApiKey;
 use crate::listener::ListenerKind;
+use crate::log::{LogRecord, RunLog};
 use crate::model::table::{ResolvedModel, add_model};
 use crate::result::RunResult;
 use crate::scope::Scope;
@@ -114,14 +115,17 @@ impl Driver {
         self.finish(result);
     }
 
-    /// For those who watch the run through `tracing`.
-    fn trace_end(result: &RunResult) {
+    fn log_end(log: &RunLog, result: &RunResult) {
         let span = tracing::Span::current();
         span.record("outcome", result.outcome.as_str());
         span.record("turns", result.turns);
         match (&result.error, result.outcome) {
-            (Some(error), Outcome::Error) => tracing::error!(kind = error.kind().as_str(), %error, "the run failed"),
-            _ => tracing::debug!("the run ended"),
+            (Some(error), Outcome::Error) => log.write(logs::RUN_ERROR, |code| {
+                LogRecord::new(code, "the run failed").with("turns", result.turns).because(error.clone())
+            }),
+            (_, outcome) => log.write(logs::RUN_END, |code| {
+                LogRecord::new(code, "the run ended").with("outcome", outcome.as_str()).with("turns", result.turns)
+            }),
         }
     }
 
@@ -129,7 +133,9 @@ impl Driver {
         let (event, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
         let clock = self.clock.clone();
         if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
-            let _ = catch_unwind(|| tracing::error!("a panic while the end of a run was emitted"));
+            let log = AssertUnwindSafe(&self.run.log);
+            let what = "a panic while the end of the run was emitted";
+            let _ = catch_unwind(|| log.write(logs::RUN_ERROR, |code| LogRecord::new(code, what)));
         }
         result
     }
@@ -138,7 +144,7 @@ impl Driver {
     fn finish(&mut self, result: RunResult) {
         self.has_ended = true;
         // What watches is the application's: if it panics, its run still ends.
-        let _ = catch_unwind(AssertUnwindSafe(|| Driver::trace_end(&result)));
+        let _ = catch_unwind(AssertUnwindSafe(|| Driver::log_end(&self.run.log, &result)));
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
@@ -251,7 +257,7 @@ impl Driver {
             }
             Action::LeaveHook { question_id } => {
                 if let Some(left) = self.hook.take_if(|asked| asked.question_id == question_id) {
-                    left.leave();
+                    left.leave(self.run.log.clone());
                 }
             }
             Action::CallModel(call) => self.call_model(call),
@@ -291,7 +297,7 @@ impl Driver {
             return self.run.machine().handle(Input::ToolDone { call, result: Err(why) });
         };
         let cancel = self.run.abort.child();
-        let context = ToolContext::new(call, names, cancel, self.reports(), self.clock.clone());
+        let context = ToolContext::new(call, names, cancel, self.reports(), self.run.log.clone(), self.clock.clone());
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         // The tasks of the call keep it.
@@ -351,14 +357,14 @@ impl Driver {
         if let Some(asked) = &mut self.hook
             && let Poll::Ready(answer) = asked.poll(cx)
         {
-            let (question_id, kind) = (asked.question_id, asked.kind);
-            self.hook = None;
+            let Some(asked) = self.hook.take() else {
+                return Poll::Ready(());
+            };
             let answer = answer.and_then(|answer| self.hook_answered(answer));
-            if let (Some(kind), Err(why)) = (kind, &answer)
-                && kind.effect() == Effect::Logged
-            {
-                tracing::warn!(error = why.message(), "the hook {kind} failed");
+            if let Err(why) = &answer {
+                asked.log_failure(&self.run.log, why);
             }
+            let question_id = asked.question_id;
             self.run.machine().handle(Input::HookAnswer { question_id, answer: answer.map(Box::new) });
             return Poll::Ready(());
         }

@@ -4,18 +4,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, Timer};
+use agent_loop_proto::table::logs;
 
 use super::driver::Driver;
 use super::queue::BATCH;
 use crate::event::{Event, EventData};
+use crate::log::LogRecord;
 
 impl Driver {
     pub(super) async fn emit(&mut self, event: Event) {
         if matches!(event.data, EventData::TurnStart) {
             self.begin_turn();
         }
-        if let EventData::Retry { error, .. } = &event.data {
-            tracing::warn!(kind = error.kind().as_str(), %error, "a model call failed and is retried");
+        if let EventData::Retry { attempt, delay_ms, error } = &event.data {
+            self.run.log.write(logs::RETRY, |code| {
+                let record = LogRecord::new(code, "a model call failed and is retried");
+                record.with("attempt", *attempt).with("delay_ms", *delay_ms).because(error.clone())
+            });
         }
         if !matches!(event.data, EventData::MessageUpdate(_)) {
             self.agent.record(&event);

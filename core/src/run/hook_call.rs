@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::cancel::CancelToken;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
+use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 
 use crate::agent::host_side::HostSide;
@@ -15,6 +16,7 @@ use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 use crate::host::work::HostWork;
+use crate::log::{LogRecord, RunLog};
 use crate::scope::Scope;
 
 type HookFuture = BoxFuture<'static, Result<HookAnswer, Error>>;
@@ -22,7 +24,8 @@ type HookFuture = BoxFuture<'static, Result<HookAnswer, Error>>;
 /// A hook that is asked.
 pub(super) struct HookCall {
     pub(super) question_id: u32,
-    pub(super) kind: Option<HookKind>,
+    /// The hook's name; of `prepare_arguments` also the tool's.
+    name: (&'static str, Option<Arc<str>>),
     work: HostWork,
     #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
     answer: BoxFuture<'static, Result<Result<HookAnswer, Error>, Box<dyn Any + Send>>>,
@@ -39,6 +42,8 @@ impl HookCall {
         scope: &Scope,
     ) -> Option<HookCall> {
         let kind = question.kind();
+        let tool = if let Question::PrepareArguments { tool, .. } = &question { Some(tool.clone()) } else { None };
+        let name = (kind.map_or("prepare_arguments", HookKind::as_str), tool);
         let work = HostWork::new(cancel, clock.clone());
         let context = HookContext(work.clone());
         let answer = match question {
@@ -53,7 +58,7 @@ impl HookCall {
             return None;
         };
         let answer = Box::pin(scope.clone().enter(catch_panic(answer)));
-        Some(HookCall { question_id, kind, work, answer })
+        Some(HookCall { question_id, name, work, answer })
     }
 
     /// The answer, or the failure.
@@ -69,13 +74,27 @@ impl HookCall {
     }
 
     /// The run does not wait for it any longer, but it may go on.
-    pub(super) fn leave(mut self) {
-        let kind = self.kind.map(HookKind::as_str).unwrap_or_default();
-        tracing::warn!("the hook {kind} has not answered in time; the run is over without it");
+    pub(super) fn leave(mut self, log: RunLog) {
+        log.write(logs::HOOK_LEFT, |code| {
+            let what = format!("the hook {} has not answered in time; the run is over without it", self.name.0);
+            LogRecord::new(code, what).with("hook", self.name.0)
+        });
         tokio::spawn(async move {
             if let Err(why) = std::future::poll_fn(|cx| self.poll(cx)).await {
-                tracing::warn!(error = why.message(), "the hook {kind} failed");
+                self.log_failure(&log, &why);
             }
+        });
+    }
+
+    /// Logs that it has failed.
+    pub(super) fn log_failure(&self, log: &RunLog, why: &Error) {
+        log.write(logs::HOOK_ERROR, |code| {
+            let (hook, tool) = &self.name;
+            let record = match tool {
+                Some(tool) => LogRecord::new(code, format!("{hook} of the tool {tool} failed")).with("tool_name", &**tool),
+                None => LogRecord::new(code, format!("the hook {hook} failed")),
+            };
+            record.with("hook", *hook).because(why.clone())
         });
     }
 

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ListenerLimit, ListenerReport};
+use agent_loop_proto::table::logs;
 
 use super::driver::{Driver, ListenerTimer};
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::BoxFuture;
 use crate::listener::{Listener, ListenerKind, Subscribed};
+use crate::log::LogRecord;
 use crate::threads::blocking;
 
 type Failure = Result<(), Error>;
@@ -57,10 +59,19 @@ impl Driver {
                 && let Listener::Function { function, .. } = &listener.listener
             {
                 let called = self.scope.run(|| call_function(&**function, event));
-                reports.extend(called.err().map(|why| failed(event, &why)));
+                reports.extend(called.err().map(|why| self.failed(listener.id, event, why)));
             }
         }
         reports
+    }
+
+    /// A listener has failed at this event.
+    fn failed(&self, listener: u64, event: &Event, why: Error) -> ListenerReport {
+        self.run.log.write(logs::LISTENER_ERROR, |code| {
+            let record = LogRecord::new(code, "a listener failed").with("listener", listener).with("event", event.kind());
+            record.because(why.clone())
+        });
+        ListenerReport::Failed(why.message().to_owned())
     }
 
     async fn await_listeners(&mut self, event: &Event) -> Vec<ListenerReport> {
@@ -79,7 +90,7 @@ impl Driver {
             let called = match &listener.listener {
                 Listener::Function { function, blocking: false } => {
                     let called = self.scope.run(|| call_function(&**function, event));
-                    reports.extend(called.err().map(|why| failed(event, &why)));
+                    reports.extend(called.err().map(|why| self.failed(listener.id, event, why)));
                     continue;
                 }
                 Listener::Function { function, blocking: true } => {
@@ -123,14 +134,17 @@ impl Driver {
         })
         .await;
         match ended {
-            Ok(result) => result.map_err(|why| failed(event, &why)),
+            Ok(result) => result.map_err(|why| self.failed(listener.id, event, why)),
             Err(limit) => {
                 listener.leave();
-                let left = Arc::clone(listener);
+                let (left, log) = (Arc::clone(listener), self.run.log.clone());
                 // It holds up neither the run nor the end of the runtime.
                 tokio::spawn(scope.enter(async move {
                     if let Err(why) = called.await {
-                        tracing::warn!(error = why.message(), "a listener failed that had been left");
+                        log.write(logs::LISTENER_ERROR, |code| {
+                            let record = LogRecord::new(code, "a listener failed that had been left").with("listener", left.id);
+                            record.because(why)
+                        });
                     }
                     left.come_back();
                 }));
@@ -172,13 +186,16 @@ impl Driver {
         let kind = event.kind();
         for report in &reports {
             match report {
-                // Logged where it is known what it failed with.
+                // Logged where it is known what it threw.
                 ListenerReport::Failed(_) => {}
-                ListenerReport::Left { listener, .. } => {
-                    tracing::warn!(event = kind, listener, "a listener has not returned; the run goes on without it");
-                }
+                ListenerReport::Left { listener, .. } => self.run.log.write(logs::LISTENER_LEFT, |code| {
+                    let record = LogRecord::new(code, "a listener has not returned; the run goes on without it");
+                    record.with("listener", *listener).with("event", kind)
+                }),
                 ListenerReport::Back { listener, missed } => {
-                    tracing::info!(listener, missed, "a listener has returned");
+                    self.run.log.write(logs::LISTENER_BACK, |code| {
+                        LogRecord::new(code, "a listener has returned").with("listener", *listener).with("missed", *missed)
+                    });
                     continue;
                 }
                 #[cfg(not(feature = "__bindings"))]
@@ -188,12 +205,6 @@ impl Driver {
         }
         self.run.machine().handle(Input::ListenerReports { event: kind.to_owned(), reports });
     }
-}
-
-/// A listener has failed at this event.
-fn failed(event: &Event, why: &Error) -> ListenerReport {
-    tracing::warn!(event = event.kind(), error = why.message(), "a listener failed");
-    ListenerReport::Failed(why.message().to_owned())
 }
 
 fn call_function(function: &(dyn Fn(&Event) -> Result<(), String> + Send + Sync), event: &Event) -> Failure {

@@ -12,6 +12,7 @@ use super::queue::EventQueue;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::event::Event;
+use crate::log::{LogLevel, RunLog, RunLogFunction};
 use crate::result::RunResult;
 use crate::runtime::Runtime;
 use crate::usage::{Outcome, Usage};
@@ -24,6 +25,7 @@ pub(crate) struct RunShared {
     pub(crate) abort: CancelToken,
     /// Where it lives.
     pub(super) runtime: Runtime,
+    pub(super) log: RunLog,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
     pub(crate) result: OnceLock<RunResult>,
@@ -38,9 +40,16 @@ struct ReportSignal {
 }
 
 impl RunShared {
-    pub(crate) fn new(id: Arc<str>, with_queue: bool, runtime: Runtime, machine: Loop) -> RunShared {
+    pub(crate) fn new(
+        id: Arc<str>,
+        with_queue: bool,
+        runtime: Runtime,
+        log: Option<(LogLevel, RunLogFunction)>,
+        machine: Loop,
+    ) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
         RunShared {
+            log: RunLog { run_id: Arc::clone(&id), runtime: runtime.log().clone(), own: log },
             id,
             queue,
             abort: runtime.token(),

@@ -8,9 +8,7 @@ use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "__bindings")]
 use std::task::{Context, Poll};
-use std::time::Duration;
-#[cfg(feature = "__bindings")]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
 #[cfg(feature = "__bindings")]
@@ -18,6 +16,9 @@ use tokio::runtime::EnterGuard;
 use tokio::runtime::Handle;
 
 use crate::error::{Error, ErrorKind};
+use crate::log::Log;
+#[cfg(feature = "__bindings")]
+use crate::log::{LogFunction, LogLevel};
 use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
 use crate::threads::in_pool;
@@ -49,6 +50,7 @@ struct Inner {
     /// Those on which code of the host may block.
     pool: Arc<Pool>,
     connections: Arc<Connections>,
+    log: Log,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
     closing: CancelToken,
@@ -107,11 +109,13 @@ impl Runtime {
 
     fn on(handle: Handle, threads: Threads, pool: Arc<Pool>) -> Runtime {
         pool.belongs_to(handle.clone());
+        let log = Log::default();
         Runtime(Arc::new(Inner {
             handle,
             threads,
             pool,
-            connections: Arc::default(),
+            connections: Arc::new(Connections::new(&log)),
+            log,
             pid: std::process::id(),
             closing: CancelToken::new(),
             active: Mutex::new(0),
@@ -125,6 +129,7 @@ impl Runtime {
         if self.is_forked() {
             return true;
         }
+        let began = Instant::now();
         self.0.closing.cancel();
         self.0.reclaim();
         let active = self.0.active();
@@ -132,6 +137,7 @@ impl Runtime {
         let (active, _) = wait.unwrap_or_else(PoisonError::into_inner);
         let ended = *active == 0;
         drop(active);
+        self.0.log.flush(timeout.saturating_sub(began.elapsed()));
         // Tools that never return would keep a plain shutdown waiting.
         let grace = if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO };
         self.0.pool.close(grace);
@@ -171,6 +177,17 @@ impl Runtime {
     #[doc(hidden)]
     pub fn is_forked(&self) -> bool {
         std::process::id() != self.0.pid
+    }
+
+    /// Sets the function that gets the log records up to a level, or removes it. The one before gets the records that wait for
+    /// it. Shutdown waits until all have been taken.
+    #[cfg(feature = "__bindings")]
+    pub fn set_log(&self, level: LogLevel, function: Option<LogFunction>) {
+        self.0.log.set(level, function, &self.0.pool);
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.0.log
     }
 
     pub(crate) fn connections(&self) -> &Arc<Connections> {

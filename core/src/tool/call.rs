@@ -1,10 +1,12 @@
 //! A call on its way: what a tool gets, and how it answers.
 
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent_loop_proto::machine::Input;
+use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 
 use crate::cancel::CancelToken;
@@ -12,6 +14,7 @@ use crate::clock::Clock;
 use crate::error::{BoxError, Error};
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
+use crate::log::{LogRecord, RunLog};
 use crate::scope::Scope;
 
 /// Takes in what calls report: their updates and answers.
@@ -29,6 +32,7 @@ struct Inner {
     over: CancelToken,
     has_answered: AtomicBool,
     reports: Reports,
+    log: RunLog,
 }
 
 /// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
@@ -57,11 +61,12 @@ impl ToolContext {
         (id, name): (Arc<str>, Arc<str>),
         cancel: CancelToken,
         reports: Reports,
+        log: RunLog,
         clock: Clock,
     ) -> ToolContext {
         let (work, over) = (HostWork::new(cancel, clock), CancelToken::new());
         let has_answered = AtomicBool::new(false);
-        ToolContext(Arc::new(Inner { number, id, name, work, over, has_answered, reports }))
+        ToolContext(Arc::new(Inner { number, id, name, work, over, has_answered, reports, log }))
     }
 
     /// The call's id.
@@ -116,11 +121,27 @@ impl ToolContext {
 
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, Error>) {
+        if let Err(error) = &answer
+            && !self.is_cancelled()
+        {
+            self.log_failure(error);
+        }
         // Before the report, which wakes whoever looks at this.
         self.0.has_answered.store(true, Ordering::Release);
         let result = answer.map_err(|error| error.message().to_owned());
         (self.0.reports)(Input::ToolDone { call: self.0.number, result });
         self.0.work.finish();
+    }
+
+    fn log_failure(&self, error: &Error) {
+        let write = || {
+            self.0.log.write(logs::TOOL_ERROR, |code| {
+                let record = LogRecord::new(code, format!("the tool {} failed", self.name())).with("tool_call_id", self.id());
+                record.with("tool_name", self.name()).because(error.clone())
+            });
+        };
+        // What watches `tracing` is the application's: if it panics, the call still ends.
+        let _ = catch_unwind(AssertUnwindSafe(write));
     }
 
     /// Whether the call has its answer.

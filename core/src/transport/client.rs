@@ -18,12 +18,14 @@ use super::names::{Resolver, not_asked};
 use super::network::{Network, Route};
 use super::tls;
 use crate::error::{Error, ErrorKind};
+use crate::log::Log;
 use crate::threads::blocking;
 
 /// Sends requests.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     ways: Mutex<Ways>,
+    log: Log,
 }
 
 /// The most kinds of connections that are kept: each has certificates, which may be a megabyte.
@@ -80,6 +82,10 @@ pub(crate) struct Response {
 const YIELD_BYTES: usize = 64 << 10;
 
 impl Client {
+    pub(crate) fn new(log: Log) -> Client {
+        Client { log, ..Client::default() }
+    }
+
     /// Posts a body. Redirects are not followed: a key must not reach another host. `connect_timeout_ms`: 0 for no limit.
     ///
     /// # Errors
@@ -117,17 +123,18 @@ impl Client {
         let key = (secure, connect_timeout_ms, Arc::clone(&network));
         let way = self.ways.lock().unwrap_or_else(PoisonError::into_inner).get(key);
         // Authorities and certificates are files, and reading them takes longer than a request.
-        let make = || blocking(move || Way::new(secure, connect_timeout_ms, &network).map(Arc::new));
+        let log = self.log.clone();
+        let make = || blocking(move || Way::new(secure, connect_timeout_ms, &network, &log).map(Arc::new));
         way.get_or_try_init(make).await.map(Arc::clone)
     }
 }
 
 impl Way {
-    fn new(secure: bool, connect_timeout_ms: u64, network: &Network) -> Result<Way, Error> {
+    fn new(secure: bool, connect_timeout_ms: u64, network: &Network, log: &Log) -> Result<Way, Error> {
         let environment = |name: &str| std::env::var(name).ok();
         let routes = network.routes(&environment)?;
         let secure = secure || routes.iter().any(|route| route.proxy.scheme() == "https");
-        let mut tls = if secure { tls::secure(network)? } else { tls::none()? };
+        let mut tls = if secure { tls::secure(network, log)? } else { tls::none()? };
         tls.alpn_protocols = match cfg!(feature = "http2") {
             true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
             false => vec![b"http/1.1".to_vec()],

@@ -14,6 +14,8 @@ use rustls_platform_verifier::Verifier;
 
 use super::network::{Network, Roots};
 use crate::error::{Error, ErrorKind};
+use crate::log::{Log, LogRecord};
+use agent_loop_proto::table::logs;
 
 /// Mozilla's list, where it is built in.
 const BUNDLED: Option<&[CertificateDer<'static>]> = {
@@ -33,12 +35,12 @@ pub(super) fn none() -> Result<ClientConfig, Error> {
 }
 
 /// For https.
-pub(super) fn secure(network: &Network) -> Result<ClientConfig, Error> {
+pub(super) fn secure(network: &Network, log: &Log) -> Result<ClientConfig, Error> {
     let own = match &network.ca_file {
         Some(path) => certificates("ca_file", path)?,
         None => Vec::new(),
     };
-    let builder = with_roots(network, own)?;
+    let builder = with_roots(network, own, log)?;
     let Some(path) = &network.client_certificate else {
         return Ok(builder.with_no_client_auth());
     };
@@ -54,6 +56,7 @@ pub(super) fn secure(network: &Network) -> Result<ClientConfig, Error> {
 fn with_roots(
     network: &Network,
     own: Vec<CertificateDer<'static>>,
+    log: &Log,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, Error> {
     let builder = builder()?;
     let system_and = |further| {
@@ -69,7 +72,10 @@ fn with_roots(
             Ok(_) => system_and(own.clone())?,
             // The system has no authorities at all: a container without `ca-certificates`, say.
             Err(why) => {
-                tracing::info!("{why}; the bundled certificate authorities are used, if this build has them");
+                if BUNDLED.is_some() {
+                    let what = "the system has no certificate authorities, the bundled ones are used";
+                    log.write(logs::BUNDLED_ROOTS, |code| LogRecord::new(code, what).because(tls(why.to_string())));
+                }
                 None
             }
         },

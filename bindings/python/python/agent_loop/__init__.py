@@ -80,7 +80,7 @@ from ._native import (
 )
 from . import transcript
 from .agent import Agent
-from .codes import DIAGNOSTIC_CODES, REPAIR_CODES
+from .codes import DIAGNOSTIC_CODES, LOG_CODES, REPAIR_CODES
 from .errors import (
     # <generated: imports of errors>
     AbortedError,
@@ -120,6 +120,7 @@ from .tools import Tool, tool
 __all__ = [
     "__version__",
     "DIAGNOSTIC_CODES",
+    "LOG_CODES",
     "REPAIR_CODES",
     "Agent",
     "AssistantMessage",

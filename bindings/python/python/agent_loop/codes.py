@@ -1,8 +1,8 @@
-"""The codes of diagnostics and of transcript repairs."""
+"""The codes of diagnostics, of transcript repairs and of log records."""
 
 from typing import Final
 
-__all__ = ["DIAGNOSTIC_CODES", "REPAIR_CODES"]
+__all__ = ["DIAGNOSTIC_CODES", "LOG_CODES", "REPAIR_CODES"]
 
 DIAGNOSTIC_CODES: Final = (
     # <generated: diagnostics>
@@ -49,3 +49,21 @@ REPAIR_CODES: Final = (
     # </generated>
 )
 """The codes of transcript repairs, in `transcript.Repair`."""
+
+LOG_CODES: Final = (
+    # <generated: log records>
+    "run_error",  # A run ended with the outcome `error`.
+    "run_end",  # A run ended with another outcome.
+    "retry",  # A model call failed and is retried.
+    "tool_error",  # A tool or its middleware failed, and did not return an error result.
+    "hook_error",  # A hook or a tool's `prepare_arguments` failed.
+    "hook_left",  # `after_run` did not return in time; the run ended without it.
+    "listener_error",  # A listener failed. Without `event`, it had been left.
+    "listener_left",  # A listener did not return in time; it gets no event until it does.
+    "listener_back",  # A listener that was left has returned.
+    "token_kept",  # An access token could not be replaced; the old one is used while it is valid.
+    "bundled_roots",  # The system has no certificate authorities; the bundled ones are used.
+    "records_dropped",  # The function for records was too slow, and so many were dropped.
+    # </generated>
+)
+"""The codes of log records, in the field `code` of their `agent_loop`."""

@@ -1,0 +1,109 @@
+//! A log record: what it says, as JSON and to `tracing`.
+
+use std::sync::Arc;
+
+use agent_loop_proto::table::logs::{LogCode, LogLevel};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// A log record. Canonical JSON: `{level, code, message, run_id?, data, error?}`.
+#[derive(Debug, Clone)]
+pub struct LogRecord {
+    code: LogCode,
+    what: String,
+    /// The run it is about; `None` where it is about several.
+    pub run_id: Option<Arc<str>>,
+    /// What belongs to its code.
+    pub data: Map<String, Value>,
+    /// What is the cause, with its source.
+    pub error: Option<Error>,
+}
+
+impl LogRecord {
+    pub(crate) fn new(code: LogCode, what: impl Into<String>) -> LogRecord {
+        LogRecord { code, what: what.into(), run_id: None, data: Map::new(), error: None }
+    }
+
+    pub(crate) fn with(mut self, field: &str, value: impl Into<Value>) -> LogRecord {
+        self.data.insert(field.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn because(mut self, error: Error) -> LogRecord {
+        self.error = Some(error);
+        self
+    }
+
+    /// How grave it is.
+    pub fn level(&self) -> LogLevel {
+        self.code.level
+    }
+
+    /// The canonical word for what it is about.
+    pub fn code(&self) -> &'static str {
+        self.code.word
+    }
+
+    /// What has happened, in one line, with the message of the error.
+    pub fn message(&self) -> String {
+        match &self.error {
+            Some(error) => format!("{}: {}", self.what, error.message()),
+            None => self.what.clone(),
+        }
+    }
+
+    /// Writes it to `tracing`, with the data of all codes as fields: those of an event are a part of the program's text.
+    pub(super) fn trace(&self) {
+        let text = |field: &str| self.data.get(field).and_then(Value::as_str);
+        let number = |field: &str| self.data.get(field).and_then(Value::as_u64);
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::$level!(
+                    code = self.code.word,
+                    run_id = self.run_id.as_deref(),
+                    hook = text("hook"),
+                    event = text("event"),
+                    listener = number("listener"),
+                    missed = number("missed"),
+                    tool_call_id = text("tool_call_id"),
+                    tool_name = text("tool_name"),
+                    attempt = number("attempt"),
+                    delay_ms = number("delay_ms"),
+                    kind = self.error.as_ref().map(|error| error.kind().as_str()),
+                    error = self.error.as_ref().map(Error::message),
+                    "{}",
+                    self.what
+                )
+            };
+        }
+        match self.level() {
+            LogLevel::Error => event!(error),
+            LogLevel::Warn => event!(warn),
+            LogLevel::Info => event!(info),
+            LogLevel::Debug => event!(debug),
+            // Both crates have one version: there is no other level.
+            #[cfg(not(feature = "__bindings"))]
+            _ => {}
+        }
+    }
+}
+
+impl Serialize for LogRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let count = 4 + usize::from(self.run_id.is_some()) + usize::from(self.error.is_some());
+        let mut fields = serializer.serialize_struct("LogRecord", count)?;
+        fields.serialize_field("level", self.level().as_str())?;
+        fields.serialize_field("code", self.code())?;
+        fields.serialize_field("message", &self.message())?;
+        if let Some(id) = &self.run_id {
+            fields.serialize_field("run_id", id)?;
+        }
+        fields.serialize_field("data", &self.data)?;
+        if let Some(error) = &self.error {
+            fields.serialize_field("error", error)?;
+        }
+        fields.end()
+    }
+}
