@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
-use agent_loop::{Agent as CoreAgent, Context, Delivery, Message as CoreMessage, Run as CoreRun, Runtime, ToolSet};
+use agent_loop::{Agent as CoreAgent, Context, Delivery, Message as CoreMessage, PendingRun, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -18,7 +18,7 @@ use crate::listener::Subscription;
 use crate::message::{from_py, message, messages, one_from_py};
 use crate::model::Provider;
 use crate::run::{Run, prompt};
-use crate::{argument, error, hook, json, model, runtime, tool};
+use crate::{argument, error, hook, json, log, model, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -35,15 +35,15 @@ impl Agent {
         (self.host.is_inside(markers) && self.core.is_streaming()).then(|| self.core.scope())
     }
 
-    /// Starts a run for a caller.
-    fn begin(
-        &self,
-        py: Python<'_>,
-        caller: &Caller,
-        start: impl FnOnce() -> Result<CoreRun, agent_loop::Error>,
-    ) -> PyResult<Run> {
+    /// Starts a run for a caller; a quiet one has no queue of events.
+    fn begin(&self, py: Python<'_>, caller: &Caller, quiet: bool, pending: impl FnOnce() -> PendingRun) -> PyResult<Run> {
         self.set_runtime().map_err(|error| raised(py, error))?;
         let scope = self.inside(&caller.inside);
+        let start = || {
+            let log = log::of_run(Arc::downgrade(&self.host), Arc::clone(&caller.has_logged));
+            let pending = pending().log_to(log::level(caller.is_debugged), log);
+            if quiet { pending.start() } else { pending.stream() }
+        };
         // Under the lock: the run's first tool may be called before we are through here.
         let mut host = self.host.lock();
         let started = match &scope {
@@ -162,18 +162,17 @@ impl Agent {
         Ok(())
     }
 
-    /// Starts a run; a quiet one has no queue of events.
+    /// Starts a run.
     fn start(&self, py: Python<'_>, prompt: &Bound<'_, PyAny>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
         let prompt = crate::run::prompt(prompt, "prompt")?;
-        self.begin(py, caller.get(), || if quiet { self.core.prompt(prompt).start() } else { self.core.stream(prompt) })
+        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt))
     }
 
     /// Resumes from the current transcript; with `if_queued` for the messages that wait.
     fn resume(&self, py: Python<'_>, quiet: bool, if_queued: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
-        self.begin(py, caller.get(), || {
+        self.begin(py, caller.get(), quiet, || {
             let queued = self.core.resume_if_queued().filter(|_| if_queued);
-            let pending = queued.unwrap_or_else(|| self.core.resume());
-            if quiet { pending.start() } else { pending.stream() }
+            queued.unwrap_or_else(|| self.core.resume())
         })
     }
 
@@ -194,9 +193,9 @@ impl Agent {
         let messages = owned(messages, "context: messages")?;
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
         let context = Context::new(messages).system_prompt(system_prompt.0).tools(self.core.tools());
-        self.begin(py, caller.get(), || match prompt {
-            Some(prompt) => agent_loop::run(&context, prompt, &self.core).stream(),
-            None => agent_loop::resume(&context, &self.core).stream(),
+        self.begin(py, caller.get(), false, || match prompt {
+            Some(prompt) => agent_loop::run(&context, prompt, &self.core),
+            None => agent_loop::resume(&context, &self.core),
         })
     }
 

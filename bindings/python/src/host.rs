@@ -4,6 +4,7 @@
 //! can pass them on without Python, and the garbage collector sees each reference once, through the agent.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -31,18 +32,24 @@ pub(crate) struct Caller {
     pub(crate) inside: Arc<[u64]>,
     /// What the callbacks of the run raise. It belongs to the run's object, which alone shows it to the garbage collector.
     pub(crate) causes: Arc<Causes>,
+    /// Whether log records for debugging are wanted.
+    pub(crate) is_debugged: bool,
+    /// Whether the run has a log record.
+    pub(crate) has_logged: Arc<AtomicBool>,
 }
 
 #[pymethods]
 impl Caller {
     #[new]
-    fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>) -> Caller {
+    fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>, is_debugged: bool) -> Caller {
         Caller {
             jobs: Arc::clone(queue.get().jobs()),
             vars: Arc::new(vars),
             marker,
             inside: inside.into(),
             causes: Arc::default(),
+            is_debugged,
+            has_logged: Arc::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ use pyo3::types::PyList;
 
 use crate::call::HostCall;
 use crate::host::Shared;
+use crate::log::LogRecord;
 use crate::runtime;
 
 /// The error of a call whose event loop no longer runs.
@@ -25,6 +26,8 @@ pub(crate) enum Job {
     Wake(u64),
     /// Call a function.
     Call(HostCall),
+    /// Log a record.
+    Log(LogRecord),
 }
 
 /// The side of a job queue that any thread may hold.
@@ -125,11 +128,12 @@ impl JobQueue {
         }
     }
 
-    /// All queued jobs, in order: a number to wake, or a call to answer.
+    /// All queued jobs, in order: a number to wake, a call to answer, or a log record.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let object = |job| match job {
             Job::Wake(number) => number.into_bound_py_any(py),
             Job::Call(call) => call.into_bound_py_any(py),
+            Job::Log(record) => record.into_bound_py_any(py),
         };
         PyList::new(py, self.0.take(usize::MAX).into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
     }

@@ -19,6 +19,7 @@ mod host;
 mod job_queue;
 mod json;
 mod listener;
+mod log;
 mod message;
 mod model;
 mod run;
@@ -42,6 +43,7 @@ mod _native {
         host::Caller,
         job_queue::JobQueue,
         listener::Subscription,
+        log::LogRecord,
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
         model::ModelRequest,
         run::{Run, RunResult, Undelivered},

@@ -1,5 +1,6 @@
 //! Runs and their results.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use agent_loop::host::Scope;
@@ -15,7 +16,7 @@ use crate::host::{Caller, Host};
 use crate::job_queue::JobQueue;
 use crate::message::{from_py, message, messages};
 use crate::usage::Usage;
-use crate::{argument, construct, error, json};
+use crate::{argument, construct, error, json, log};
 
 /// The most events that one call converts. More would save nothing and use more memory.
 const BATCH: usize = 256;
@@ -29,13 +30,15 @@ pub(crate) struct Run {
     marker: u64,
     /// What its callbacks have raised.
     causes: Arc<Causes>,
+    /// Whether it has a log record.
+    has_logged: Arc<AtomicBool>,
 }
 
 impl Run {
     pub(crate) fn new(core: CoreRun, host: &Arc<Host>, caller: &Caller) -> Run {
         let scope = core.agent().scope();
-        let (marker, causes) = (caller.marker, Arc::clone(&caller.causes));
-        Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker, causes }
+        let (marker, causes, has_logged) = (caller.marker, Arc::clone(&caller.causes), Arc::clone(&caller.has_logged));
+        Run { core: Arc::new(core), scope, host: Arc::downgrade(host), marker, causes, has_logged }
     }
 }
 
@@ -98,8 +101,12 @@ impl Run {
     /// The result, once the agent is idle. `inside` are the numbers of the runs that the caller is inside of.
     fn outcome(&self, inside: Vec<u64>) -> NativeFuture {
         let inside = inside.contains(&self.marker) && self.core.finished().is_none();
-        let run = Arc::clone(&self.core);
-        NativeFuture::new(inside.then(|| self.scope.clone()), async move { run.ended().await.map(Output::Result) })
+        let (run, has_logged) = (Arc::clone(&self.core), Arc::clone(&self.has_logged));
+        NativeFuture::new(inside.then(|| self.scope.clone()), async move {
+            let ended = run.ended().await;
+            log::after_records(&has_logged).await;
+            ended.map(Output::Result)
+        })
     }
 }
 

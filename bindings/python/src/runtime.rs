@@ -4,12 +4,14 @@
 //! (tools that are plain functions) enter through the gate, which closes at interpreter exit: a thread that attached to Python
 //! after that would be ended in the middle of Rust code.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_loop::host::with_host_signals;
 use agent_loop::{Error, ErrorKind, Runtime};
 use pyo3::prelude::*;
+
+use crate::log;
 
 /// How long exit waits for aborted runs; longer than the default grace time of their tools.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -36,7 +38,11 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
     }
     match &default.runtime {
         Some(runtime) if !runtime.is_forked() => Ok(runtime.clone()),
-        _ => Ok(default.runtime.insert(Runtime::new()?).clone()),
+        _ => {
+            let runtime = Runtime::new()?;
+            runtime.set_log(log::level(false), Some(Arc::new(log::write)));
+            Ok(default.runtime.insert(runtime).clone())
+        }
     }
 }
 

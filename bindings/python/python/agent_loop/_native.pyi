@@ -32,6 +32,7 @@ __all__ = [
     "HostCall",
     "ImageBlock",
     "JobQueue",
+    "LogRecord",
     "Message",
     "ModelRequest",
     "NativeFuture",
@@ -1429,7 +1430,7 @@ class Agent:
 
 @final
 class Caller:
-    def __new__(cls, queue: JobQueue, vars: Context, marker: int, inside: tuple[int, ...]) -> Self: ...
+    def __new__(cls, queue: JobQueue, vars: Context, marker: int, inside: tuple[int, ...], is_debugged: bool) -> Self: ...
 
 @final
 class Run:
@@ -1452,8 +1453,18 @@ class NativeFuture(Generic[_T]):
 class JobQueue:
     def __new__(cls, wake: Callable[[], object] | None = None) -> Self: ...
     def fileno(self) -> int | None: ...
-    def take(self) -> list[int | HostCall]: ...
+    def take(self) -> list[int | HostCall | LogRecord]: ...
     def close(self) -> None: ...
+
+@final
+class LogRecord:
+    @property
+    def level(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def vars(self) -> Context | None: ...
+    def fields(self) -> dict[str, Any]: ...
 
 @final
 class ToolSpec:

@@ -254,13 +254,14 @@ class Agent:
 
     def _begin(self, start: Callable[[_native.Caller], _native.Run], raise_errors: bool = True) -> Run:
         from .bridge import current, numbers
+        from .logs import is_debugged
 
         bridge = current()
         number = next(numbers)
         inside = INSIDE.get()
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = begin(number)
-        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside)), number, bridge, raise_errors)
+        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside, is_debugged())), number, bridge, raise_errors)
         bridge.runs.add(run)
         return run
 

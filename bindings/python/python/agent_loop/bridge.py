@@ -17,7 +17,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from ._native import JobQueue
+from . import logs
+from ._native import JobQueue, LogRecord
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE, of_call
 
@@ -273,11 +274,13 @@ class Bridge:
     def _take_jobs(self) -> None:
         self._run_jobs(iter(self.queue.take()))
 
-    def _run_jobs(self, jobs: Iterator[int | HostCall]) -> None:
+    def _run_jobs(self, jobs: Iterator[int | HostCall | LogRecord]) -> None:
         try:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
+                elif isinstance(job, LogRecord):
+                    logs.write(job)
                 elif job.is_over:
                     # Its agent may have been collected.
                     continue

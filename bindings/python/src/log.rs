@@ -1,0 +1,97 @@
+//! Log records on their way to Python's `logging`: on the event loop of their run, in the context variables of its caller;
+//! without one on a thread of the runtime.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+
+use agent_loop::host::{LogLevel, LogRecord as CoreRecord, RunLogFunction};
+use pyo3::prelude::*;
+
+use crate::host::{Host, Shared};
+use crate::job_queue::Job;
+use crate::{error, json, runtime};
+
+/// A log record.
+#[pyclass(frozen, module = "agent_loop._native")]
+pub(crate) struct LogRecord {
+    core: CoreRecord,
+    /// The `contextvars.Context` of the run's caller.
+    vars: Option<Shared>,
+}
+
+#[pymethods]
+impl LogRecord {
+    #[getter]
+    fn level(&self) -> &'static str {
+        self.core.level().as_str()
+    }
+
+    #[getter]
+    fn message(&self) -> String {
+        self.core.message()
+    }
+
+    /// The context variables that it is logged in.
+    #[getter]
+    fn vars(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.vars.as_ref().map(|vars| vars.clone_ref(py))
+    }
+
+    /// `code`, `run_id`, `data` and `error`.
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let fields = pyo3::types::PyDict::new(py);
+        fields.set_item("code", self.core.code())?;
+        fields.set_item("run_id", self.core.run_id.as_deref())?;
+        fields.set_item("data", json::map_to_py(py, &self.core.data)?)?;
+        fields.set_item("error", self.core.error.as_ref().map(|error| error::object(py, error)).transpose()?)?;
+        Ok(fields.into_any())
+    }
+}
+
+/// Where the records of an agent's run go. `has_logged` is set with the first.
+pub(crate) fn of_run(host: Weak<Host>, has_logged: Arc<AtomicBool>) -> RunLogFunction {
+    Arc::new(move |core| {
+        has_logged.store(true, Ordering::Release);
+        // The caller of a run that is over is dropped.
+        let Some(caller) = host.upgrade().and_then(|host| host.caller()) else {
+            return Some(core);
+        };
+        match caller.jobs.try_push(Job::Log(LogRecord { core, vars: Some(caller.vars) })) {
+            Ok(()) => None,
+            Err(Job::Log(refused)) => Some(refused.core),
+            Err(_) => None,
+        }
+    })
+}
+
+/// Ready when the event loop that awaits this has taken the jobs that were there before: the records of a run come before its
+/// result.
+pub(crate) async fn after_records(has_logged: &AtomicBool) {
+    let mut is_woken = !has_logged.load(Ordering::Acquire);
+    poll_fn(|cx| {
+        if std::mem::replace(&mut is_woken, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Logs a record, on a thread of the runtime. At interpreter exit it is dropped.
+pub(crate) fn write(core: CoreRecord) {
+    runtime::attached(|py| {
+        let record = LogRecord { core, vars: None };
+        let written = py.import("agent_loop.logs").and_then(|module| module.call_method1("write", (record,)));
+        if let Err(error) = written {
+            error.write_unraisable(py, None);
+        }
+    });
+}
+
+/// The last level of which records leave the engine: those for debugging only if someone wants them.
+pub(crate) fn level(is_debugged: bool) -> LogLevel {
+    if is_debugged { LogLevel::Debug } else { LogLevel::Info }
+}
