@@ -1,4 +1,4 @@
-//! Log records: constants of the C library, the codes of Python, the table of the documentation.
+//! Log records: constants of the C library, types of Python and Node, the tables of the documentation.
 
 use agent_loop_proto::table::logs::{LOG_CODES, LOG_LEVELS, LogCodeRow, LogLevelRow};
 
@@ -38,6 +38,14 @@ pub(crate) fn ffi_words() -> String {
 
 pub(crate) fn python_codes() -> String {
     codes(|row| format!("    \"{}\",  # {}\n", row.code.word, sentence(row.doc, row.since)))
+}
+
+pub(crate) fn node_levels() -> String {
+    levels(|row| format!("  /** {} */\n  | '{}'\n", sentence(row.doc, row.since), row.level.as_str()))
+}
+
+pub(crate) fn node_codes() -> String {
+    codes(|row| format!("  /** {} */\n  | '{}'\n", sentence(row.doc, row.since), row.code.word))
 }
 
 pub(crate) fn docs_codes() -> String {

@@ -18,6 +18,8 @@ export interface Host {
   gone(callback: number): void
   /** Forgets a thrown value: no native error refers to it any more. */
   forget(cause: number): void
+  /** Calls a function with a thrown value, in the context of the latest run's caller. */
+  log(cause: number | undefined, write: (thrown: Thrown | undefined) => void): void
   /** Calls a listener with an event. Resolves to its failure, if it fails: the text, and the number of what it has thrown. */
   event(
     listener: number,
@@ -25,6 +27,9 @@ export interface Host {
     pieces: readonly string[] | undefined,
   ): Promise<{ text: string; cause: number | undefined } | undefined>
 }
+
+/** @internal Gives a log record, in JSON, to the application, with what was thrown. Must not throw. */
+export type LogWriter = (text: string, thrown: Thrown | undefined) => void
 
 /** @internal What a ticket is settled with. */
 export interface Settled {
@@ -50,11 +55,17 @@ const kept = new Map<number, Host | undefined>()
 const hosts = new Map<number, WeakRef<Host>>()
 const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(number))
 let lastNumber = 0
+let writeLog: LogWriter | undefined
 let holders = 0
 
 /** @internal A number that is unique among agents, callbacks, listeners and tickets. */
 export function nextNumber(): number {
   return ++lastNumber
+}
+
+/** @internal Sets what log records are given to. */
+export function onLog(write: LogWriter): void {
+  writeLog = write
 }
 
 /** @internal Registers an agent's callbacks under its number, with a weak reference. */
@@ -166,6 +177,12 @@ function perform(job: Job): void {
     case 'Forget':
       hosts.get(job.agent)?.deref()?.forget(job.cause)
       break
+    case 'Log': {
+      const host = hosts.get(job.agent ?? 0)?.deref()
+      if (host) host.log(job.cause, (thrown) => writeLog?.(job.text, thrown))
+      else writeLog?.(job.text, undefined)
+      break
+    }
     case 'Event': {
       const host = hosts.get(job.agent)?.deref()
       if (host) {

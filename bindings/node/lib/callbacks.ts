@@ -6,6 +6,7 @@ import { RunContexts } from './async-context.js'
 import type { Of } from './async-context.js'
 import type { Host } from './bridge.js'
 import { nextNumber, register } from './bridge.js'
+import type { Thrown } from './causes.js'
 import { Causes } from './causes.js'
 import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
@@ -77,6 +78,12 @@ export class Callbacks implements Host {
 
   forget(cause: number): void {
     this.#causes?.deref()?.drop(cause)
+  }
+
+  log(cause: number | undefined, write: (thrown: Thrown | undefined) => void): void {
+    const thrown = cause === undefined ? undefined : this.#causes?.deref()?.find(cause)
+    if (this.#context === undefined) write(thrown)
+    else this.#context.runInAsyncScope(write, undefined, thrown)
   }
 
   async event(

@@ -22,6 +22,7 @@ export const {
   models,
   resume,
   run,
+  setLog,
   tool,
   transcript,
   version,

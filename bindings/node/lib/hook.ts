@@ -139,9 +139,9 @@ export interface TurnChange {
 
 /**
  * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. When a hook throws, the effect depends on
- * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of an
- * observer hook (`onResponse`, `onError`, `beforeRun`, `afterRun`), a `diagnostic` event reports it. What it has thrown is the
- * `cause` of the error that the run ends with.
+ * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of
+ * `onResponse` and `onError`, a `diagnostic` event reports it. What it has thrown is the `cause` of the error that the run ends
+ * with, and the `error` of a log record (`setLog`).
  */
 export interface Hooks {
   // <generated: hooks>

@@ -35,6 +35,8 @@ export type {
   TurnSummary,
   // </generated>
 } from './hook.js'
+export { setLog } from './log.js'
+export type { LogCode, LogLevel, LogRecord } from './log.js'
 export { resume, run } from './stateless.js'
 export type { Context, LoopOptions } from './stateless.js'
 export type * from './message.js'

@@ -15,7 +15,7 @@ use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
 use crate::tool::{self, Tool};
-use crate::{camel_case, hook, message, pieces, runtime};
+use crate::{camel_case, hook, log, message, pieces, runtime};
 
 /// An agent.
 #[napi]
@@ -74,6 +74,15 @@ impl Agent {
         let pending = match prompt {
             Some(prompt) => self.agent.prompt(prompt),
             None => self.agent.resume_if_queued().filter(|_| if_queued).unwrap_or_else(|| self.agent.resume()),
+        };
+        self.started(pending, aborted)
+    }
+
+    /// A run about to start: its log records go to this environment.
+    fn started(&self, pending: PendingRun, aborted: bool) -> PendingRun {
+        let pending = match self.link.log_level() {
+            Some(level) => pending.log_to(level, log::of_run(&self.link, self.number)),
+            None => pending,
         };
         if aborted { pending.abort_on(ready(())) } else { pending }
     }
@@ -160,7 +169,7 @@ impl Agent {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
             None => agent_loop::resume(&context, &self.agent),
         };
-        let run = if aborted { pending.abort_on(ready(())) } else { pending }.stream();
+        let run = self.started(pending, aborted).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 

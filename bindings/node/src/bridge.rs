@@ -2,10 +2,10 @@
 //! environment's thread. Nothing here keeps the process alive, except between `hold` and `release`.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_loop::host::{HostAnswer, HostCall, HostFunction, JobQueue};
+use agent_loop::host::{HostAnswer, HostCall, HostFunction, JobQueue, LogLevel, LogRecord};
 use agent_loop::{CancelToken, Error};
 use napi::Env;
 use napi::bindgen_prelude::{Function, sys};
@@ -15,7 +15,7 @@ use napi_derive::napi;
 use crate::call::Call;
 use crate::error::{self, Result, Thrown};
 use crate::pieces::{self, Pieces};
-use crate::runtime;
+use crate::{camel_case, log, runtime};
 
 /// A job for JavaScript.
 #[napi(object_from_js = false, discriminant = "kind")]
@@ -54,6 +54,15 @@ pub enum Job {
         agent: u32,
         /// The value's number.
         cause: u32,
+    },
+    /// A log record is given to the function for them.
+    Log {
+        /// The number of the agent whose run it is about.
+        agent: Option<u32>,
+        /// The record, as JSON.
+        text: String,
+        /// The number of what was thrown, if it has an error that this has led to.
+        cause: Option<u32>,
     },
     /// A listener is called with an event. It has a number and not an object: there are many events.
     Event {
@@ -100,6 +109,8 @@ impl agent_loop::host::Wakeup for Wakeup {
 pub(crate) struct Link {
     queue: JobQueue<Job, Wakeup>,
     next: AtomicU32,
+    /// The last level of the log records that JavaScript wants; 0 for none.
+    log_level: AtomicU8,
     /// The listeners that are being called, with their agents' numbers.
     listening: Mutex<HashMap<u32, (u32, HostCall)>>,
 }
@@ -160,6 +171,26 @@ impl Link {
         self.queue.closing()
     }
 
+    pub(crate) fn set_log_level(&self, level: Option<LogLevel>) {
+        self.log_level.store(level.map_or(0, |level| level as u8), Ordering::Release);
+    }
+
+    /// The last level of the log records that JavaScript wants.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        let number = self.log_level.load(Ordering::Acquire);
+        LogLevel::ALL.iter().copied().find(|level| *level as u8 == number)
+    }
+
+    /// Gives a log record to JavaScript, of an agent's run or of none. The record must live until this has returned: JavaScript
+    /// then finds what was thrown.
+    pub(crate) fn log(&self, agent: Option<u32>, record: &LogRecord) {
+        // One that is too long for a string has nothing but that to say.
+        if let Some(text) = pieces::fitting(camel_case::to_json(record)) {
+            let cause = record.error.as_ref().and_then(error::cause);
+            self.queue.push(Job::Log { agent, text, cause });
+        }
+    }
+
     /// A listener of an agent as the engine calls it.
     pub(crate) fn listener(self: Arc<Link>, agent: u32, listener: u32) -> HostFunction {
         Arc::new(move |call| {
@@ -202,7 +233,7 @@ impl Bridge {
     pub fn new(env: &Env, pump: Function<'_, (), ()>) -> Result<Bridge> {
         let pump = pump.build_threadsafe_function::<()>().callee_handled::<false>().weak::<true>().build()?;
         let queue = JobQueue::new(Wakeup(RwLock::new(Some(pump))), CLOSED);
-        let link = Arc::new(Link { queue, next: AtomicU32::new(0), listening: Mutex::default() });
+        let link = Arc::new(Link { queue, next: AtomicU32::new(0), log_level: AtomicU8::new(0), listening: Mutex::default() });
         runtime::enter();
         // However the environment ends (a worker's `terminate` included), its runs end with it.
         env.add_env_cleanup_hook(Arc::clone(&link), |link| link.close())?;
@@ -238,6 +269,12 @@ impl Bridge {
         if let Some(pump) = &*self.link.queue.wakeup().0.read().unwrap_or_else(PoisonError::into_inner) {
             function(pump.raw());
         }
+    }
+
+    /// Sets the last level of the log records that are given to JavaScript; without one there are none.
+    #[napi(catch_unwind)]
+    pub fn set_log(&self, level: Option<String>) {
+        log::listen(&self.link, level.and_then(|level| log::level(&level)), runtime::existing().as_ref());
     }
 
     /// A listener has returned; `error` when it failed, with the number of what it has thrown.

@@ -11,6 +11,7 @@ mod camel_case;
 pub mod error;
 mod event;
 pub mod hook;
+mod log;
 mod message;
 pub mod model;
 pub mod pieces;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use agent_loop::{Error, ErrorKind, Runtime};
 
+use crate::log;
+
 #[derive(Default)]
 struct Shared {
     environments: usize,
@@ -38,6 +40,11 @@ pub(crate) fn leave() {
     }
 }
 
+/// The runtime, if there is one.
+pub(crate) fn existing() -> Option<Runtime> {
+    shared().runtime.clone()
+}
+
 /// The runtime, created on first use.
 ///
 /// # Errors
@@ -49,6 +56,10 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
     }
     match &shared.runtime {
         Some(runtime) => Ok(runtime.clone()),
-        None => Ok(shared.runtime.insert(Runtime::new()?).clone()),
+        None => {
+            let runtime = Runtime::new()?;
+            log::set_of_runtime(&runtime);
+            Ok(shared.runtime.insert(runtime).clone())
+        }
     }
 }

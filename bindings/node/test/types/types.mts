@@ -1,6 +1,7 @@
 // Tests of the types: compiled, never run. Lines that must not compile are marked.
 
-import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop, tool, transcript } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop } from 'agent-loop'
+import { setLog, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -12,6 +13,8 @@ import type {
   HookName,
   Hooks,
   KnownModel,
+  LogLevel,
+  LogRecord,
   LoopOptions,
   Message,
   MessageUpdateEvent,
@@ -224,6 +227,13 @@ new Agent({ model: 'acme/m', provider: () => [5] })
 // A known model is a model, as it is or changed.
 check<Equal<ReturnType<typeof models>, KnownModel[]>>()
 for (const model of models()) new Agent({ model: { ...model, baseUrl: 'http://h', maxOutputTokens: model.cost?.cacheRead ?? 5 } })
+
+// Log records, for the methods of a logger.
+setLog(({ level, code, message, runId, data, error }) => console[level](message, { code, runId, error, hook: data.hook }))
+setLog(async (record: LogRecord) => void record, 'debug' satisfies LogLevel)
+setLog(null)
+// @ts-expect-error a level of another logger
+setLog(console.log, 'verbose')
 
 // The loop without an agent.
 const context: Context = { systemPrompt: 'x', messages: agent.messages, tools: [calculator] }
