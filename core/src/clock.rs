@@ -61,6 +61,14 @@ struct ClockState {
     given_up: u64,
     next_id: u64,
     sleepers: BTreeMap<SleeperKey, Sleeper>,
+    /// Those that were woken and not polled yet, which counts as work; with the count `given_up` of that time.
+    woken: BTreeMap<SleeperKey, u64>,
+}
+
+impl ClockState {
+    fn is_idle(&self) -> bool {
+        self.busy_engine + self.busy_callbacks + self.woken.len() == 0
+    }
 }
 
 /// Sleepers wake in the order of their deadlines, those of one deadline in the order in which their sleeps were made.
@@ -227,21 +235,35 @@ impl Virtual {
         Virtual::jump(state);
     }
 
-    /// Callbacks that are at work now are not waited for any longer.
+    /// A sleeper that was woken is polled, or gone.
+    fn finish_waking(&self, key: SleeperKey) {
+        let mut state = self.lock();
+        if state.woken.remove(&key).is_some() {
+            Virtual::jump(state);
+        }
+    }
+
+    /// Callbacks that are at work now are not waited for any longer, nor are sleepers that have been woken since before the last
+    /// time: nobody polls a model while a listener or a reader holds up its run.
     fn give_up_callbacks(&self) {
         let mut state = self.lock();
+        let last = state.given_up;
+        state.woken.retain(|_, given_up| *given_up == last);
         state.busy_callbacks = 0;
         state.given_up += 1;
         Virtual::jump(state);
     }
 
     fn jump(mut state: MutexGuard<'_, ClockState>) {
-        if state.busy_engine + state.busy_callbacks > 0 {
+        if !state.is_idle() {
             return;
         }
         if let Some((key, Sleeper { waker, is_work })) = state.sleepers.pop_first() {
             state.now = state.now.max(key.deadline_ms);
-            state.busy_engine += usize::from(is_work);
+            if is_work {
+                let given_up = state.given_up;
+                state.woken.insert(key, given_up);
+            }
             drop(state);
             waker.wake();
         }
@@ -305,16 +327,14 @@ impl Future for Sleep {
                         // Our deadline came: the clock counted us as working until now.
                         *stage = SleepStage::Done;
                         drop(state);
-                        if *is_work {
-                            clock.finish_work(Worker::Engine);
-                        }
+                        clock.finish_waking(*key);
                         Poll::Ready(())
                     }
                     SleepStage::New if key.deadline_ms <= state.now => {
                         *stage = SleepStage::Done;
                         Poll::Ready(())
                     }
-                    SleepStage::New if state.busy_engine + state.busy_callbacks == 0 => {
+                    SleepStage::New if state.is_idle() => {
                         // No work uses this clock (it came with a model that joined a run later): it may jump at once.
                         state.now = state.now.max(key.deadline_ms);
                         *stage = SleepStage::Done;
@@ -336,14 +356,11 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Sleep::Simulated { clock, key, stage: SleepStage::Waiting, is_work } = self {
+        if let Sleep::Simulated { clock, key, stage: SleepStage::Waiting, .. } = self {
             let sleeper = clock.lock().sleepers.remove(key);
             // Not under the lock: dropping the waker may let time go on.
-            let fired = sleeper.is_none();
             drop(sleeper);
-            if fired && *is_work {
-                clock.finish_work(Worker::Engine);
-            }
+            clock.finish_waking(*key);
         }
     }
 }

@@ -63,6 +63,26 @@ async fn found_e4_a_listener_that_returns_late_gets_events_again() {
     assert_eq!(heard.lock().unwrap().last(), Some(&"agent_end"));
 }
 
+/// The model's silence ends before the listener's limit, and nobody polls it meanwhile.
+#[tokio::test]
+async fn found_e4_a_silent_listener_is_left_while_a_scripted_model_waits() {
+    let script = json!([[{ "delta": "Half." }, { "wait_ms": 60 }, { "delta": "Done." }, { "end": {} }]]);
+    let agent = limited(scripted(script), json!({ "listener_timeout_ms": 300 }));
+    let listener = Listener::Future(Arc::new(move |event: Event| -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(async move {
+            if event.kind() == "text_delta" {
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        })
+    }));
+    let _subscription = agent.add_listener(listener);
+    let (events, result) = tokio::time::timeout(Duration::from_secs(60), play(&agent)).await.expect("time goes on");
+    check(&agent, &events);
+    assert_eq!((result.outcome, result.text.as_str()), (Outcome::Completed, "Half.Done."));
+    assert_eq!(reports(&events, "listener_left").len(), 1);
+}
+
 /// Each kind of runtime: its thread's work may be done by others, or not.
 #[test]
 fn found_e4_a_listener_that_blocks_its_thread_is_left() {
