@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use agent_loop::machine::wire::{EncodeCache, Served};
 use agent_loop::model::{Encoder, Request};
@@ -15,6 +16,9 @@ pub(crate) const SECRET: &str = "sk-attack-7d1f0c9e5b2a";
 
 /// The longest text of a run's error, in bytes.
 const MOST_ERROR: usize = 20_000;
+
+/// How long a run may be silent: far longer than any of the limits that are set here.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The events of a run, in order: they obey the contract, and show no secret.
 pub(crate) fn events(events: &[Value]) -> Result<(), String> {
@@ -134,8 +138,15 @@ impl Service {
 /// Reads a run to its end and checks it.
 pub(crate) async fn run(agent: &Agent, mut run: Run) -> Result<RunResult, String> {
     let mut written = Vec::new();
-    while let Some(event) = run.next().await {
-        written.push(json!(event));
+    loop {
+        match tokio::time::timeout(LONGEST, run.next()).await {
+            Ok(Some(event)) => written.push(json!(event)),
+            Ok(None) => break,
+            Err(_) => {
+                let last: Vec<String> = written.iter().rev().take(4).map(|event| clipped(&event.to_string())).collect();
+                return Err(format!("the run does not go on; its last events: {}\n{}", last.join("\n"), agent.state_json()));
+            }
+        }
     }
     events(&written)?;
     let result = run.ended().await.map_err(|error| format!("the run gives no result: {error}"))?;

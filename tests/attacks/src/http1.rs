@@ -43,7 +43,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What a connection gets, by a name for failures.
-fn attack(body: &[u8], random: &mut Random) -> (&'static str, Vec<Step>) {
+pub(crate) fn attack(body: &[u8], random: &mut Random) -> (&'static str, Vec<Step>) {
     let read = Step::ReadRequest;
     let head = |more: &str| bytes(&format!("{STREAM}{more}\r\n"));
     let close = || head("connection: close\r\n");

@@ -7,12 +7,17 @@
 //!     attacks --seed N --only NAME     other cases, one family
 //!     attacks --seed N --only NAME --case N    one case, as a failure names it
 
+mod answers;
+mod callbacks;
 mod check;
 mod clients;
 mod configurations;
+mod day;
 mod hosts;
 mod http1;
+mod http2;
 mod mutate;
+mod proxies;
 mod random;
 mod recordings;
 #[path = "../../rust/scenarios/scenario.rs"]
@@ -44,6 +49,12 @@ const FAMILIES: &[Family] = &[
     Family { name: "recordings", short: 400, most_mib: 256, play: recordings::play },
     Family { name: "configurations", short: 400, most_mib: 256, play: configurations::play },
     Family { name: "http1", short: 8, most_mib: 512, play: http1::play },
+    Family { name: "http2", short: 4, most_mib: 256, play: http2::play },
+    Family { name: "proxies", short: 4, most_mib: 256, play: proxies::play },
+    Family { name: "callbacks", short: 4, most_mib: 128, play: callbacks::play },
+    Family { name: "hour", short: 3, most_mib: 256, play: day::hour },
+    // A day takes its time: only in the long form.
+    Family { name: "day", short: 0, most_mib: 512, play: day::day },
 ];
 
 /// The seed of the short form: what it plays is the same each time.

@@ -16,6 +16,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 pub(crate) enum Step {
     /// Reads a request of HTTP/1.1 with its body.
     ReadRequest,
+    /// Reads frames of HTTP/2 until one ends its stream.
+    ReadFrames,
     /// Reads only so many bytes.
     Read(usize),
     Send(Vec<u8>),
@@ -102,6 +104,7 @@ fn serve(stream: TcpStream, tls: Option<Arc<ServerConfig>>, steps: &[Step]) -> i
     for step in steps {
         match step {
             Step::ReadRequest => read_request(&mut *connection)?,
+            Step::ReadFrames => read_frames(&mut *connection)?,
             Step::Read(count) => connection.read_exact(&mut vec![0; *count])?,
             Step::Send(bytes) => send(&mut *connection, bytes)?,
             Step::Repeat(bytes, times) => {
@@ -134,6 +137,19 @@ fn read_to_end(connection: &mut dyn Connection) -> io::Result<()> {
     let mut some = [0; 4096];
     while connection.read(&mut some)? > 0 {}
     Ok(())
+}
+
+fn read_frames(connection: &mut dyn Connection) -> io::Result<()> {
+    loop {
+        let mut head = [0; 9];
+        connection.read_exact(&mut head)?;
+        let length = u64::from(u32::from_be_bytes([0, head[0], head[1], head[2]]));
+        io::copy(&mut connection.take(length), &mut io::sink())?;
+        // DATA or HEADERS with END_STREAM.
+        if head[3] <= 1 && head[4] & 1 != 0 {
+            return Ok(());
+        }
+    }
 }
 
 /// A head and as much as it announces.
