@@ -253,6 +253,13 @@ async fn it_may_fail_in_its_own_words_and_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_failure_without_a_text_has_one() {
+    let agent = answering(|call| call.fail(Error::new(ErrorKind::Provider, "")));
+    let error = agent.prompt("go").await.unwrap_err();
+    assert!(error.message().ends_with(" failed without saying why"), "{error}");
+}
+
+#[tokio::test]
 async fn it_is_cancelled_when_its_answer_is_no_longer_awaited() {
     let cancelled = Arc::new(tokio::sync::Notify::new());
     let heard = Arc::clone(&cancelled);

@@ -207,6 +207,10 @@ impl CustomModel {
                     deltas.into_iter().for_each(|delta| sink.push(delta));
                     return Ok(());
                 }
+                Chunk::Fail(error) if error.message().trim().is_empty() => {
+                    let text = format!("the provider {} failed without saying why", self.spec.provider);
+                    return Err(error.reworded(|_| text));
+                }
                 Chunk::Fail(error) => return Err(error),
             }
             sink.ready().await;
