@@ -120,13 +120,13 @@ pub(crate) fn of_tool(call: u32, random: &mut Random) -> Later {
 pub(crate) fn of_hook(question_id: u32, kind: Option<HookKind>, random: &mut Random) -> Later {
     let at_ms = if random.one_in(4) { random.below(2000) } else { 0 };
     let answer = match (kind, random.below(12)) {
-        (_, 0) => Err(random.text()),
+        (_, 0) => Err(Error::new(ErrorKind::Callback, random.text())),
         // The answer to another question.
         (_, 1) => Ok(HookAnswer::GetApiKey(Some(ApiKey::from("sk-1")))),
         (Some(HookKind::GetSteeringMessages), 2) => Ok(HookAnswer::GetSteeringMessages(vec![Message::user("steered", 0)])),
         (Some(HookKind::GetFollowUpMessages), 2) => Ok(HookAnswer::GetFollowUpMessages(vec![Message::user("followed", 0)])),
         (Some(HookKind::ShouldStopAfterTurn), 2 | 3) => Ok(HookAnswer::ShouldStopAfterTurn(true)),
-        (Some(kind), 2 | 3) => HookAnswer::from_json(kind, random.json(2)),
+        (Some(kind), 2 | 3) => HookAnswer::from_json(kind, random.json(2)).map_err(|why| Error::new(ErrorKind::Callback, why)),
         _ => Ok(HookAnswer::Nothing),
     };
     vec![(at_ms, Input::HookAnswer { question_id, answer: answer.map(Box::new) })]

@@ -1,5 +1,5 @@
-//! Odd callbacks: hooks, tools, middleware, listeners and models that panic, fail, answer nonsense, twice, late, from other threads
-//! or never, and that call back into their agent: prompt, abort, steer, settings, reset, the last handle dropped.
+//! Odd callbacks: hooks, tools, middleware, listeners and models that panic, fail, answer nonsense, twice, late, from other
+//! threads or never, and that call back into their agent: prompt, abort, steer, settings, reset, the last handle dropped.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -118,7 +118,7 @@ impl Application {
         runtime.spawn(async move {
             match value.await {
                 Ok(value) => drop(call.respond(HostAnswer::Json(value))),
-                Err(text) => drop(call.fail(text)),
+                Err(error) => drop(call.fail_with(error)),
             }
         });
     }
@@ -235,7 +235,10 @@ fn script(random: &mut Random) -> Value {
         let mut steps: Vec<Value> = model_chunks(random).into_iter().skip(1).map(|chunk| json!({ "delta": chunk })).collect();
         // A chunk that no script may have is refused when the agent is made.
         steps.retain(|step| step["delta"].is_object() && step["delta"].as_object().is_some_and(|chunk| chunk.len() == 1));
-        steps.retain(|step| ["text", "thinking", "tool_call"].iter().any(|name| !step["delta"][name].is_null()));
+        steps.retain(|step| {
+            let delta = &step["delta"];
+            delta["text"].is_string() || delta["thinking"].is_string() || delta["tool_call"]["id"].is_string()
+        });
         steps.push(json!({ "wait_ms": random.below(100) }));
         steps.push(json!({ "end": {} }));
         json!(steps)

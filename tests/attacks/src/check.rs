@@ -83,8 +83,10 @@ pub(crate) fn read_back(messages: &[Arc<Message>]) -> Result<(), String> {
     let text = json!(messages).to_string();
     let again: Value = serde_json::from_str(&text).map_err(|error| format!("the transcript is no JSON: {error}"))?;
     let read = transcript::read_history(again).map_err(|error| format!("the transcript cannot be read back: {error}"))?;
-    if json!(read).to_string() != text {
-        return Err(format!("read back, the transcript differs: {}\n{}", clipped(&json!(read).to_string()), clipped(&text)));
+    // As text: the order of keys counts, too.
+    let again = json!(read).to_string();
+    if again != text {
+        return Err(format!("read back, the transcript differs: {}\n{}", clipped(&again), clipped(&text)));
     }
     Ok(())
 }

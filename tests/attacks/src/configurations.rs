@@ -175,7 +175,8 @@ fn schema(random: &mut Random) -> Result<(), String> {
 /// A transcript with each kind of message and block.
 fn whole_transcript() -> Value {
     json!([
-        { "role": "user", "content": [{ "type": "text", "text": "Look." }, { "type": "image", "data": "aGk=", "mime_type": "image/png" }],
+        { "role": "user", "content": [
+            { "type": "text", "text": "Look." }, { "type": "image", "data": "aGk=", "mime_type": "image/png" }],
           "timestamp": 1, "id": "u1", "metadata": { "a": 1 } },
         { "role": "assistant", "content": [
             { "type": "thinking", "thinking": "Hm.", "signature": "s" }, { "type": "text", "text": "I look.", "signature": "t" },
@@ -257,7 +258,8 @@ fn hook_answer(random: &mut Random) -> Result<(), String> {
 
 fn script(random: &mut Random) -> Result<(), String> {
     let mut script = json!([
-        [{ "delta": "a" }, { "delta": { "thinking": "b" } }, { "delta": { "tool_call": { "id": "c", "name": "t", "arguments": {} } } },
+        [{ "delta": "a" }, { "delta": { "thinking": "b" } },
+         { "delta": { "tool_call": { "id": "c", "name": "t", "arguments": {} } } },
          { "usage": { "input": 1, "output": 2 } }, { "wait_ms": 5 },
          { "end": { "stop_reason": "tool_use", "usage": { "input": 3 }, "response_id": "r" } }],
         [{ "delta": { "type": "tool_call_start", "id": "d", "name": "t" } },

@@ -176,7 +176,8 @@ pub(crate) fn play(random: &mut Random) -> Result<u64, String> {
         let scheme = if tls.is_some() != random.one_in(20) { "https" } else { "http" };
         let ca_file = tls.map(|tls| json!(tls.ca_file)).unwrap_or_default();
         let options = json!({
-            "network": { "proxy": null, "no_proxy": ["*"], "ca_file": ca_file, "resolve": { "localhost": format!("127.0.0.1:{port}") } },
+            "network": { "proxy": null, "no_proxy": ["*"], "ca_file": ca_file,
+                "resolve": { "localhost": format!("127.0.0.1:{port}") } },
             "raw_events": random.one_in(4),
         });
         let agent = clients::agent(protocol, &format!("{scheme}://localhost:{port}"), options);
