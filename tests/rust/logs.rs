@@ -10,6 +10,7 @@ use agent_loop::hook::HookKind;
 use agent_loop::host::{HostCall, LogLevel, LogRecord, Spelling};
 use agent_loop::{CancelToken, Runtime};
 use serde_json::json;
+use tracing::Instrument as _;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -132,6 +133,31 @@ async fn a_run_its_model_calls_and_its_tool_calls_are_spans() {
     assert_eq!(fields(3)[0], ("call", "1"));
     assert_eq!(seen.logged[0], ("from the tool".to_owned(), Some("tool_call")));
     assert_eq!(seen.logged[1], ("the run ended".to_owned(), inside));
+}
+
+#[tokio::test]
+async fn found_e16_the_span_of_a_middleware_is_around_the_tool() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let logs = tool("logs", |_, _| async {
+        tokio::task::yield_now().await;
+        tracing::info!("from the tool");
+        Ok(json!("done"))
+    });
+    let script = json!([[call("c1", "logs", json!({})), end("tool_use")], says("Done.")]);
+    let agent = builder(script)
+        .tool(logs)
+        .middleware(|call| {
+            let rest = call.next(call.arguments().clone());
+            rest.instrument(tracing::info_span!("middleware"))
+        })
+        .build()
+        .unwrap();
+    play(&agent).await;
+    let seen = spans.0.lock().unwrap();
+    assert_eq!(seen.logged[0], ("from the tool".to_owned(), Some("middleware")));
+    let middleware = seen.spans.iter().find(|span| span.name == "middleware").unwrap();
+    assert_eq!(middleware.parent, Some("tool_call"));
 }
 
 #[tokio::test]
