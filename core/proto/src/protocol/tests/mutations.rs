@@ -2,8 +2,8 @@
 //!
 //! Each field that the decoders read, one at a time, is taken away, null, of another type or case, empty, huge or deep, in all
 //! frames and in one of them. Each kind of frame is missing, comes twice, before its neighbour, or once more elsewhere, and
-//! frames that are not of the format come between. The streams are our own (`streams/`, and those made so that each field is there,
-//! `mutations/FORMAT.sse`) and, where they are at hand, the recorded ones (`../shared/wire`, beside the repository).
+//! frames that are not of the format come between. The streams are our own (`streams/`, and those made so that each field is
+//! there, `mutations/FORMAT.sse`) and, where they are at hand, the recorded ones (`../shared/wire`, beside the repository).
 //!
 //! `mutations/FORMAT.tsv` says what comes of it, and why: `same` (the same answer), `error` and its kind, `lost` and what of the
 //! answer is missing though the mutation does not touch it, or `changed` and what else differs. A piece of text or thinking is
