@@ -34,7 +34,7 @@ export class RunContexts {
   /** Of the tool calls that `beforeToolCall` has seen, by id. */
   readonly #calls = new Map<string, AsyncResource>()
 
-  /** Calls a listener, in the run's context. */
+  /** Calls a listener, or the function for log records, in the run's context. */
   listener<T>(callback: () => T): T {
     return this.#run.runInAsyncScope(callback)
   }

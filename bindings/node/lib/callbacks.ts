@@ -82,8 +82,8 @@ export class Callbacks implements Host {
 
   log(cause: number | undefined, write: (thrown: Thrown | undefined) => void): void {
     const thrown = cause === undefined ? undefined : this.#causes?.deref()?.find(cause)
-    if (this.#context === undefined) write(thrown)
-    else this.#context.runInAsyncScope(write, undefined, thrown)
+    if (this.#contexts === undefined) write(thrown)
+    else this.#contexts.listener(() => write(thrown))
   }
 
   async event(
