@@ -18,6 +18,7 @@ use tracing::level_filters::LevelFilter;
 
 #[cfg(feature = "__bindings")]
 use crate::threads::Pool;
+#[cfg(feature = "__bindings")]
 pub use queue::LogFunction;
 use queue::LogQueue;
 pub use record::LogRecord;
