@@ -161,7 +161,7 @@ async def test_found_e15_log_of_prepare_arguments_middleware_and_a_provider(capl
         ("WARNING", "tool_error", "the tool fine failed: NoDisk: no tape"),
         ("ERROR", "run_error", "the run failed: NoDisk: no line"),
     ]
-    assert [record.exc_info[0] for record in caplog.records[1:]] == [NoDisk] * 2
+    assert [record.exc_info[0] for record in caplog.records] == [NoDisk] * 3
 
 
 async def test_found_e15_log_of_a_failed_run(caplog):

@@ -46,10 +46,10 @@ impl Tool for HostTool {
         let answer = HostCall::prepare(arguments.clone(), context.clone(), &**self.prepare.as_ref()?);
         let (arguments, expected) = (arguments.clone(), self.prepared);
         Some(Box::pin(async move {
-            match answer::json(answer.await).map_err(|error| error.message().to_owned())? {
+            match answer::json(answer.await)? {
                 Value::Object(prepared) => Ok(prepared),
                 Value::Null => Ok(arguments),
-                other => Err(format!("expected {expected}, got {}", shown(&other))),
+                other => Err(format!("expected {expected}, got {}", shown(&other)).into()),
             }
         }))
     }

@@ -110,7 +110,7 @@ impl Tool for FnTool {
 
     fn prepare_arguments(&self, arguments: &Map<String, Value>, _: &HookContext) -> Option<PreparedArguments> {
         let prepared = self.preparing.as_ref()?(arguments.clone());
-        Some(Box::pin(std::future::ready(prepared)))
+        Some(Box::pin(std::future::ready(prepared.map_err(Into::into))))
     }
 
     fn start(&self, mut call: PendingCall) {

@@ -8,12 +8,12 @@ pub use agent_loop_proto::schema::Validation;
 pub use agent_loop_proto::tool::{ExecutionMode, ToolOutput, ToolSpec};
 
 use super::call::PendingCall;
-use crate::error::Error;
+use crate::error::{BoxError, Error};
 use crate::future::BoxFuture;
 use crate::hook::HookContext;
 
-/// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error text.
-pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, String>>;
+/// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error: any, or a text.
+pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, BoxError>>;
 
 /// Something a model can call.
 ///
