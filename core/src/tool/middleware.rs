@@ -64,6 +64,7 @@ pub struct MiddlewareCall {
     chain: Arc<Chain>,
     place: usize,
     arguments: Map<String, Value>,
+    #[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // For hosts of other languages.
     carried: Option<Carried>,
 }
 
