@@ -289,11 +289,17 @@ async def test_found_e15_a_result_that_is_not_json_is_its_type_error_in_middlewa
     assert [text] == [f"TypeError: {one}" for one in seen]
 
 
+@pytest.fixture
+def unlogged(monkeypatch):
+    """Log records have the exceptions, too, and pytest keeps them until the end of a test."""
+    monkeypatch.setattr(logging.getLogger("agent_loop"), "disabled", True)
+
+
 class Marker:
     """Something that a function has while it fails."""
 
 
-async def test_found_e15_exceptions_go_with_their_run():
+async def test_found_e15_exceptions_go_with_their_run(unlogged):
     alive = []
 
     def keep(*_):
@@ -322,7 +328,7 @@ async def test_found_e15_exceptions_go_with_their_run():
     assert subject.error.__cause__ is None
 
 
-async def test_found_e15_an_agent_in_a_traceback_is_collected():
+async def test_found_e15_an_agent_in_a_traceback_is_collected(unlogged):
     def make():
         held = agent(says("hello"))
 
