@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use agent_loop::event::Listener;
 use agent_loop::hook::HookKind;
@@ -13,7 +13,8 @@ use serde_json::json;
 use tracing::Instrument as _;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
 use super::*;
@@ -47,6 +48,15 @@ impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.0.insert(field.name(), format!("{value:?}").trim_matches('"').to_owned());
     }
+}
+
+/// Lets a watcher watch this thread.
+fn watch(spans: &Spans) -> DefaultGuard {
+    // While there is only one watcher, `tracing` asks no one about a record that a thread without it writes first, and never
+    // again.
+    static OTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Spans::default()));
+    LazyLock::force(&OTHER);
+    tracing::subscriber::set_default(spans.clone())
 }
 
 fn place(id: &Id) -> usize {
@@ -109,7 +119,7 @@ impl Subscriber for Spans {
 #[tokio::test]
 async fn a_run_its_model_calls_and_its_tool_calls_are_spans() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = watch(&spans);
     let logs = tool("logs", |_, _| async {
         tracing::info!("from the tool");
         Ok(json!("done"))
@@ -138,7 +148,7 @@ async fn a_run_its_model_calls_and_its_tool_calls_are_spans() {
 #[tokio::test]
 async fn found_e16_the_span_of_a_middleware_is_around_the_tool() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = watch(&spans);
     let logs = tool("logs", |_, _| async {
         tokio::task::yield_now().await;
         tracing::info!("from the tool");
@@ -163,7 +173,7 @@ async fn found_e16_the_span_of_a_middleware_is_around_the_tool() {
 #[tokio::test]
 async fn a_run_that_fails_logs_it() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = watch(&spans);
     play(&scripted(json!([[{ "error": { "kind": "authentication", "message": "no key" } }]]))).await;
     let seen = spans.0.lock().unwrap();
     assert_eq!(seen.spans[0].fields["outcome"], "error");
@@ -187,7 +197,7 @@ fn failing_listener() -> Listener {
 #[tokio::test]
 async fn found_e15_log_records_of_what_fails_go_to_tracing() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = watch(&spans);
     let agent = troubled().build().unwrap();
     agent.add_listener(failing_listener()).detach();
     let (events, result) = play(&agent).await;
@@ -223,7 +233,7 @@ async fn found_e15_log_records_of_what_fails_go_to_tracing() {
 #[tokio::test]
 async fn found_e15_log_records_of_what_does_not_return_go_to_tracing() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = watch(&spans);
     let (release, returned) = (CancelToken::new(), CancelToken::new());
     let (released, late) = (release.clone(), returned.clone());
     let agent = builder(serde_json::Value::Array(vec![says("Done."); 1000]));
