@@ -46,12 +46,25 @@ impl LogRecord {
         self.code.word
     }
 
-    /// What has happened, in one line, with the message of the error.
+    /// What has happened, in one line, with the message of the error. Control characters are escaped: a text of a model must
+    /// not pass for a record.
     pub fn message(&self) -> String {
-        match &self.error {
+        let message = match &self.error {
             Some(error) => format!("{}: {}", self.what, error.message()),
             None => self.what.clone(),
+        };
+        if !message.contains(char::is_control) {
+            return message;
         }
+        let mut line = String::with_capacity(message.len() + 16);
+        for character in message.chars() {
+            if character.is_control() {
+                line.extend(character.escape_default());
+            } else {
+                line.push(character);
+            }
+        }
+        line
     }
 
     /// Writes it to `tracing`, with the data of all codes as fields: those of an event are a part of the program's text.
@@ -105,5 +118,18 @@ impl Serialize for LogRecord {
             fields.serialize_field("error", error)?;
         }
         fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent_loop_proto::table::logs;
+
+    #[test]
+    fn found_e15_a_message_is_one_line() {
+        let error = Error::callback("a\"\n2026 ERROR all is lost\u{1b}[31m\u{85}é");
+        let record = LogRecord::new(logs::TOOL_ERROR, "the tool x failed").because(error);
+        assert_eq!(record.message(), r#"the tool x failed: a"\n2026 ERROR all is lost\u{1b}[31m\u{85}é"#);
     }
 }
