@@ -166,10 +166,15 @@
  *
  * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length if it ends with
  * a NUL. It is copied. Text out is UTF-8 with a NUL after it; its length, for which NULL may be passed,
- * does not count the NUL. JSON is text; docs/abi.md describes its objects and their fields. An unpaired
- * surrogate in JSON that the library reads (an escape such as \ud83d alone) becomes U+FFFD. The
- * agent_json_... functions read, build and change JSON, so that a program needs no other parser; no JSON
- * should be searched or put together as text.
+ * does not count the NUL. A text of a model, a tool or a user may contain NULs itself (\u0000 in JSON).
+ * What decides by a text, such as an approval, takes the length and compares all of it: strcmp() sees
+ * only what stands before the first NUL, but the tool gets the whole. The getters of single strings
+ * refuse such a text if they are given no place for its length.
+ *
+ * JSON is text; docs/abi.md describes its objects and their fields. An unpaired surrogate in JSON that
+ * the library reads (an escape such as \ud83d alone) becomes U+FFFD. The agent_json_... functions read,
+ * build and change JSON, so that a program needs no other parser; no JSON should be searched or put
+ * together as text.
  *
  * Times are in milliseconds. A timeout_ms below 0 is no limit, 0 does not block.
  *
@@ -707,7 +712,7 @@ AGENT_API const agent_json_t *agent_json_get(const agent_json_t *json, const cha
  * is changed or freed; value_length, unless NULL, its length in bytes.
  *
  * Errors: AGENT_NOT_FOUND (there is no such part, or it is null), AGENT_INVALID_ARGUMENT (it is not a
- * string; an invalid pointer).
+ * string; an invalid pointer; it contains a NUL, at which it would seem to end, and value_length is NULL).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_json_get_string(const agent_json_t *json, const char *pointer,
@@ -1084,7 +1089,7 @@ AGENT_API const char *agent_tool_call_arguments(const agent_tool_call_t *call, s
  * value_length, unless NULL, its length in bytes.
  *
  * Errors: AGENT_NOT_FOUND (there is no such argument, or it is null), AGENT_INVALID_ARGUMENT (it is not
- * a string).
+ * a string; it contains a NUL, at which it would seem to end, and value_length is NULL).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_tool_call_get_string(const agent_tool_call_t *call, const char *name,

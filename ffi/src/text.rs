@@ -61,6 +61,21 @@ impl Text {
         unsafe { write_length(length, self.0.len() - 1) };
         self.0.as_ptr().cast()
     }
+
+    /// The same, for who decides by the text: without a length, C would see it end at a NUL that it contains. `what` says which
+    /// text it is.
+    ///
+    /// # Safety
+    /// `length` is null or may be written.
+    pub(crate) unsafe fn whole(&self, length: *mut usize, what: impl FnOnce() -> String) -> Result<*const c_char, Error> {
+        if length.is_null() && self.as_str().contains('\0') {
+            let what = what();
+            let text = format!("{what} contains the character U+0000, at which a C string ends; pass value_length and use it");
+            return Err(Error::invalid_argument(text));
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.as_ptr(length) })
+    }
 }
 
 /// A text as C borrows it: NULL with length 0 if it is missing.

@@ -268,6 +268,21 @@ static void an_unpaired_surrogate_is_replaced(void)
     agent_json_free(json);
 }
 
+/* strcmp() would see "Oslo" where the tool sees more. */
+static void found_c1_a_string_with_a_nul_is_read_by_its_length(void)
+{
+    agent_json_t *json = parse("{\"city\": \"Oslo\\u0000; rm\"}");
+    const char *text = "none";
+    size_t length = 0;
+
+    CHECK_FAILS(agent_json_get_string(json, P("/city"), &text, NULL, &error), INVALID,
+                "the string at \"/city\" contains the character U+0000, at which a C string ends; pass value_length and use it");
+    CHECK_TEXT(text, "none");
+    CHECK_OK(agent_json_get_string(json, P("/city"), &text, &length, &error));
+    CHECK(length == 9 && memcmp(text, "Oslo\0; rm", length) == 0);
+    agent_json_free(json);
+}
+
 static void null_arguments_are_named(void)
 {
     agent_json_t *json = parse("{\"a\": 1}");
@@ -345,6 +360,7 @@ int main(void)
     RUN(whole_numbers_are_exact);
     RUN(what_is_not_json_is_refused);
     RUN(an_unpaired_surrogate_is_replaced);
+    RUN(found_c1_a_string_with_a_nul_is_read_by_its_length);
     RUN(null_arguments_are_named);
     RUN(several_threads_read_one_value);
     return finish();

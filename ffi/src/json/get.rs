@@ -131,7 +131,11 @@ pub unsafe extern "C" fn agent_json_get_string(
         if let Content::String(text) = content { Some(text) } else { None }
     }
     // SAFETY: a value or NULL, text or NULL, and outputs to write or NULL; the length is written on success, as the value.
-    unsafe { get(json, pointer, length, value, error, |json, at| Ok(json.get(at, "a string", read)?.as_ptr(value_length))) }
+    unsafe {
+        get(json, pointer, length, value, error, |json, at| {
+            json.get(at, "a string", read)?.whole(value_length, || format!("the string at {at:?}"))
+        })
+    }
 }
 
 /// A number.

@@ -118,7 +118,8 @@ pub unsafe extern "C" fn agent_tool_call_get_string(
             let text = found.as_str().ok_or_else(|| call.wrong_type("a string", name, found))?;
             let mut strings = lock(&call.strings);
             let kept = strings.entry(name.to_owned()).or_insert_with(|| Text::new(text));
-            out.write(kept.as_ptr(value_length));
+            let what = || format!("argument {name:?} of {}", call.tool_name());
+            out.write(kept.whole(value_length, what)?);
             Ok(AGENT_OK)
         })
     }
