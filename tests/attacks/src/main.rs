@@ -10,16 +10,22 @@
 mod answers;
 mod callbacks;
 mod check;
+#[cfg(target_os = "linux")]
+mod child;
 mod clients;
 mod configurations;
 mod day;
 mod hosts;
 mod http1;
 mod http2;
+#[cfg(target_os = "linux")]
+mod limits;
 mod mutate;
 mod proxies;
 mod random;
 mod recordings;
+#[cfg(target_os = "linux")]
+mod scarce;
 #[path = "../../rust/scenarios/scenario.rs"]
 mod scenario;
 mod scenarios;
@@ -52,6 +58,8 @@ const FAMILIES: &[Family] = &[
     Family { name: "http2", short: 4, most_mib: 256, play: http2::play },
     Family { name: "proxies", short: 4, most_mib: 256, play: proxies::play },
     Family { name: "callbacks", short: 2, most_mib: 128, play: callbacks::play },
+    #[cfg(target_os = "linux")]
+    Family { name: "scarce", short: 6, most_mib: 64, play: scarce::play },
     Family { name: "hour", short: 3, most_mib: 256, play: day::hour },
     // A day takes its time: only in the long form.
     Family { name: "day", short: 0, most_mib: 512, play: day::day },
@@ -152,6 +160,13 @@ impl Progress<'_> {
 }
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        if arguments.first().is_some_and(|first| first == child::NAME) {
+            return child::main(&arguments[1..]);
+        }
+    }
     let asked = match Asked::read() {
         Ok(asked) => asked,
         Err(why) => {
