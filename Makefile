@@ -117,6 +117,8 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \
+	  "attacks-python=$(VENV)/bin/python tests/attacks/odd.py" \
+	  "attacks-node&=node tests/attacks/odd.mjs" \
 	  "abi=$(TEST) -p agent-loop-abi-check -p agent-loop-ffi -p xtask -p agent-loop-unify" \
 	  "c=sh tests/c/run.sh $(CURDIR)/$(OUT)" \
 	  "python&=sh bindings/python/test.sh $(CURDIR)/$(VENV) --ignore bindings/python/tests/test_scenarios.py" \
@@ -142,8 +144,10 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 
 # Other cases each time: what fails is printed with the command that plays it again.
 SECONDS = 600
-attack: build-attacks
-	nice $(OUT)/attacks --seconds $(SECONDS)
+attack: build-attacks build-python build-node
+	nice $(OUT)/attacks --seconds $$(($(SECONDS) * 8 / 10))
+	nice $(VENV)/bin/python tests/attacks/odd.py --seconds $$(($(SECONDS) / 10))
+	nice node tests/attacks/odd.mjs --seconds $$(($(SECONDS) / 10))
 
 errors: ; @python3 tests/errors.py
 
