@@ -312,11 +312,12 @@ impl HostCall {
         Ok(())
     }
 
-    /// Wakes the number in the queue when the call's task is to be cancelled; returns true when it already is. Once the call is
-    /// cancelled, that is when the run no longer needs the answer; before that, for a task that is to hear of it, when it is
-    /// cancelled.
-    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64) -> bool {
-        let first = self.core.cancel_token().filter(|cancel| self.cancels_task && !cancel.is_cancelled());
+    /// Wakes the number in the queue when the call's task is to be cancelled; returns true when it already is. That is when the
+    /// run no longer needs the answer, and for a task that is to hear of it, `once_more` aside, already when the call is
+    /// cancelled, which may be before its task was there: on its way to the event loop.
+    #[pyo3(signature = (queue, number, once_more=false))]
+    fn watch(&self, queue: &Bound<'_, JobQueue>, number: u64, once_more: bool) -> bool {
+        let first = self.core.cancel_token().filter(|_| self.cancels_task && !once_more);
         let Some(over) = first.or_else(|| self.core.over_token()) else {
             return false;
         };

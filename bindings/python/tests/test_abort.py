@@ -337,3 +337,57 @@ async def test_abort_from_inside_the_tool(how):
     runs = [subject.stream("hi")]
     result = await runs[0].result()
     assert (result.outcome, results(result)) == ("aborted", ["true"])
+
+
+async def leave(subject, how):
+    """Drops the run of an agent whose model calls a tool."""
+    if how == "unread":
+        subject.stream("hi")
+        return
+    async for event in subject.stream("hi"):
+        if event.type == ("tool_execution_start" if how == "at its call" else "tool_execution_update"):
+            return
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("how", ["unread", "at its call", "while it runs"])
+async def test_a_dropped_run_is_aborted(how, at_once):
+    @tool
+    async def held(context: ToolContext):
+        """Waits until it is cancelled."""
+        context.update("at work")
+        await asyncio.Event().wait()
+
+    # A grace that would not end in this test.
+    subjects = [agent(calls("held"), says("never"), tools=[held], abort_grace_ms=10_000_000) for _ in range(20)]
+    if at_once:
+        await asyncio.gather(*(leave(subject, how) for subject in subjects))
+    for subject in subjects:
+        if not at_once:
+            await leave(subject, how)
+        await asyncio.wait_for(subject.wait_for_idle(), 60)
+        assert subject.error.kind == "aborted"
+
+
+async def test_a_call_that_is_on_its_way_to_the_event_loop_is_cancelled_at_once():
+    @tool
+    async def held():
+        """Waits until it is cancelled."""
+        await asyncio.Event().wait()
+
+    @tool(cancel_mode="token")
+    async def asks(context: ToolContext):
+        """Asks until it is cancelled."""
+        await context.wait_cancelled()
+        return "cancelled"
+
+    for made, answers in [(held, {"aborted"}), (asks, {"aborted", "cancelled"})]:
+        for _ in range(20):
+            subject = agent(calls(made.name), says("never"), tools=[made], abort_grace_ms=10_000_000)
+            run = subject.stream("hi")
+            async for event in run:
+                if event.type == "tool_execution_start":
+                    subject.abort()
+            result = await asyncio.wait_for(run.result(), 60)
+            assert result.outcome == "aborted"
+            assert set(results(result)) <= answers

@@ -297,9 +297,9 @@ class Bridge:
         elif number in self._tasks:
             task, call = self._tasks[number]
             task.cancel()
-            if not call.is_over:
-                # The task has the grace time to answer all the same. After that it is cancelled once more.
-                call.watch(self.queue, number)
+            # The task has the grace time to answer all the same. After that it is cancelled once more.
+            if not call.is_over and call.watch(self.queue, number, once_more=True):
+                task.cancel()
         elif number in self._ending:
             self._let_go(number)
 
