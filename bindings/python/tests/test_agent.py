@@ -91,6 +91,11 @@ def test_wrong_types_are_type_errors():
         Agent("openai/tiny", tools=[5])
     with pytest.raises(TypeError, match=r"^listener: expected a function of an event, got str$"):
         Agent("openai/tiny").subscribe("x")
+    with pytest.raises(TypeError, match=r"^listener: expected a function that is called as f\(event\): too many positional"):
+        Agent("openai/tiny").subscribe(lambda: None)
+    with pytest.raises(TypeError, match=r"^listener: expected a function that is called as f\(event\): missing a required"):
+        Agent("openai/tiny").subscribe(lambda event, more: None)
+    Agent("openai/tiny").subscribe([].append)
     with pytest.raises(TypeError):
         Agent("openai/tiny", "a system prompt by position")
 

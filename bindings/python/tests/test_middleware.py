@@ -1,6 +1,7 @@
 """Middleware: around the execution of tools."""
 
 import asyncio
+import functools
 
 import pytest
 from agent_loop import MiddlewareCall, ToolContext, tool
@@ -154,3 +155,16 @@ def test_what_cannot_be_middleware(link, text):
     with pytest.raises(TypeError) as caught:
         agent(middleware=[link])
     assert str(caught.value) == text
+
+
+def test_a_wrapper_is_checked_and_not_what_it_wraps():
+    def plain(number):
+        """What is wrapped takes another number of arguments than its wrapper."""
+
+    @functools.wraps(plain)
+    async def link(call, next):
+        return await next()
+
+    agent(middleware=[link])
+    with pytest.raises(TypeError, match="^middleware: expected a function that is called as"):
+        agent(middleware=[functools.wraps(link)(lambda call: None)])

@@ -97,6 +97,16 @@ async def test_a_tool_without_a_decorator():
             'tool: execution_mode: expected "parallel" or "sequential", got "both"',
         ),
         (lambda: Tool(name="x", execute="print"), TypeError, 'tool "x": execute: expected a function, got str'),
+        (
+            lambda: Tool(name="x", execute=lambda arguments: "done"),
+            TypeError,
+            'tool "x": execute: expected a function that is called as f(arguments, context): too many positional arguments',
+        ),
+        (
+            lambda: Tool(name="x", execute=lambda arguments, context, more: "done"),
+            TypeError,
+            'tool "x": execute: expected a function that is called as f(arguments, context): missing a required argument',
+        ),
         (lambda: Tool(name=5, execute=print), InvalidArgumentError, "tool: name: expected text, got 5"),
         (
             lambda: Tool(name="x", execute=print, parameters={"a": object()}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
+from .arguments import must_take
 from .errors import InvalidArgumentError
 from .runs import Run
 from .scope import INSIDE, begin
@@ -322,10 +323,11 @@ class Agent:
         It is called on the event loop that started the run, one event at a time, after the listeners that were added before. The
         run waits until it has returned, at most `listener_timeout_ms`: then it gets no event until it returns. That, and when it
         raises, a `Diagnostic` reports, `listener_errors` counts it, and the run continues. One that blocks the event loop cannot
-        be left so. Raises TypeError for what is not a function.
+        be left so. Raises TypeError for a function that cannot be called so.
         """
         if not callable(listener):
             raise TypeError(f"listener: expected a function of an event, got {type(listener).__name__}")
+        must_take("listener", listener, "event")
         return self._native.subscribe(listener)
 
     def set_options(self, **options: Unpack[Settings]) -> None:

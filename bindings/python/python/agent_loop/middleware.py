@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .arguments import must_take
 from .errors import CallbackError
 from .scope import here
 from .tool_context import ToolContext
@@ -68,17 +69,9 @@ def may_be_raised(original: BaseException | None) -> TypeGuard[Exception]:
 
 def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], Any]:
     """The function as the bridge calls it. Raises TypeError for one that cannot be called as `f(call, next)`."""
-    import inspect
-
     if not callable(function):
         raise TypeError(f"middleware: expected a function of (call, next), got {type(function).__name__}")
-    try:
-        inspect.signature(function).bind(None, None)
-    except ValueError:
-        # A built-in function without a signature.
-        pass
-    except TypeError as error:
-        raise TypeError(f"middleware: expected a function that is called as f(call, next): {error}") from None
+    must_take("middleware", function, "call", "next")
 
     def callback(call: HostCall) -> Any:
         async def next(arguments: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
+from .arguments import must_take
 from .errors import CallbackError, InvalidArgumentError, one_line
 from .scope import of_call
 from .tool_context import ToolContext
@@ -46,8 +47,8 @@ class Tool:
       `asyncio.CancelledError` where it awaits. `token` only sets the context's `is_cancelled`, and cancels the task when the
       agent's `abort_grace_ms` have passed. In both, a value that it returns before that counts. A plain function has the context.
 
-    Raises `InvalidArgumentError` for a wrong or unknown argument, TypeError for an `execute` or `prepare_arguments` that is not a
-    function. A tool does not change and may be shared by agents and threads.
+    Raises `InvalidArgumentError` for a wrong or unknown argument, TypeError for an `execute` or `prepare_arguments` that cannot
+    be called so. A tool does not change and may be shared by agents and threads.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Tool:
     ) -> None:
         if not callable(execute):
             raise TypeError(f'tool "{name}": execute: expected a function, got {type(execute).__name__}')
+        must_take(f'tool "{name}": execute', execute, "arguments", "context")
         if cancel_mode not in ("task", "token"):
             text = f'tool "{name}": cancel_mode: expected "task" or "token", got {cancel_mode!r}'
             raise InvalidArgumentError(text)
