@@ -168,3 +168,12 @@ def test_a_wrapper_is_checked_and_not_what_it_wraps():
     agent(middleware=[link])
     with pytest.raises(TypeError, match="^middleware: expected a function that is called as"):
         agent(middleware=[functools.wraps(link)(lambda call: None)])
+
+
+@pytest.mark.parametrize("given", ["ab", {"f": print}, 0, len])
+def test_middleware_is_a_list(given):
+    kind = type(given).__name__
+    article = "an" if kind == "int" else "a"
+    with pytest.raises(TypeError) as caught:
+        agent(middleware=given)
+    assert str(caught.value) == f'option "middleware": expected a list of functions, got {article} {kind}; write middleware=[…]'

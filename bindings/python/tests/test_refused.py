@@ -57,3 +57,18 @@ def test_found_e18_what_an_agent_cannot_be_made_with_is_refused():
     for model in ["nobody/x", "x", {"provider": "nobody", "id": "x"}, {"provider": "scripted", "id": "x", "script": 1}]:
         with pytest.raises(InvalidArgumentError):
             agent_loop.Agent(model)
+
+
+@pytest.mark.parametrize(("given", "got"), [(known, "a Tool"), (5, "an int"), ("known", "a str"), ({"known": known}, "a dict")])
+def test_tools_are_a_list(given, got):
+    text = f'option "tools": expected a list of tools, got {got}; write tools=[…]'
+    subject = Agent(scripted(says("One.")))
+
+    def change():
+        subject.tools = given
+
+    for give in (lambda: Agent(scripted(says("One.")), tools=given), change):
+        with pytest.raises(TypeError) as caught:
+            give()
+        assert str(caught.value) == text
+    assert subject.tools == ()

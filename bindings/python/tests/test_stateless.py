@@ -6,7 +6,7 @@ import weakref
 
 import agent_loop
 import pytest
-from agent_loop import Context, InvalidArgumentError, InvalidStateError, Undelivered, tool
+from agent_loop import Context, InvalidArgumentError, InvalidStateError, Undelivered, UserMessage, tool
 from scripts import calls, events_of, fails, kinds, results, says, scripted
 
 
@@ -130,7 +130,14 @@ async def test_a_failed_run_raises():
         ({}, {"tools": []}, InvalidArgumentError, 'option "tools": give it in the context'),
         ({}, {"temprature": 0}, InvalidArgumentError, 'unknown option "temprature"; did you mean "temperature"?'),
         ({"messages": [5]}, {}, InvalidArgumentError, "context: messages[0]: "),
+        (
+            {"messages": UserMessage("hi")},
+            {},
+            TypeError,
+            "context: messages: expected a list of messages, got a UserMessage; write messages=[…]",
+        ),
         ({"tools": [5]}, {}, TypeError, "tools[0]: expected a Tool, got int"),
+        ({"tools": double}, {}, TypeError, 'option "tools": expected a list of tools, got a Tool; write tools=[…]'),
     ],
 )
 async def test_a_wrong_argument_is_named(context, options, error, text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from .arguments import must_take
+from .arguments import items_of, must_take
 from .errors import InvalidArgumentError
 from .runs import Run
 from .scope import INSIDE, begin
@@ -169,10 +169,10 @@ class Agent:
             callbacks = provider_callbacks(provider, providers or {})
         # The engine checks the names and suggests the nearest one.
         self._native = _native.Agent(model, given, callbacks)
-        self.tools = tools or ()
+        self.tools = () if tools is None else tools
         for name, function in hooks.items():
             self.set_hook(name, function)
-        for function in middleware or ():
+        for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
 
     async def prompt(self, prompt: _Prompt) -> RunResult:
@@ -423,7 +423,7 @@ class Agent:
 
     @tools.setter
     def tools(self, tools: Iterable[Tool]) -> None:
-        tools = list(tools)
+        tools = items_of('option "tools"', "tools", tools)
         for index, tool in enumerate(tools):
             if isinstance(tool, Tool) and tool.is_method:
                 text = f"tools[{index}]: {tool.name} is a method; give the tool of an object, as in Weather().forecast"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .agent import Agent
+from .arguments import items_of
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -88,5 +89,6 @@ def start(
             raise InvalidArgumentError(f'option "{name}": give it in the context')
     # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
-    native, system_prompt, messages = agent._native, context.system_prompt, list(context.messages)
+    messages = items_of("context: messages", "messages", context.messages)
+    native, system_prompt = agent._native, context.system_prompt
     return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, caller), raise_errors)
