@@ -39,7 +39,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
     ("bindings/node/lib/hook.ts", &[("inputs", hooks::node_inputs), ("hooks", hooks::node_hooks), ("forms", hooks::node_forms)]),
-    ("bindings/node/lib/index.ts", &[("types of hooks", hooks::node_exports)]),
+    ("bindings/node/lib/index.ts", &[("error classes", errors::node_exports), ("types of hooks", hooks::node_exports)]),
     ("docs/hooks.md", &[("hooks", hooks::docs_hooks), ("inputs", hooks::docs_inputs)]),
     ("docs/abi.md", &[("hooks", hooks::docs_abi)]),
     ("docs/loop.md", &[("failures of hooks", hooks::docs_failures)]),

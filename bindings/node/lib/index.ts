@@ -16,7 +16,35 @@ export { Agent } from './agent.js'
 export type { Listener } from './callbacks.js'
 export { fromCanonical } from './canonical.js'
 export type { CanonicalEvent, CanonicalMessage, CanonicalOf, CanonicalResult } from './canonical.js'
-export * from './errors.js'
+export {
+  AgentError,
+  // <generated: error classes>
+  AuthenticationError,
+  PermissionError,
+  NotFoundError,
+  InvalidRequestError,
+  ContextOverflowError,
+  RateLimitedError,
+  QuotaError,
+  OverloadedError,
+  ServerError,
+  TimeoutError,
+  ConnectionError,
+  TlsError,
+  StreamTruncatedError,
+  ProtocolError,
+  ProviderError,
+  CallbackError,
+  LimitError,
+  InvalidArgumentError,
+  InvalidStateError,
+  BusyError,
+  AbortedError,
+  IoError,
+  PanicError,
+  // </generated>
+} from './errors.js'
+export type { ErrorInfo, ErrorKind } from './errors.js'
 export type * from './event.js'
 export type {
   ApiKey,

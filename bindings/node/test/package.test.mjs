@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 
 import { version } from 'agent-loop'
+import ts from 'typescript'
 
 import { packageFolder, projectFolder, temporary } from './helpers.mjs'
 
@@ -106,6 +107,25 @@ test('require, and both have the same classes', () => {
       console.log(here.Agent === there.Agent, Object.keys(here).filter((name) => !(name in there)))
     })`
   assert.equal(node('--eval', text), 'true []\n')
+})
+
+test('no path exports what its types do not declare', () => {
+  const installed = join(folder, 'node_modules/agent-loop')
+  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  for (const path of ['.', './testing', './canonical']) {
+    const types = join(installed, exports[path].require.types)
+    const program = ts.createProgram([types], { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022, types: [] })
+    const checker = program.getTypeChecker()
+    const declared = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(types)))
+    const names = declared.map(({ name }) => name)
+    const print = `((all) => console.log(JSON.stringify(Object.keys(all))))`
+    const module = join('agent-loop', path)
+    for (const text of [`${print}(require('${module}'))`, `import('${module}').then(${print})`]) {
+      const exported = JSON.parse(node('--eval', text))
+      assert.ok(exported.length > 0)
+      assert.deepEqual(exported.filter((name) => !names.includes(name)), [], text)
+    }
+  }
 })
 
 test('agent-loop/testing, both ways', () => {
