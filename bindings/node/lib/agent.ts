@@ -13,7 +13,7 @@ import type { AssistantMessage, Message, MessageInput, PromptInput } from './mes
 import type { Middleware } from './middleware.js'
 import type { NativeRun } from './native.js'
 import { isObject } from './object.js'
-import { addMiddleware, makeAgent, optionsJson, setHook, setProvider, setTools } from './options.js'
+import { addMiddleware, changesJson, makeAgent, setHook, setProvider, setTools } from './options.js'
 import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import type { Provider } from './provider.js'
 import { Run, resultOf } from './run.js'
@@ -262,7 +262,7 @@ export class Agent {
    */
   setOptions(options: OptionChanges): void {
     if (!isObject(options)) throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
-    const text = optionsJson(options, null)
+    const text = changesJson(options)
     enter(() => this.#native.setOptions(text))
   }
 

@@ -2,7 +2,7 @@
  * The options of agents and of stateless runs.
  */
 
-import { bridge, enter } from './bridge.js'
+import { bridge, enter, nextNumber } from './bridge.js'
 import type { Of } from './async-context.js'
 import { Callbacks } from './callbacks.js'
 import { canonical, snakeCase } from './canonical.js'
@@ -309,8 +309,42 @@ export function setProvider({ native, callbacks }: AgentParts, name: string | nu
   enter(() => native.setProvider(name ?? undefined, number))
 }
 
-/** @internal The options as JSON; an undefined one is left out, or is `missing`. */
-export function optionsJson(options: object, missing?: null): string {
+/** What `Agent.setOptions` does not set, hooks aside, and what does. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['tools', 'agent.tools = [ … ]'],
+  ['middleware', 'addMiddleware'],
+  ['provider', 'setProvider'],
+  ['providers', 'setProvider'],
+])
+
+/** @internal The options that `Agent.setOptions` changes, as JSON. */
+export function changesJson(options: object): string {
+  for (const name of Object.keys(options)) {
+    const way = HOOKS.includes(name as HookName) ? 'setHook' : ELSEWHERE.get(name)
+    if (way !== undefined) throw invalidArgument(`option ${JSON.stringify(name)} is not a plain value; use ${way}`)
+  }
+  return optionsJson(options, null)
+}
+
+/** The options as JSON; an undefined one is left out, or is `missing`. */
+function optionsJson(options: object, missing?: null): string {
+  try {
+    return valuesJson(options, missing)
+  } catch (error) {
+    // An unknown name is the likelier mistake, as of a hook, whose value is a function: it is reported first.
+    checkNames(Object.keys(options))
+    throw error
+  }
+}
+
+/** Fails for the name of an option that there is not. An agent that is made only for this reads them. */
+function checkNames(names: readonly string[]): void {
+  const options = Object.fromEntries(names.map((name) => [name, null]))
+  const text = JSON.stringify({ ...options, model: { provider: 'scripted', id: 'none', script: [] } })
+  enter(() => new native.Agent(bridge, nextNumber(), text, {}))
+}
+
+function valuesJson(options: object, missing: null | undefined): string {
   const texts: string[] = []
   for (const [name, value] of Object.entries(options)) {
     const given = value === undefined ? missing : name === 'messages' ? canonical(value) : value

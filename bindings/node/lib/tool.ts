@@ -83,7 +83,7 @@ export class Tool {
     const { execute, prepareArguments, ...described } = options
     const what = typeof options.name === 'string' ? `tool ${JSON.stringify(options.name)}` : 'tool'
     const { json: parameters, read } = parametersOf(what, options.parameters)
-    const text = jsonOfArgument('tool', { ...described, ...(parameters === undefined ? {} : { parameters }) })
+    const text = describedJson({ ...described, ...(parameters === undefined ? {} : { parameters }) })
     this.#native = enter(() => new native.Tool(text))
     this.#read = read
     expectFunction(`${what}: execute`, execute)
@@ -108,6 +108,18 @@ export class Tool {
     const read = tool.#read
     const { execute } = tool
     return execute(read === undefined ? args : await read(args), context)
+  }
+}
+
+/** A tool's description as JSON. */
+function describedJson(described: Record<string, unknown>): string {
+  try {
+    return jsonOfArgument('tool', described)
+  } catch (error) {
+    // An unknown name is the likelier mistake, as of `execute`, whose value is a function: it is reported first.
+    const names = Object.fromEntries(Object.keys(described).map((name) => [name, null]))
+    enter(() => new native.Tool(JSON.stringify({ ...names, name: 'any' })))
+    throw error
   }
 }
 

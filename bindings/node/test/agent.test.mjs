@@ -3,11 +3,53 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Agent, BusyError, InvalidArgumentError, tool } from 'agent-loop'
+import { Agent, BusyError, InvalidArgumentError, run, tool } from 'agent-loop'
 
 import { calls, does, play, says, scripted, toolTexts } from './helpers.mjs'
 
 const scriptedModel = { provider: 'scripted', id: 's', script: [] }
+
+test('an unknown option is reported as such, also one whose value is a function', async () => {
+  const nearest = [
+    ['before_tool_call', 'beforeToolCall'],
+    ['beforeToolcall', 'beforeToolCall'],
+    ['provder', 'provider'],
+    ['maxTurn', 'maxTurns'],
+  ]
+  for (const [name, right] of nearest) {
+    const expected = { name: 'InvalidArgumentError', message: `unknown option "${name}"; did you mean "${right}"?` }
+    const given = { model: scriptedModel, [name]: () => null }
+    assert.throws(() => new Agent(given), expected)
+    assert.throws(() => run({}, 'go', given), expected)
+    assert.throws(() => scripted([]).setOptions({ temperature: 0, [name]: () => null }), expected)
+  }
+  const known = /^unknown option "onEvent"; known are model, .*beforeToolCall/
+  assert.throws(() => new Agent({ model: scriptedModel, onEvent: () => null }), { message: known })
+  assert.throws(() => new Agent({ model: scriptedModel, temperature: 1n, onEvent: 5 }), { message: known })
+  // Of a known option the value is what is wrong.
+  for (const options of [{ temperature: () => 0 }, { model: () => null }]) {
+    const [name] = Object.keys(options)
+    const message = `option "${name}": a function is not JSON`
+    assert.throws(() => new Agent({ model: scriptedModel, ...options }), { name: 'InvalidArgumentError', message })
+    assert.throws(() => scripted([]).setOptions(options), { name: 'InvalidArgumentError', message })
+  }
+})
+
+test('setOptions names the way to set what it does not set, and changes nothing', () => {
+  const agent = scripted([])
+  for (const [options, way] of [
+    [{ beforeToolCall: () => null }, 'setHook'],
+    [{ onError: null }, 'setHook'],
+    [{ tools: [] }, 'agent.tools = [ … ]'],
+    [{ middleware: [] }, 'addMiddleware'],
+    [{ provider: async function* () {} }, 'setProvider'],
+    [{ providers: {} }, 'setProvider'],
+  ]) {
+    const message = `option "${Object.keys(options)}" is not a plain value; use ${way}`
+    assert.throws(() => agent.setOptions({ systemPrompt: 'x', ...options }), { name: 'InvalidArgumentError', message })
+  }
+  assert.equal(agent.systemPrompt, '')
+})
 
 test('an error in the options names the option', () => {
   for (const [options, text] of [

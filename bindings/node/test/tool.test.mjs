@@ -354,6 +354,18 @@ test('an invalid tool is refused when it is created', () => {
   assert.throws(() => tool(), InvalidArgumentError)
 })
 
+test('an unknown field of a tool is reported as such, also one whose value is a function', () => {
+  for (const [name, hint] of [
+    ['exceute', 'did you mean "execute"?'],
+    ['prepare_arguments', 'did you mean "prepareArguments"?'],
+    ['handler', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
+    ['run', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
+  ]) {
+    const message = `unknown tool field "${name}"; ${hint}`
+    assert.throws(() => tool({ name: 'x', [name]: () => 1 }), { name: 'InvalidArgumentError', message })
+  }
+})
+
 test('the properties of a tool', () => {
   const parameters = { type: 'object', properties: {} }
   const full = tool({ name: 't', description: 'd', label: 'T', parameters, executionMode: 'sequential', execute() {} })
