@@ -12,7 +12,7 @@ import { messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import type { NativeRun } from './native.js'
-import { isObject } from './object.js'
+import { isBuiltIn, isObject } from './object.js'
 import { addMiddleware, changesJson, makeAgent, setHook, setProvider, setTools } from './options.js'
 import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import type { Provider } from './provider.js'
@@ -261,7 +261,9 @@ export class Agent {
    * @throws InvalidArgumentError for an unknown option or an invalid value (the message names it).
    */
   setOptions(options: OptionChanges): void {
-    if (!isObject(options)) throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
+    if (!isObject(options) || isBuiltIn(options)) {
+      throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
+    }
     const text = changesJson(options)
     enter(() => this.#native.setOptions(text))
   }

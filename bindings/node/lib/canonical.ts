@@ -17,7 +17,7 @@
 import type { ErrorInfo } from './errors.js'
 import type { AgentEvent } from './event.js'
 import type { ContentBlock, Message, StandardMessage, Usage } from './message.js'
-import { isObject } from './object.js'
+import { isBuiltIn, isObject, isPromise } from './object.js'
 import type { RunResult } from './run.js'
 
 export type { AgentEvent, ContentBlock, ErrorInfo, Message, RunResult, StandardMessage, Usage }
@@ -109,9 +109,9 @@ function adoptMessagesIn(object: Record<string, unknown>): void {
 export function canonical(value: unknown, outer: readonly object[] = []): unknown {
   if (!isObject(value) || outer.length > MAX_DEPTH || outer.includes(value)) return value
   if (Array.isArray(value)) return value.map((item) => canonical(item, [...outer, value]))
-  // What writes itself, as the engine's own objects do, is left to it; maps and sets are refused later.
-  const isLeft = typeof value.toJSON === 'function' || value instanceof Map || value instanceof Set || isCustom(value)
-  return isLeft ? value : canonicalFields(value, outer)
+  // What writes itself, as the engine's own objects do, is left to it; promises, maps and the like are refused later.
+  if (typeof value.toJSON === 'function' || isBuiltIn(value) || isPromise(value) || isCustom(value)) return value
+  return canonicalFields(value, outer)
 }
 
 /** @internal As {@link canonical}, for an object that has a `toJSON` made of this. */

@@ -3,7 +3,7 @@
  */
 
 import { invalidArgument } from './errors.js'
-import { className, isObject, isPlain } from './object.js'
+import { className, instanceOf, isObject, isPlain, isPromise } from './object.js'
 import { isA, textOf } from './thrown.js'
 
 /** @internal The message names the part of a value that is not JSON. */
@@ -85,13 +85,9 @@ function notData(value: object): string | undefined {
   if (isError(value)) return `${instanceOf(value)} is not JSON: throw it, or use its message`
   if (ArrayBuffer.isView(value)) return `${instanceOf(value)} is not JSON: ${ADVICE.ArrayBuffer}`
   if (isWritten(value)) return undefined
-  const advice = ADVICE[className(value)] ?? 'use a plain object with its fields, or give the class a toJSON method'
+  const known = ADVICE[isPromise(value) ? 'Promise' : className(value)]
+  const advice = known ?? 'use a plain object with its fields, or give the class a toJSON method'
   return `${instanceOf(value)} is not JSON: ${advice}`
-}
-
-function instanceOf(value: object): string {
-  const name = className(value) || 'instance of a class'
-  return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
 /** Whether it is an error, of this realm or another. */

@@ -4,7 +4,7 @@
 
 import { invalidArgument } from './errors.js'
 import type { NativeAbortHandle } from './native.js'
-import { isObject } from './object.js'
+import { isBuiltIn, isObject, kindOf } from './object.js'
 
 /** The options of a single run. */
 export interface RunOptions {
@@ -27,9 +27,8 @@ export interface StreamOptions extends RunOptions {
 /** @internal The options of a run, checked. `known` are the names that may be given. */
 export function checkedOptions(options: StreamOptions | undefined, known: readonly string[]): StreamOptions {
   if (options === undefined || options === null) return {}
-  if (!isObject(options) || (options as object) instanceof AbortSignal) {
-    const got = isObject(options) ? 'an AbortSignal' : typeof options
-    throw invalidArgument(`options: expected an object such as { signal }, got ${got}`)
+  if (!isObject(options) || isBuiltIn(options)) {
+    throw invalidArgument(`options: expected an object such as { signal }, got ${kindOf(options)}`)
   }
   const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown !== undefined) {
@@ -47,7 +46,8 @@ export const STREAM_OPTIONS = [...RUN_OPTIONS, 'raiseErrors'] as const
 
 function checkedSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal === null || signal instanceof AbortSignal) return signal ?? undefined
-  throw invalidArgument(`option "signal": expected an AbortSignal, got ${typeof signal}`)
+  const hint = signal instanceof AbortController ? '; give its signal, as { signal: controller.signal }' : ''
+  throw invalidArgument(`option "signal": expected an AbortSignal, got ${kindOf(signal)}${hint}`)
 }
 
 function checkedRaiseErrors(raise: unknown): boolean {

@@ -35,6 +35,35 @@ test('an unknown option is reported as such, also one whose value is a function'
   }
 })
 
+test('a prompt that is a Promise or another object without data is refused with what to do', async () => {
+  class Later {
+    then() {}
+  }
+  const agent = scripted([])
+  for (const [value, text] of [
+    [Promise.resolve('go'), 'a Promise is not JSON: await it'],
+    [new Later(), 'a Later is not JSON: await it'],
+    [new Response('go'), 'a Response is not JSON: use await response.text(), or await response.json()'],
+    [new Error('go'), 'an Error is not JSON: throw it, or use its message'],
+    [new Map(), 'a Map is not JSON: use Object.fromEntries(map)'],
+    [new Uint8Array(1), 'a Uint8Array is not JSON: use base64 text, or content with an image block'],
+  ]) {
+    const refused = (what) => ({ name: 'InvalidArgumentError', message: `${what}: ${text}` })
+    await assert.rejects(agent.prompt(value), refused('prompt'))
+    assert.throws(() => agent.stream(value), refused('prompt'))
+    assert.throws(() => run({}, value, { model: scriptedModel }), refused('prompt'))
+    await assert.rejects(agent.prompt([value]), refused('prompt: [0]'))
+    assert.throws(() => agent.steer(value), refused('message'))
+    assert.throws(() => agent.followUp(value), refused('message'))
+    assert.throws(() => agent.appendMessages(value), refused('messages'))
+    assert.throws(() => agent.appendMessage({ role: 'user', content: value }), refused('messages: [0]: content'))
+    assert.throws(() => scripted([], { messages: value }), refused('option "messages"'))
+  }
+  assert.deepEqual(agent.messages, [])
+  const expected = { message: 'setOptions: expected an object of options, for example { temperature: 0 }' }
+  for (const options of [Promise.resolve({}), new Map()]) assert.throws(() => agent.setOptions(options), expected)
+})
+
 test('setOptions names the way to set what it does not set, and changes nothing', () => {
   const agent = scripted([])
   for (const [options, way] of [

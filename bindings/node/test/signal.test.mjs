@@ -93,6 +93,14 @@ test('an invalid signal is refused before anything starts', async () => {
     [{ sginal: 1 }, 'unknown option "sginal"; known is signal', 'unknown option "sginal"; known are signal, raiseErrors'],
     [AbortSignal.abort(), 'options: expected an object such as { signal }, got an AbortSignal'],
     ['x', 'options: expected an object such as { signal }, got string'],
+    [[], 'options: expected an object such as { signal }, got an Array'],
+    [Promise.resolve({}), 'options: expected an object such as { signal }, got a Promise'],
+    [new AbortController(), 'options: expected an object such as { signal }, got an AbortController'],
+    [{ signal: {} }, 'option "signal": expected an AbortSignal, got object'],
+    [
+      { signal: new AbortController() },
+      'option "signal": expected an AbortSignal, got an AbortController; give its signal, as { signal: controller.signal }',
+    ],
   ]) {
     const name = 'InvalidArgumentError'
     const expected = { name, message }
