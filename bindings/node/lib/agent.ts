@@ -7,6 +7,7 @@ import type { Listener } from './callbacks.js'
 import { withToJson } from './canonical.js'
 import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.js'
 import type { ErrorInfo } from './errors.js'
+import { frozen } from './frozen.js'
 import type { HookName, Hooks } from './hook.js'
 import { messagesJson, promptJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput, PromptInput } from './message.js'
@@ -40,7 +41,7 @@ export class Agent {
       throw invalidArgument('Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }')
     }
     this.#parts = makeAgent(options)
-    this.#tools = [...(options.tools ?? [])]
+    this.#tools = Object.freeze([...(options.tools ?? [])])
     // An unknown property is refused, not silently kept: `agent.maxTurns = 3` was meant for setOptions. Subclasses may add
     // fields.
     if (new.target === Agent) Object.preventExtensions(this)
@@ -349,24 +350,28 @@ export class Agent {
     this.setOptions({ thinkingLevel })
   }
 
-  /** The tools. A change during a run takes effect at its next turn; calls already made continue. */
+  /** The tools, as a frozen array. A change during a run takes effect at its next turn; calls already made continue. */
   get tools(): readonly Tool[] {
     return this.#tools
   }
 
   set tools(tools: readonly Tool[]) {
     setTools(this.#parts, tools)
-    this.#tools = [...tools]
+    this.#tools = Object.freeze([...tools])
   }
 
-  /** The conversation: the messages of all `message_end` events, frozen. The same array until it changes. */
+  /**
+   * The conversation: the messages of all `message_end` events, frozen with all that is in them. The same array until it changes.
+   * To change a message, give a changed copy to `replaceMessages`.
+   */
   get messages(): readonly Message[] {
     const count = this.#native.messageCount
     if (count !== this.#messages.length) {
       let messages = [...this.#messages]
       // More than once only where one text cannot hold them.
       while (messages.length < count) {
-        messages = messages.concat(withToJson<Message[]>(JSON.parse(this.#native.messages(messages.length))))
+        const more: Message[] = JSON.parse(this.#native.messages(messages.length))
+        messages = messages.concat(frozen(withToJson(more)))
       }
       this.#messages = Object.freeze(messages)
     }

@@ -14,86 +14,86 @@ export interface Canonical {
 
 /** Text. */
 export interface TextBlock {
-  type: 'text'
-  text: string
+  readonly type: 'text'
+  readonly text: string
   /** The provider's signature, kept byte for byte. */
-  signature?: string | undefined
+  readonly signature?: string | undefined
 }
 
 /** The model's reasoning. */
 export interface ThinkingBlock {
-  type: 'thinking'
+  readonly type: 'thinking'
   /** Only a text block has one. */
-  text?: never
+  readonly text?: never
   /** May be empty. */
-  thinking: string
-  signature?: string | undefined
+  readonly thinking: string
+  readonly signature?: string | undefined
   /** Whether the provider withheld the text. */
-  redacted?: boolean | undefined
+  readonly redacted?: boolean | undefined
 }
 
 /** An image. */
 export interface ImageBlock {
-  type: 'image'
+  readonly type: 'image'
   /** Only a text block has one. */
-  text?: never
+  readonly text?: never
   /** Base64. */
-  data: string
+  readonly data: string
   /** For example `image/png`. */
-  mimeType: string
+  readonly mimeType: string
 }
 
 /** A tool call of the model. */
 export interface ToolCallBlock {
-  type: 'tool_call'
+  readonly type: 'tool_call'
   /** Only a text block has one. */
-  text?: never
+  readonly text?: never
   /** Unique within its message. */
-  id: string
-  name: string
-  arguments: Record<string, unknown>
+  readonly id: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
   /** The arguments as text, if they are not a JSON object; `arguments` is then empty. */
-  rawArguments?: string | undefined
-  signature?: string | undefined
+  readonly rawArguments?: string | undefined
+  readonly signature?: string | undefined
 }
 
 /** Provider data that is kept unchanged and sent back. */
 export interface OpaqueBlock {
-  type: 'opaque'
+  readonly type: 'opaque'
   /** Only a text block has one. */
-  text?: never
-  protocol: string
-  data: unknown
+  readonly text?: never
+  readonly protocol: string
+  readonly data: unknown
 }
 
-/** A part of a message. */
+/** A part of a message. To change one, make a copy: those of `agent.messages` are frozen. */
 export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolCallBlock | OpaqueBlock
 
 /** Tokens of one message, or the sum of a run. The counts are disjoint, except that `reasoning` is part of `output`. */
 export interface Usage {
   /** Input tokens that were not read from a cache. */
-  input: number
+  readonly input: number
   /** Output tokens, thinking included. */
-  output: number
+  readonly output: number
   /** Input tokens read from the provider's cache. */
-  cacheRead: number
+  readonly cacheRead: number
   /** Input tokens written to the provider's cache. */
-  cacheWrite: number
+  readonly cacheWrite: number
   /** The part of `output` that was thinking. */
-  reasoning: number
+  readonly reasoning: number
   /** `input + output + cacheRead + cacheWrite`. */
-  total: number
+  readonly total: number
   /** In US dollars; null if no price or no count is known. */
-  cost: Cost | null
+  readonly cost: Cost | null
 }
 
 /** A cost in US dollars, by kind of token. */
 export interface Cost {
-  input: number
-  output: number
-  cacheRead: number
-  cacheWrite: number
-  total: number
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly total: number
 }
 
 /** Why a message ended. */
@@ -101,63 +101,63 @@ export type StopReason = 'stop' | 'length' | 'tool_use' | 'refusal' | 'error' | 
 
 /** A message of the user. */
 export interface UserMessage extends Canonical {
-  role: 'user'
-  content: (TextBlock | ImageBlock)[]
+  readonly role: 'user'
+  readonly content: readonly (TextBlock | ImageBlock)[]
   /** In milliseconds since the epoch. */
-  timestamp: number
+  readonly timestamp: number
   /** The application's name for the message, unique in its transcript. */
-  id?: string | undefined
+  readonly id?: string | undefined
   /** Any JSON of the application, kept with the message and never sent to a model. */
-  metadata?: unknown
+  readonly metadata?: unknown
 }
 
 /** A message of the model. */
 export interface AssistantMessage extends Canonical {
-  role: 'assistant'
-  content: (TextBlock | ThinkingBlock | ToolCallBlock | OpaqueBlock)[]
+  readonly role: 'assistant'
+  readonly content: readonly (TextBlock | ThinkingBlock | ToolCallBlock | OpaqueBlock)[]
   /** The name of the provider. */
-  provider: string
+  readonly provider: string
   /** The wire format. */
-  protocol: string
+  readonly protocol: string
   /** The configured model id. */
-  model: string
-  usage: Usage
+  readonly model: string
+  readonly usage: Usage
   /** Null in a partial message. */
-  stopReason: StopReason | null
+  readonly stopReason: StopReason | null
   /** The provider's word for it. */
-  rawStopReason?: string | undefined
+  readonly rawStopReason?: string | undefined
   /** The provider's id of the response. */
-  responseId?: string | undefined
+  readonly responseId?: string | undefined
   /** The model that has answered, where the server names another one than was asked for. */
-  responseModel?: string | undefined
+  readonly responseModel?: string | undefined
   /** Present exactly when `stopReason` is `error` or `aborted`. */
-  error?: ErrorInfo | undefined
+  readonly error?: ErrorInfo | undefined
   /** In milliseconds since the epoch. */
-  timestamp: number
+  readonly timestamp: number
   /** The application's name for the message, unique in its transcript. */
-  id?: string | undefined
+  readonly id?: string | undefined
   /** Any JSON of the application, kept with the message and never sent to a model. */
-  metadata?: unknown
+  readonly metadata?: unknown
 }
 
 /** The result of a tool call. */
 export interface ToolResultMessage extends Canonical {
-  role: 'tool_result'
+  readonly role: 'tool_result'
   /** The id of the call. */
-  toolCallId: string
-  toolName: string
+  readonly toolCallId: string
+  readonly toolName: string
   /** What the model sees. */
-  content: (TextBlock | ImageBlock)[]
+  readonly content: readonly (TextBlock | ImageBlock)[]
   /** Data for the application; never sent to the model. */
-  details: unknown
+  readonly details: unknown
   /** Whether the call failed. */
-  isError: boolean
+  readonly isError: boolean
   /** In milliseconds since the epoch. */
-  timestamp: number
+  readonly timestamp: number
   /** The application's name for the message, unique in its transcript. */
-  id?: string | undefined
+  readonly id?: string | undefined
   /** Any JSON of the application, kept with the message and never sent to a model. */
-  metadata?: unknown
+  readonly metadata?: unknown
 }
 
 /** A message of a role that models support. */
@@ -181,14 +181,14 @@ export interface CustomMessages {}
 export type Message = StandardMessage | CustomMessages[keyof CustomMessages]
 
 /** With fields that may be left out, or undefined. */
-type Optional<T> = { [Name in keyof T]?: T[Name] | undefined }
+type Optional<T> = { -readonly [Name in keyof T]?: T[Name] | undefined }
 
 /** A message as input: optional fields may be left out. Parsed canonical JSON is accepted, too. */
 export type MessageInput =
   | Message
   | {
       role: 'user'
-      content: string | (TextBlock | ImageBlock)[]
+      content: string | readonly (TextBlock | ImageBlock)[]
       timestamp?: number | undefined
       id?: string | undefined
       metadata?: unknown
@@ -196,7 +196,7 @@ export type MessageInput =
   | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Optional<
       Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>
     >)
-  | ({ role: 'tool_result'; toolCallId: string; content: string | (TextBlock | ImageBlock)[] } & Optional<
+  | ({ role: 'tool_result'; toolCallId: string; content: string | readonly (TextBlock | ImageBlock)[] } & Optional<
       Omit<ToolResultMessage, 'role' | 'toolCallId' | 'content' | 'toJSON'>
     >)
 

@@ -50,7 +50,7 @@ export interface ModelEnd {
   responseId?: string | undefined
   /** The model that has answered, where it is another one than was asked for. */
   responseModel?: string | undefined
-  usage?: { [Name in keyof Usage]?: Usage[Name] | undefined } | undefined
+  usage?: { -readonly [Name in keyof Usage]?: Usage[Name] | undefined } | undefined
 }
 
 /**

@@ -21,7 +21,7 @@ import type { HookContext, ToolContext } from './context.js'
 /** A full result. Any other value that a tool returns goes to the model as text: a string unchanged, the rest as JSON. */
 export interface ToolResult {
   /** What the model sees. */
-  content: (TextBlock | ImageBlock)[]
+  content: readonly (TextBlock | ImageBlock)[]
   /** Data for the application; never sent to the model. */
   details?: unknown
   /** Whether the call failed. */

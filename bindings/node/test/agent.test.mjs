@@ -64,6 +64,48 @@ test('a prompt that is a Promise or another object without data is refused with 
   for (const options of [Promise.resolve({}), new Map()]) assert.throws(() => agent.setOptions(options), expected)
 })
 
+test('messages and tools that are read back cannot be changed', async () => {
+  const details = { list: [{ deep: { n: 1 } }] }
+  const look = does('look', () => ({ content: [{ type: 'text', text: 'seen' }], details }))
+  const script = [calls(['a', 'look', { place: { names: ['Oslo'] } }]), says('One.'), says('Two.')]
+  const requests = []
+  const onPayload = ({ payload }) => void requests.push(JSON.stringify(payload.messages))
+  const messages = [{ role: 'user', content: 'Hi', metadata: { own: [1] } }, { role: 'note', parts: [{ n: 1 }] }]
+  const agent = scripted(script, { tools: [look], messages, onPayload })
+  await agent.prompt('go')
+  const before = JSON.stringify(agent.messages)
+  const [user, note, , call, result] = agent.messages
+  for (const change of [
+    () => (user.content[0].text = 'M'),
+    () => user.content.push({ type: 'text', text: 'M' }),
+    () => (user.metadata.own[0] = 2),
+    () => (user.id = 'new'),
+    () => (note.parts[0].n = 2),
+    () => (call.content[0].arguments.place.names[0] = 'Bergen'),
+    () => (call.usage.input = 5),
+    () => delete call.stopReason,
+    () => (result.details.list[0].deep.n = 2),
+    () => (result.isError = true),
+    () => agent.messages.push(user),
+    () => agent.tools.push(look),
+  ]) {
+    assert.throws(change, TypeError, String(change))
+  }
+  const isFrozen = (value) => Object.isFrozen(value) && Object.values(value).every(isFrozen)
+  assert.ok(isFrozen(agent.messages))
+  assert.equal(JSON.stringify(agent.messages), before)
+  // Frozen once: what was read is the same later.
+  await agent.prompt('more')
+  assert.ok(agent.messages[0] === user && agent.messages[4] === result && isFrozen(agent.messages))
+  assert.ok(requests.length > 0 && !requests.join().includes('"M"'))
+  // A changed copy is accepted.
+  agent.replaceMessages([{ ...user, content: [{ type: 'text', text: 'M' }] }, ...agent.messages.slice(1)])
+  assert.equal(agent.messages[0].content[0].text, 'M')
+  // What the caller gave stays the caller's.
+  messages[0].content = 'changed'
+  assert.equal(details.list[0].deep.n++, 1)
+})
+
 test('setOptions names the way to set what it does not set, and changes nothing', () => {
   const agent = scripted([])
   for (const [options, way] of [

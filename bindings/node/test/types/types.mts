@@ -312,6 +312,22 @@ async function use(): Promise<void> {
   check<Equal<typeof result.outcome, 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'>>()
   const message: Message | undefined = agent.messages[0]
   if (message?.role === 'tool_result') message.details
+  if (message?.role === 'user' && message.content[0]?.type === 'text') {
+    // @ts-expect-error messages are read-only: they are frozen
+    message.content[0].text = 'x'
+    // @ts-expect-error and so are their blocks
+    message.content.push({ type: 'text', text: 'x' })
+    // @ts-expect-error and their fields
+    message.timestamp = 0
+    // A changed copy is a message, and one of one's own may be changed until it is given.
+    const changed: Message = { ...message, content: [...message.content, { type: 'text', text: 'x' }] }
+    const own = { role: 'user' as const, content: [{ type: 'text' as const, text: 'x' }] }
+    own.content[0]!.text = 'y'
+    agent.replaceMessages([changed, own])
+    agent.appendMessage(Object.freeze({ role: 'user', content: Object.freeze([...own.content]) } as const))
+  }
+  // @ts-expect-error the array is read-only
+  agent.tools.push(calculator)
   const unsubscribe: () => void = agent.subscribe(async (event) => void on(event))
   unsubscribe()
   agent.model = { provider: 'p', id: 'm' }
