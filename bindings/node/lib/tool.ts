@@ -113,6 +113,10 @@ export class Tool {
 
 /** A tool's description as JSON. */
 function describedJson(described: Record<string, unknown>): string {
+  // The engine knows its canonical name, and would leave it unused.
+  if ('prepare_arguments' in described) {
+    throw invalidArgument('unknown tool field "prepare_arguments"; did you mean "prepareArguments"?')
+  }
   try {
     return jsonOfArgument('tool', described)
   } catch (error) {
