@@ -320,7 +320,7 @@ test('an invalid hook is refused when it is set', () => {
   assert.throws(() => agent.setHook('beforeRun', 'x'), { message: 'hook "beforeRun": expected a function, got string' })
   assert.throws(() => agent.setHook('beforeRun'), { message: 'hook "beforeRun": expected a function, got nothing' })
   assert.throws(() => scripted([], { onError: 5 }), { message: 'hook "onError": expected a function, got number' })
-  assert.throws(() => scripted([], { before_run() {} }), { message: /^option "before_run": a function is not JSON/ })
+  assert.throws(() => scripted([], { before_run() {} }), { message: 'unknown option "before_run"; did you mean "beforeRun"?' })
   scripted([], { onError: undefined, onPayload: null })
 })
 
