@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import contextvars
+import gc
 import logging
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from scripts import agent, calls, fails, says
@@ -318,3 +320,18 @@ def test_found_e15_log_is_silent_unless_logging_is_configured(how):
     else:
         assert done.stderr.startswith("WARNING agent_loop the hook after_run failed: ValueError: no disk\nTraceback (most")
         assert done.stderr.endswith("ValueError: no disk\n")
+
+
+async def test_found_e15_a_record_that_waits_outlives_its_agent(caplog):
+    """The garbage collector may take an agent while the records of its run wait for the event loop."""
+    for _ in range(20):
+        owner = agent(fails("invalid_request", "no"), max_retries=0)
+        run = owner.stream("x")
+        owner.subscribe(lambda event, run=run: None)  # A cycle.
+        time.sleep(0.01)  # The run goes on, on the engine's threads; its records wait for this one.
+        del owner, run
+        gc.collect()
+        await asyncio.sleep(0)
+    with pytest.raises(AgentError):
+        await agent(fails("invalid_request", "no"), max_retries=0).prompt("x")
+    assert {record.agent_loop["code"] for record in caplog.records} == {"run_error"}
