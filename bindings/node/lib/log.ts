@@ -78,7 +78,9 @@ let hasWarned = false
  * Sets the function that gets the log records of all agents of this thread (the main one, or a worker), or removes it.
  *
  * ```ts
- * setLog(({ level, message, error }) => logger[level]({ err: error }, message))
+ * import { setLog } from 'agent-loop'
+ *
+ * setLog(({ level, message, error }) => console[level](message, error ?? ''))
  * ```
  *
  * It is called on this thread, in the `AsyncLocalStorage` context of the record's run. No run waits for it, and it does not keep
