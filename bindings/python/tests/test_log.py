@@ -334,4 +334,5 @@ async def test_found_e15_a_record_that_waits_outlives_its_agent(caplog):
         await asyncio.sleep(0)
     with pytest.raises(AgentError):
         await agent(fails("invalid_request", "no"), max_retries=0).prompt("x")
-    assert {record.agent_loop["code"] for record in caplog.records} == {"run_error"}
+    records = [record for record in caplog.records if record.name == "agent_loop"]  # asyncio may have said that this is slow.
+    assert {record.agent_loop["code"] for record in records} == {"run_error"}
