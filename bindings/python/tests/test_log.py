@@ -56,8 +56,13 @@ async def no_disk_async(result):
     raise NoDisk("no disk")
 
 
+def records_of(caplog):
+    """Without those of asyncio, which in debug mode logs what takes it long."""
+    return [record for record in caplog.records if record.name == "agent_loop"]
+
+
 def lines(caplog):
-    return [(record.levelname, record.agent_loop["code"], record.getMessage()) for record in caplog.records]
+    return [(record.levelname, record.agent_loop["code"], record.getMessage()) for record in records_of(caplog)]
 
 
 @pytest.mark.parametrize("after_run", [no_disk, no_disk_async])
@@ -77,9 +82,8 @@ async def test_found_e15_log_of_what_fails(caplog, after_run, listener):
         ("WARNING", "hook_error", "the hook after_run failed: NoDisk: no disk"),
         ("DEBUG", "run_end", "the run ended"),
     ]
-    first, retry, failed, _, hook, end = caplog.records
-    assert {record.name for record in caplog.records} == {"agent_loop"}
-    assert len({record.agent_loop["run_id"] for record in caplog.records}) == 1
+    first, retry, failed, _, hook, end = records_of(caplog)
+    assert len({record.agent_loop["run_id"] for record in records_of(caplog)}) == 1
     assert first.agent_loop["data"] == {"listener": 1, "event": "turn_start"}
     assert retry.agent_loop["data"] == {"attempt": 1, "delay_ms": 500}
     assert isinstance(retry.agent_loop["error"], agent_loop.OverloadedError)
@@ -88,14 +92,14 @@ async def test_found_e15_log_of_what_fails(caplog, after_run, listener):
     assert hook.agent_loop["error"].kind == "callback"
     assert end.agent_loop["data"] == {"outcome": "completed", "turns": 2}
     assert end.agent_loop["error"] is None
-    assert {record.agent_loop["code"] for record in caplog.records} <= set(agent_loop.LOG_CODES)
+    assert {record.agent_loop["code"] for record in records_of(caplog)} <= set(agent_loop.LOG_CODES)
 
 
 async def test_found_e15_log_has_the_exception_with_its_traceback(caplog):
     speaker = agent(calls("forecast"), calls("almanac"), says("Done."), tools=[forecast, almanac], after_run=no_disk)
     speaker.subscribe(failing_listener)
     await speaker.prompt("Go.")
-    causes = [(record.agent_loop["code"], record.exc_info[0], record.exc_info[2].tb_frame) for record in caplog.records]
+    causes = [(record.agent_loop["code"], record.exc_info[0], record.exc_info[2].tb_frame) for record in records_of(caplog)]
     assert [(code, kind) for code, kind, _ in causes] == [
         ("listener_error", NoDisk),
         ("tool_error", ValueError),
@@ -104,9 +108,9 @@ async def test_found_e15_log_has_the_exception_with_its_traceback(caplog):
         ("listener_error", NoDisk),
         ("hook_error", NoDisk),
     ]
-    assert 'raise ValueError("it rains")' in logging.Formatter().format(caplog.records[1])
-    assert 'raise KeyError("no page")' in logging.Formatter().format(caplog.records[3])
-    assert 'raise NoDisk("no disk")' in logging.Formatter().format(caplog.records[5])
+    assert 'raise ValueError("it rains")' in logging.Formatter().format(records_of(caplog)[1])
+    assert 'raise KeyError("no page")' in logging.Formatter().format(records_of(caplog)[3])
+    assert 'raise NoDisk("no disk")' in logging.Formatter().format(records_of(caplog)[5])
 
 
 HOOKS = [
@@ -135,7 +139,7 @@ async def test_found_e15_log_of_each_hook(caplog, name):
 
     with contextlib.suppress(AgentError):
         await agent(calls("fine"), says("Done."), tools=[fine], **{name: broken}).prompt("Go.")
-    record = caplog.records[0]
+    record = records_of(caplog)[0]
     assert (record.agent_loop["code"], record.agent_loop["data"]) == ("hook_error", {"hook": name})
     assert (record.exc_info[0], str(record.exc_info[1])) == (NoDisk, name)
 
@@ -163,14 +167,14 @@ async def test_found_e15_log_of_prepare_arguments_middleware_and_a_provider(capl
         ("WARNING", "tool_error", "the tool fine failed: NoDisk: no tape"),
         ("ERROR", "run_error", "the run failed: NoDisk: no line"),
     ]
-    assert [record.exc_info[0] for record in caplog.records] == [NoDisk] * 3
+    assert [record.exc_info[0] for record in records_of(caplog)] == [NoDisk] * 3
 
 
 async def test_found_e15_log_of_a_failed_run(caplog):
     with pytest.raises(AgentError) as raised:
         await agent(fails("authentication", "no key")).prompt("Go.")
     assert lines(caplog) == [("ERROR", "run_error", "the run failed: no key")]
-    record = caplog.records[0]
+    record = records_of(caplog)[0]
     assert isinstance(record.agent_loop["error"], agent_loop.AuthenticationError)
     assert record.agent_loop["error"].message == raised.value.message
     assert record.exc_info is None
@@ -190,14 +194,14 @@ async def test_found_e15_log_of_what_does_not_return(caplog):
     speaker = agent(*[says("Hello.")] * 1000, listener_timeout_ms=50, after_run=late)
     speaker.subscribe(silent)
     await speaker.prompt("Go.")
-    assert [record.agent_loop["code"] for record in caplog.records] == ["listener_left", "hook_left"]
-    assert caplog.records[0].agent_loop["data"] == {"listener": 1, "event": "agent_start"}
+    assert [record.agent_loop["code"] for record in records_of(caplog)] == ["listener_left", "hook_left"]
+    assert records_of(caplog)[0].agent_loop["data"] == {"listener": 1, "event": "agent_start"}
     release.set()
     codes = set()
     while not {"listener_back", "hook_error"} <= codes:
         await speaker.prompt("Go.")
-        codes = {record.agent_loop["code"] for record in caplog.records}
-    back = next(record for record in caplog.records if record.agent_loop["code"] == "listener_back")
+        codes = {record.agent_loop["code"] for record in records_of(caplog)}
+    back = next(record for record in records_of(caplog) if record.agent_loop["code"] == "listener_back")
     assert back.levelname == "INFO"
     assert back.agent_loop["data"]["missed"] > 0
 
@@ -207,7 +211,7 @@ async def test_found_e15_log_levels(caplog, level):
     caplog.set_level(level, "agent_loop")
     await agent(BUSY, says("Hello."), after_run=no_disk).prompt("Go.")
     expected = {logging.ERROR: [], logging.DEBUG: ["retry", "hook_error", "run_end"]}.get(level, ["retry", "hook_error"])
-    assert [record.agent_loop["code"] for record in caplog.records] == expected
+    assert [record.agent_loop["code"] for record in records_of(caplog)] == expected
 
 
 variable = contextvars.ContextVar("variable", default="none")
@@ -259,15 +263,16 @@ def test_found_e15_log_of_synchronous_runs(caplog):
     speaker.prompt_sync("Go.")
     for _ in speaker.stream_sync("Go."):
         pass
-    assert [record.agent_loop["code"] for record in caplog.records] == ["retry", "hook_error", "hook_error"]
+    assert [record.agent_loop["code"] for record in records_of(caplog)] == ["retry", "hook_error", "hook_error"]
 
 
-def test_found_e15_log_of_a_run_whose_loop_was_closed(caplog):
+def test_found_e15_log_of_a_run_whose_loop_was_closed():
     """It is logged on a thread of the engine."""
-    closed, logged = threading.Event(), threading.Event()
+    closed, logged, messages = threading.Event(), threading.Event(), []
 
     class Waits(logging.Handler):
         def emit(self, record):
+            messages.append(record.getMessage())
             if record.agent_loop["code"] == "hook_error":
                 logged.set()
 
@@ -293,7 +298,6 @@ def test_found_e15_log_of_a_run_whose_loop_was_closed(caplog):
         assert logged.wait(30)
     finally:
         logging.getLogger("agent_loop").removeHandler(waits)
-    messages = [record.getMessage() for record in caplog.records]
     assert messages[-1] == "the hook after_run failed: the event loop that started the run is closed", (messages, run)
 
 
@@ -334,5 +338,4 @@ async def test_found_e15_a_record_that_waits_outlives_its_agent(caplog):
         await asyncio.sleep(0)
     with pytest.raises(AgentError):
         await agent(fails("invalid_request", "no"), max_retries=0).prompt("x")
-    records = [record for record in caplog.records if record.name == "agent_loop"]  # asyncio may have said that this is slow.
-    assert {record.agent_loop["code"] for record in records} == {"run_error"}
+    assert {record.agent_loop["code"] for record in records_of(caplog)} == {"run_error"}
