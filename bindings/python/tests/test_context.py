@@ -197,7 +197,7 @@ async def test_found_e16_the_hooks_around_a_call_share_its_context(made):
 
 
 async def test_found_e16_a_task_factory_of_the_application_keeps_what_hooks_set():
-    def factory(loop, work):
+    def factory(loop, work, **_):  # uvloop always gives it a context, asyncio only one that was asked for.
         return asyncio.Task(work, loop=loop)
 
     asyncio.get_running_loop().set_task_factory(factory)
