@@ -77,7 +77,7 @@ impl LogQueue {
         let mut state = self.lock();
         let next = state.records.pop_front().or_else(|| {
             let count = std::mem::take(&mut state.dropped);
-            let text = format!("{count} log records were dropped: the function for them takes longer than there are new ones");
+            let text = format!("{count} log records were dropped: the log function is too slow, and {MOST} were waiting for it");
             (count > 0).then(|| LogRecord::new(logs::RECORDS_DROPPED, text).with("count", count))
         });
         if next.is_none() {
