@@ -109,15 +109,14 @@ impl Host {
         self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
     }
 
-    /// Not with the context of the caller: calls and log records that wait have it, too, without a reference that Python counts,
-    /// and a collector that knew of it would empty it under them. It is dropped with its run.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Some(state) = lock_for_traverse(&self.0) else {
             return Ok(());
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
+        let vars = state.caller.iter().map(|caller| &caller.vars);
         let callbacks = state.hooks.values().chain(&state.middleware).chain(state.providers.values());
-        state.tools.iter().chain(callbacks).chain(listeners).try_for_each(|object| visit.call(&**object))
+        state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 
     /// Drops all callbacks.

@@ -9,7 +9,7 @@ use std::task::Poll;
 use agent_loop::host::{LogLevel, LogRecord as CoreRecord, RunLogFunction};
 use pyo3::prelude::*;
 
-use crate::host::{Host, Shared};
+use crate::host::Host;
 use crate::job_queue::Job;
 use crate::{error, json, runtime};
 
@@ -17,8 +17,9 @@ use crate::{error, json, runtime};
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct LogRecord {
     core: CoreRecord,
-    /// The `contextvars.Context` of the run's caller.
-    vars: Option<Shared>,
+    /// The agent, and the number of its run's caller. Not the caller's context itself: the garbage collector sees that only
+    /// through the agent, and empties it with the agent.
+    of: Option<(Weak<Host>, u64)>,
 }
 
 #[pymethods]
@@ -33,10 +34,12 @@ impl LogRecord {
         self.core.message()
     }
 
-    /// The context variables that it is logged in.
+    /// The context variables that it is logged in, while the agent and the run have them.
     #[getter]
     fn vars(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.vars.as_ref().map(|vars| vars.clone_ref(py))
+        let (host, marker) = self.of.as_ref()?;
+        let caller = host.upgrade()?.caller().filter(|caller| caller.marker == *marker)?;
+        Some(caller.vars.clone_ref(py))
     }
 
     /// `code`, `run_id`, `data` and `error`.
@@ -58,7 +61,8 @@ pub(crate) fn of_run(host: Weak<Host>, has_logged: Arc<AtomicBool>) -> RunLogFun
         let Some(caller) = host.upgrade().and_then(|host| host.caller()) else {
             return Some(core);
         };
-        match caller.jobs.try_push(Job::Log(LogRecord { core, vars: Some(caller.vars) })) {
+        let record = LogRecord { core, of: Some((Weak::clone(&host), caller.marker)) };
+        match caller.jobs.try_push(Job::Log(record)) {
             Ok(()) => None,
             Err(Job::Log(refused)) => Some(refused.core),
             Err(_) => None,
@@ -83,7 +87,7 @@ pub(crate) async fn after_records(has_logged: &AtomicBool) {
 /// Logs a record, on a thread of the runtime. At interpreter exit it is dropped.
 pub(crate) fn write(core: CoreRecord) {
     runtime::attached(|py| {
-        let record = LogRecord { core, vars: None };
+        let record = LogRecord { core, of: None };
         let written = py.import("agent_loop.logs").and_then(|module| module.call_method1("write", (record,)));
         if let Err(error) = written {
             error.write_unraisable(py, None);

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 from scripts import agent, calls, fails, says
@@ -339,3 +340,25 @@ async def test_found_e15_a_record_that_waits_outlives_its_agent(caplog):
     with pytest.raises(AgentError):
         await agent(fails("invalid_request", "no"), max_retries=0).prompt("x")
     assert {record.agent_loop["code"] for record in records_of(caplog)} == {"run_error"}
+
+
+async def test_found_e15_log_of_an_agent_that_was_collected(caplog):
+    """The collector empties the run's context with the agent, while the record waits for the event loop."""
+    # The event loop keeps the context in which it is first used.
+    await agent(says("Hello.")).prompt("Go.")
+    held = []
+    token = variable.set(held)
+    subject = agent(fails("authentication", "no key"))
+    run = subject.stream("Go.", raise_errors=False)
+    variable.reset(token)
+    # The run's context has the agent and the run, which have the context.
+    held += [subject, run]
+    while run._native.finished is None:
+        time.sleep(0.001)  # and the loop takes no job
+    gone = weakref.ref(subject)
+    del subject, run, held
+    gc.collect()
+    assert gone() is None
+    while not records_of(caplog):
+        await asyncio.sleep(0.001)
+    assert lines(caplog) == [("ERROR", "run_error", "the run failed: no key")]

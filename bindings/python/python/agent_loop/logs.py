@@ -29,11 +29,11 @@ def write(record: LogRecord) -> None:
     level = LEVELS[record.level]
     if not logger.isEnabledFor(level):
         return
-    if record.vars is None:
+    if (vars := record.vars) is None:
         log(level, record)
     else:
         # A copy: what a handler sets is its own, and the context itself may be entered already.
-        record.vars.copy().run(log, level, record)
+        vars.copy().run(log, level, record)
 
 
 def log(level: int, record: LogRecord) -> None:
