@@ -114,7 +114,8 @@ impl Host {
             return Ok(());
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
-        let vars = state.caller.iter().map(|caller| &caller.vars);
+        // A call that has the context, too, is seen by no collector, which would then empty the context under the call.
+        let vars = state.caller.iter().map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
         let callbacks = state.hooks.values().chain(&state.middleware).chain(state.providers.values());
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
