@@ -1,6 +1,7 @@
 //! What holds for all wire formats: recorded streams, the rules of the real services, and prefixes that stay cached.
 
 mod counts;
+mod empty_answers;
 pub(crate) mod fixture;
 mod incremental;
 mod model_switch;
@@ -8,5 +9,6 @@ mod mutations;
 pub(super) mod recorded;
 mod response_model;
 mod service_rules;
+mod sources;
 mod stable_prefix;
 mod transcripts;
