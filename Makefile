@@ -142,12 +142,14 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 
-# Other cases each time: what fails is printed with the command that plays it again.
+# Other cases each time: what fails is printed with the command that plays it again, and the rest is played, too.
 SECONDS = 600
 attack: build-attacks build-python build-node
-	nice $(OUT)/attacks --seconds $$(($(SECONDS) * 8 / 10))
-	nice $(VENV)/bin/python tests/attacks/odd.py --seconds $$(($(SECONDS) / 10))
-	nice node tests/attacks/odd.mjs --seconds $$(($(SECONDS) / 10))
+	@failed=; \
+	play() { echo "$$@ --seconds $$seconds"; nice "$$@" --seconds $$seconds || failed="$$failed$$* failed. "; }; \
+	seconds=$$(($(SECONDS) * 8 / 10)); play $(OUT)/attacks; \
+	seconds=$$(($(SECONDS) / 10)); play $(VENV)/bin/python tests/attacks/odd.py; play node tests/attacks/odd.mjs; \
+	if [ -n "$$failed" ]; then echo "$$failed"; exit 1; fi
 
 errors: ; @python3 tests/errors.py
 
