@@ -190,13 +190,7 @@ impl Driver {
         if !self.has_noticed_abort && self.run.abort.is_cancelled() {
             self.notice_abort();
         }
-        self.tools.retain(|_, context| {
-            let has_answered = context.has_answered();
-            if has_answered {
-                context.close();
-            }
-            !has_answered
-        });
+        self.tools.retain(|_, context| !context.is_over());
     }
 
     /// Notices an abort from outside, or waits for one.

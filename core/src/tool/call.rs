@@ -144,9 +144,14 @@ impl ToolContext {
         let _ = catch_unwind(AssertUnwindSafe(write));
     }
 
-    /// Whether the call has its answer.
-    pub(crate) fn has_answered(&self) -> bool {
-        self.0.has_answered.load(Ordering::Acquire)
+    /// Whether the call has its answer, and nothing is wanted of it any more. It is at work until it has reported that.
+    pub(crate) fn is_over(&self) -> bool {
+        let has_answered = self.0.has_answered.load(Ordering::Acquire);
+        if has_answered {
+            // Not `finish` of its work: the loop may not have the report yet, and a virtual clock would go on without it.
+            self.0.over.cancel();
+        }
+        has_answered
     }
 
     /// The run no longer waits for the call.
@@ -267,5 +272,41 @@ impl Drop for PendingCall {
             // Only if it was not answered.
             self.answer.fail(format!("the tool {} dropped the call without an answer", self.name()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::{Mutex, OnceLock};
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::log::Log;
+
+    #[tokio::test]
+    async fn virtual_time_waits_for_the_report_of_an_answer() {
+        let clock = Clock::simulated();
+        let at_work = clock.busy();
+        let mut limit = Box::pin(clock.limit(40_000));
+        assert!(Pin::new(&mut limit).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+
+        // The run's driver looks after its calls on another thread, also between an answer and its report.
+        let (call, reported_at) = (Arc::new(OnceLock::<ToolContext>::new()), Arc::new(Mutex::new(Vec::new())));
+        let (of_driver, noted, time) = (Arc::clone(&call), Arc::clone(&reported_at), clock.clone());
+        let reports: Reports = Arc::new(move |_| {
+            assert!(of_driver.get().expect("the call").is_over());
+            noted.lock().expect("times").push(time.now_ms());
+        });
+        let (names, log) = ((Arc::from("call_1"), Arc::from("rain")), Log::default());
+        let log = RunLog { run_id: Arc::from("run_1"), runtime: log, own: None };
+        let context = ToolContext::new(0, names, CancelToken::new(), reports, log, clock.clone());
+        call.set(context.clone()).expect("one call");
+        drop(at_work);
+
+        context.done(Ok(Value::Null));
+        assert_eq!(*reported_at.lock().expect("times"), [0]);
+        assert!(context.over_token().is_cancelled());
+        assert_eq!(clock.now_ms(), 40_000, "nothing works any more");
     }
 }

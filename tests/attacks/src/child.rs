@@ -79,9 +79,7 @@ impl Plan {
         let agent = Agent::builder(ModelSpec::from_json(model.clone())?).api_key(SECRET).runtime(runtime).build()?;
         let options = json!({
             "max_retries": 1, "retry_base_ms": 1, "max_turns": 3, "connect_timeout_ms": 10_000, "first_byte_timeout_ms": 10_000,
-            "request_timeout_ms": 20_000,
-            // Virtual time has nothing to lack.
-            "run_timeout_ms": if model["provider"] == "scripted" { 0 } else { 40_000 },
+            "request_timeout_ms": 20_000, "run_timeout_ms": 40_000,
             "network": { "proxy": null, "no_proxy": ["*"], "ca_file": self.ca_file },
         });
         agent.set_options(options.as_object().expect("options"), Spelling::Snake, &[])?;
