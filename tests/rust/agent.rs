@@ -191,6 +191,38 @@ fn without_tokio_the_error_says_what_to_do() {
     assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidState, text));
 }
 
+/// What each way to a run says in a runtime without what runs need.
+#[test]
+fn a_tokio_runtime_without_timers_or_io_is_refused_before_a_run() {
+    type Configure = fn(&mut tokio::runtime::Builder) -> &mut tokio::runtime::Builder;
+    let runtimes: [(Configure, &str); 3] = [
+        (|builder| builder, "timers and no IO"),
+        (tokio::runtime::Builder::enable_io, "timers"),
+        (tokio::runtime::Builder::enable_time, "IO"),
+    ];
+    for (configure, lacking) in runtimes {
+        let text = format!("this tokio runtime has no {lacking}; build it with enable_all(), or give the agent a Runtime::new()");
+        let refused = |error: Option<agent_loop::Error>| {
+            let error = error.expect("an error");
+            assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidState, &*text));
+        };
+        let runtime = configure(&mut tokio::runtime::Builder::new_current_thread()).build().unwrap();
+        runtime.block_on(async {
+            let agent = builder(json!([says("a")])).messages([agent_loop::Message::user("Hi", 0)]).build().unwrap();
+            let context = agent_loop::Context::new(agent.messages().to_vec());
+            refused(agent.prompt("go").await.err());
+            refused(agent.stream("go").err());
+            refused(agent.resume().start().err());
+            refused(agent_loop::run(&context, "go", &agent).await.err());
+            refused(agent_loop::resume(&context, &agent).stream().err());
+            refused(Runtime::current().err());
+            let own = Runtime::with_threads(1).unwrap();
+            let agent = builder(json!([says("a")])).runtime(&own).build().unwrap();
+            assert_eq!(agent.prompt("go").await.unwrap().text, "a", "it lives elsewhere");
+        });
+    }
+}
+
 #[test]
 fn a_runtime_of_its_own_serves_plain_threads_and_shuts_down() {
     let runtime = Runtime::with_threads(1).unwrap();

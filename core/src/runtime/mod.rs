@@ -1,6 +1,7 @@
 //! Threads and connections. A [`Runtime`] owns them, can be shut down, and notices a fork; nothing in this library is global.
 
 pub(crate) mod builder;
+mod foreign;
 #[cfg(feature = "__bindings")]
 mod scheduler;
 
@@ -93,18 +94,13 @@ impl Runtime {
         Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }, pool))
     }
 
-    /// The tokio runtime that this code already runs in.
+    /// The tokio runtime that this code already runs in. It needs timers and IO: one that is built by hand is built with
+    /// `enable_all()`.
     ///
     /// # Errors
-    /// `invalid_state` outside of one.
+    /// `invalid_state` outside of one, and in one without timers or IO.
     pub fn current() -> Result<Runtime, Error> {
-        let handle = Handle::try_current().map_err(|_| {
-            Error::new(
-                ErrorKind::InvalidState,
-                "there is no tokio runtime here; call from async code, or give the agent a Runtime::new()",
-            )
-        })?;
-        Ok(Runtime::on(handle, Threads::Foreign, Pool::new(ThreadOptions::default())))
+        Ok(Runtime::on(foreign::current()?, Threads::Foreign, Pool::new(ThreadOptions::default())))
     }
 
     fn on(handle: Handle, threads: Threads, pool: Arc<Pool>) -> Runtime {
