@@ -35,6 +35,44 @@ fn a_model_s_text_is_its_name_or_an_object_in_json() {
     assert_eq!(ModelSpec::from_json_spelled(camel, Spelling::Camel).unwrap(), spec);
 }
 
+/// A misspelt field would have no effect, and nobody would see why.
+#[test]
+fn configuration_that_serde_reads_has_no_unknown_fields_and_data_may() {
+    use agent_loop::hook::{ToolOverride, TurnChange};
+    use agent_loop::machine::{Config, Limits, RetryPolicy, Settings, Start};
+    use agent_loop::model::{ModelOptions, PriceTier, Prices};
+    use agent_loop::{Network, UserMessage};
+
+    /// What is read of a value, and of the same with a further field.
+    fn with_another<T: serde::de::DeserializeOwned>(mut value: Value) -> Result<T, String> {
+        T::deserialize(&value).expect("a value that it has written");
+        value["temprature"] = json!(1);
+        serde_json::from_str(&value.to_string()).map_err(|error| error.to_string())
+    }
+    fn refuses<T: serde::de::DeserializeOwned>(value: Value) {
+        let name = std::any::type_name::<T>();
+        let error = with_another::<T>(value).err().unwrap_or_else(|| panic!("{name} reads unknown fields"));
+        assert!(error.starts_with("unknown field `temprature`, expected one of `"), "{name}: {error}");
+    }
+    fn written<T: serde::Serialize>(value: T) -> Value {
+        serde_json::to_value(value).unwrap()
+    }
+    refuses::<Settings>(written(Settings::default()));
+    refuses::<ModelOptions>(json!({}));
+    refuses::<Limits>(written(Limits::default()));
+    refuses::<RetryPolicy>(written(RetryPolicy::default()));
+    refuses::<Config>(written(Config::new("p/m", Err(Error::new(ErrorKind::InvalidArgument, "none")))));
+    refuses::<Start>(written(Start::resume("run", 0)));
+    refuses::<Prices>(json!({}));
+    refuses::<PriceTier>(json!({ "above": 1 }));
+    refuses::<Network>(json!({}));
+    refuses::<TurnChange>(json!({}));
+    refuses::<ToolOverride>(json!({}));
+    // Messages and counts come from elsewhere, also from a later version.
+    assert!(with_another::<UserMessage>(written(UserMessage::new(Vec::new()))).is_ok());
+    assert!(with_another::<agent_loop::Usage>(json!({})).is_ok());
+}
+
 #[test]
 fn an_error_in_a_model_is_reported() {
     for (value, text) in [
@@ -44,9 +82,17 @@ fn an_error_in_a_model_is_reported() {
         (json!({ "provider": "", "id": "x" }), "model: provider and id may not be empty"),
         (json!(7), "model: expected \"provider/id\" or an object, got 7"),
         (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers: a: expected text"),
+        (json!({ "provider": "p", "id": "x", "quirks": { "imges": 1 } }), "unknown quirk \"imges\"; known are"),
     ] {
-        assert_eq!(ModelSpec::from_json(value).unwrap_err().message(), text);
+        let list = json!([value]);
+        let error = ModelSpec::from_json(value).unwrap_err();
+        assert!(error.message().starts_with(text), "{error}");
+        // Part of a program's own configuration, too.
+        assert_eq!(serde_json::from_value::<Vec<ModelSpec>>(list).unwrap_err().to_string(), error.message());
     }
+    let specs: Vec<ModelSpec> = serde_json::from_str(r#"["openai/gpt-5", {"provider": "openai", "id": "gpt-5"}]"#).unwrap();
+    assert_eq!(specs[0], specs[1]);
+    assert_eq!(serde_json::to_string(&specs[0]).unwrap(), r#"{"provider":"openai","id":"gpt-5"}"#);
     let check = |value: Value| Agent::builder(ModelSpec::from_json(value).unwrap()).build().unwrap_err().message().to_owned();
     assert_eq!(
         check(json!("antropic/x")),

@@ -1,6 +1,7 @@
 //! The description of a model: its name, or an object with its limits, prices and quirks.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, canonical_names};
@@ -28,7 +29,10 @@ use crate::usage::Prices;
 /// # let _ = (known, own);
 /// # Ok::<(), agent_loop::Error>(())
 /// ```
+///
+/// serde reads what [`ModelSpec::from_json`] reads, with its errors.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelSpec {
     /// Who serves it.
@@ -210,9 +214,9 @@ impl ModelSpec {
                     *quirks = canonical_names("quirk", std::mem::take(quirks), quirks::NAMES, spelling)?;
                 }
                 check_headers("model: headers", map.get("headers"))?;
-                let read = read_value::<ModelSpec>(&Value::Object(map));
+                let read = read_value::<Fields>(&Value::Object(map));
                 let spelled = |unread: Unread| unread.reworded(|why| spelling.respell(why, FIELDS)).at("model");
-                let spec = read.map_err(|unread| spelled(unread).invalid_argument())?;
+                let Fields(spec) = read.map_err(|unread| spelled(unread).invalid_argument())?;
                 if spec.provider.is_empty() || spec.id.is_empty() {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }
@@ -235,6 +239,28 @@ impl ModelSpec {
     /// The provider and id of what it is based on.
     pub(super) fn base(&self) -> Option<(&str, &str)> {
         self.base_model.as_deref()?.split_once('/')
+    }
+}
+
+/// Its fields, as they stand; what is in them is not checked.
+struct Fields(ModelSpec);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
+        // What is derived, not the trait's.
+        ModelSpec::deserialize(deserializer).map(Fields)
+    }
+}
+
+impl<'de> Deserialize<'de> for ModelSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ModelSpec, D::Error> {
+        ModelSpec::from_json(Value::deserialize(deserializer)?).map_err(|error| D::Error::custom(error.message()))
+    }
+}
+
+impl Serialize for ModelSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ModelSpec::serialize(self, serializer)
     }
 }
 

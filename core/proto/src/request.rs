@@ -95,7 +95,7 @@ crate::options_of!(model, option_struct
         /// Options of a request. One that a model does not take is left out of the request and reported by a `diagnostic` with
         /// the code `option_ignored`. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(default)]
+        #[serde(default, deny_unknown_fields)]
     ]
     ModelOptions {}
 );

@@ -38,6 +38,7 @@ pub const STATE_VERSION: u32 = 1;
 
 /// What a run starts with.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Start {
     /// The id that all its events have.
