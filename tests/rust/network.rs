@@ -335,6 +335,18 @@ async fn https_to_a_server_that_speaks_http_asks_whether_it_does() {
 }
 
 #[tokio::test]
+async fn a_secure_answer_that_is_cut_is_reported_without_a_library_s_page() {
+    let authority = Authority::new("cut");
+    let began = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n";
+    let server = Server::start(Some(authority.server("model.test")), Body::Cut(began)).await;
+    let given = json!({ "ca_file": authority.file, "resolve": { "model.test": "127.0.0.1" }, "proxy": false });
+    let (kind, message) = failure(&format!("https://model.test:{}", server.port), given).await;
+    let text = "the connection to model.test broke in the middle of the answer: it was closed without the message with which TLS \
+                ends (close_notify)";
+    assert_eq!((kind, message.as_str()), (ErrorKind::StreamTruncated, text));
+}
+
+#[tokio::test]
 async fn the_error_of_an_unknown_host_asks_about_its_name() {
     let (kind, message) = failure("http://model.invalid", json!({ "proxy": false })).await;
     assert_eq!(kind, ErrorKind::Connection);

@@ -408,7 +408,12 @@ fn sources<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<It
 
 /// The innermost cause, which says most; reqwest's outer texts repeat the address.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    sources(error).last().map(ToString::to_string).unwrap_or_default()
+    let text = sources(error).last().map(ToString::to_string).unwrap_or_default();
+    match text.starts_with("peer closed connection without sending TLS close_notify") {
+        // rustls goes on with the address of a page for who programs with it.
+        true => "it was closed without the message with which TLS ends (close_notify)".to_owned(),
+        false => text,
+    }
 }
 
 #[cfg(test)]

@@ -95,6 +95,8 @@ impl Authority {
 pub(super) enum Body {
     /// As it stands.
     Plain(&'static str),
+    /// As it stands, and then the connection is closed without a word.
+    Cut(&'static str),
     /// A refusal, compressed.
     Refusal(&'static str),
     /// A stream that is mostly nothing, compressed: so many MiB.
@@ -165,6 +167,10 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, body: &Body, as
     stream.read_exact(&mut request).await?;
     match body {
         Body::Plain(text) => stream.write_all(format!("{STREAM}\r\n{text}").as_bytes()).await?,
+        Body::Cut(text) => {
+            stream.write_all(format!("{STREAM}\r\n{text}").as_bytes()).await?;
+            return stream.flush().await;
+        }
         Body::Refusal(text) => {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
             encoder.write_all(text.as_bytes())?;
