@@ -90,7 +90,8 @@ static void after_shutdown_agents_can_be_read_but_not_run(void)
     CHECK_TEXT(agent_run_text(run, NULL), "Hello.");
     agent_run_free(run);
     run = NULL;
-    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_STATE, "the runtime was shut down");
+    CHECK_FAILS(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error), AGENT_INVALID_STATE,
+                "the runtime was shut down and starts no more runs; make a new one with new agents, or shut it down later");
     CHECK_OK(agent_messages(agent, &messages, &error));
     CHECK(agent_messages_count(messages) == 2);
     agent_messages_free(messages);

@@ -239,7 +239,13 @@ fn a_runtime_of_its_own_serves_plain_threads_and_shuts_down() {
     assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the run was aborted and ended");
     assert_eq!(run.finished().unwrap().outcome, agent_loop::Outcome::Aborted);
     let error = agent.stream("more").unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidState, "the runtime was shut down"));
+    assert_eq!(
+        (error.kind(), error.message()),
+        (
+            ErrorKind::InvalidState,
+            "the runtime was shut down and starts no more runs; make a new one with new agents, or shut it down later"
+        )
+    );
 }
 
 #[tokio::test]

@@ -157,7 +157,8 @@ impl Runtime {
             ));
         }
         if self.0.closing.is_cancelled() {
-            return Err(Error::new(ErrorKind::InvalidState, "the runtime was shut down"));
+            let text = "the runtime was shut down and starts no more runs; make a new one with new agents, or shut it down later";
+            return Err(Error::new(ErrorKind::InvalidState, text));
         }
         Ok(())
     }
