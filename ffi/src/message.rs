@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
-use agent_loop::host::read_history_of;
+use agent_loop::host::{not_messages, read_history_of};
 use agent_loop::{Error, Message, Prompt, ToolResultMessage};
 use serde_json::Value;
 
@@ -53,9 +53,9 @@ impl agent_messages_t {
 
 /// Messages in a JSON array. `name` is the argument or field, for the error.
 pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error> {
-    let Value::Array(list) = value else {
-        let text = format!("{name}: expected an array of messages; put a single message into an array");
-        return Err(Error::invalid_argument(text));
+    let list = match value {
+        Value::Array(list) => list,
+        other => return Err(not_messages(name, &other)),
     };
     let read = |(i, message): (usize, Value)| {
         Message::given(message).map_err(|unread| unread.at(format_args!("{name}: [{i}]")).invalid_argument())

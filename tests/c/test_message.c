@@ -90,7 +90,11 @@ static void found_p6_bad_messages_are_refused(void)
     agent_messages_free(messages);
     messages = NULL;
     CHECK_FAILS(agent_messages_from_json("{\"role\": \"user\", \"content\": \"x\"}", AGENT_NTS, &messages, &error),
-                AGENT_INVALID_ARGUMENT, "json: expected an array of messages; put a single message into an array");
+                AGENT_INVALID_ARGUMENT,
+                "json: expected an array of messages, got {\"role\":\"user\",\"content\":\"x\"}; "
+                "put a single message into an array");
+    CHECK_FAILS(agent_messages_from_json("{\"messages\":[]}", AGENT_NTS, &messages, &error), AGENT_INVALID_ARGUMENT,
+                "json: expected an array of messages, got {\"messages\":[]}; give its \"messages\" alone");
     CHECK_FAILS(agent_messages_from_json("[{\"role\": \"user\", \"content\": 5}]", AGENT_NTS, &messages, &error),
                 AGENT_INVALID_ARGUMENT, "json: [0]: user message: content: expected an array of blocks or text, got 5");
     CHECK(messages == NULL);

@@ -224,7 +224,7 @@ static void bad_contexts_are_refused(void)
     CHECK_CONTEXT("{\"message\": []}", "unknown context field \"message\"; did you mean \"messages\"?");
     CHECK_CONTEXT("{\"history\": []}", "unknown context field \"history\"; known are system_prompt, messages, tools");
     CHECK_CONTEXT("{\"system_prompt\": 5}", "context: system_prompt: expected text, got 5");
-    CHECK_CONTEXT("{\"messages\": {}}", "context: messages: expected an array of messages; put a single message into an array");
+    CHECK_CONTEXT("{\"messages\": {}}", "context: messages: expected an array of messages, got {}");
     CHECK_CONTEXT("{\"messages\": [{}]}",
                   "context: messages: [0]: role is missing; it is \"user\", \"assistant\", \"tool_result\" or a custom one");
     CHECK_CONTEXT("{\"tools\": \"a\"}", "context: tools: expected an array of names, got \"a\"");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::host::{read_history_of, read_json, shown};
+use agent_loop::host::{not_messages, read_history_of, read_json};
 use agent_loop::{Error, Message, Prompt};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(crate) fn prompt(what: &str, text: &str) -> Result<Prompt, Error> {
 pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
     let list = match read(what, text)? {
         Value::Array(list) => list,
-        other => return Err(Error::invalid_argument(format!("{what}: expected an array of messages, got {}", shown(&other)))),
+        other => return Err(not_messages(what, &other)),
     };
     let message =
         |(i, value)| Message::given(value).map_err(|unread| unread.at(format_args!("{what}: [{i}]")).invalid_argument());

@@ -85,6 +85,17 @@ pub fn read_history(value: Value) -> Result<Vec<Message>, Error> {
     read_history_of("history", value)
 }
 
+/// The error of what is not an array of messages: most often an object that has one, or a single message.
+#[doc(hidden)]
+pub fn not_messages(argument: &str, value: &Value) -> Error {
+    let advice = match value {
+        Value::Object(map) if map.get("messages").is_some_and(Value::is_array) => "; give its \"messages\" alone",
+        Value::Object(map) if map.contains_key("role") => "; put a single message into an array",
+        _ => "",
+    };
+    Error::invalid_argument(format!("{argument}: expected an array of messages, got {}{advice}", shown(value)))
+}
+
 /// As [`read_history`], with the name of the argument for the error.
 ///
 /// # Errors
@@ -92,7 +103,7 @@ pub fn read_history(value: Value) -> Result<Vec<Message>, Error> {
 #[doc(hidden)]
 pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Error> {
     let Value::Array(list) = value else {
-        return Err(Error::invalid_argument(format!("{argument}: expected an array of messages, got {}", shown(&value))));
+        return Err(not_messages(argument, &value));
     };
     let mut ids = HashSet::new();
     let mut messages = Vec::with_capacity(list.len());

@@ -110,5 +110,14 @@ fn found_e13_a_stored_history_keeps_what_is_unknown() {
     }
     let error = read_history(json!([{ "role": "user", "content": "x" }, { "content": "x" }])).unwrap_err();
     assert!(error.message().starts_with("history: [1]: role is missing"), "{error}");
-    assert_eq!(read_history(json!({})).unwrap_err().message(), "history: expected an array of messages, got {}");
+    for (value, text) in [
+        (json!({}), "history: expected an array of messages, got {}"),
+        (json!({ "messages": [] }), "history: expected an array of messages, got {\"messages\":[]}; give its \"messages\" alone"),
+        (
+            json!({ "role": "user" }),
+            "history: expected an array of messages, got {\"role\":\"user\"}; put a single message into an array",
+        ),
+    ] {
+        assert_eq!(read_history(value).unwrap_err().message(), text);
+    }
 }
