@@ -155,8 +155,8 @@
  * error" to fetch.
  *
  * Each such function lists under "Errors:" the statuses it fails with. AGENT_INVALID_ARGUMENT always
- * includes a required argument that is NULL and text that is not UTF-8; the entries name further
- * reasons. AGENT_PANIC, a caught bug in the library, is possible everywhere and never listed.
+ * includes a required argument that is NULL and text that is not allowed (see TEXT); the entries name
+ * further reasons. AGENT_PANIC, a caught bug in the library, is possible everywhere and never listed.
  *
  * Functions that only read have no status: given NULL, or asked for something that does not exist, they
  * return NULL, 0 or false.
@@ -165,11 +165,18 @@
  * TEXT
  *
  * Text in is UTF-8, given by pointer and length in bytes, or by AGENT_NTS as the length if it ends with
- * a NUL. It is copied. Text out is UTF-8 with a NUL after it; its length, for which NULL may be passed,
- * does not count the NUL. A text of a model, a tool or a user may contain NULs itself (\u0000 in JSON).
- * What decides by a text, such as an approval, takes the length and compares all of it: strcmp() sees
- * only what stands before the first NUL, but the tool gets the whole. The getters of single strings
- * refuse such a text if they are given no place for its length.
+ * a NUL. The length does not count that NUL: it is strlen(text), or sizeof "literal" - 1. A length of 0 is
+ * the empty text, of which no byte is read; it does not mean AGENT_NTS. Text in is copied.
+ *
+ * AGENT_INVALID_ARGUMENT says so if text in is not UTF-8, if a name, an address or a key contains a
+ * control character, if a prompt or a system prompt ends with a NUL, and if JSON contains a NUL (in its
+ * strings it is written \u0000). What tools and custom models answer may contain any character.
+ *
+ * Text out is UTF-8 with a NUL after it; its length, for which NULL may be passed, does not count the
+ * NUL. A text of a model, a tool or a user may contain NULs itself: fputs() and printf() stop at the
+ * first, fwrite() with the length does not. What decides by a text, such as an approval, takes the length
+ * and compares all of it: strcmp() sees only what stands before the first NUL, but the tool gets the
+ * whole. The getters of single strings refuse such a text if they are given no place for its length.
  *
  * JSON is text; docs/abi.md describes its objects and their fields. An unpaired surrogate in JSON that
  * the library reads (an escape such as \ud83d alone) becomes U+FFFD. The agent_json_... functions read,

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn agent_new(
     unsafe {
         guard(error, || {
             let runtime = borrow(runtime, "runtime")?;
-            let model = text::required(model, length, "model")?;
+            let model = text::model(model, length)?;
             // Its address may be set later.
             let new = Agent::builder(model).runtime(&runtime.runtime).build_unchecked()?;
             hand_out(output(agent, "agent")?, agent_t { agent: new });
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn agent_set_model(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_model(text::required(model, length, "model")?)?;
+            borrow(agent, "agent")?.agent.set_model(text::model(model, length)?)?;
             Ok(AGENT_OK)
         })
     }
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn agent_set_system_prompt(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_system_prompt(text::required(text, length, "text")?);
+            borrow(agent, "agent")?.agent.set_system_prompt(text::prose(text, length, "text")?);
             Ok(AGENT_OK)
         })
     }
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn agent_set_api_key(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_api_key(text::optional(key, length, "key")?);
+            borrow(agent, "agent")?.agent.set_api_key(text::optional_identifier(key, length, "key")?);
             Ok(AGENT_OK)
         })
     }
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn agent_set_base_url(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(agent, "agent")?.agent.set_base_url(text::optional(url, length, "url")?)?;
+            borrow(agent, "agent")?.agent.set_base_url(text::optional_identifier(url, length, "url")?)?;
             Ok(AGENT_OK)
         })
     }
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn agent_remove_tool(
     unsafe {
         guard(error, || {
             let agent = borrow(agent, "agent")?;
-            let name = text::required(name, length, "name")?;
+            let name = text::identifier(name, length, "name")?;
             if agent.agent.remove_tool(name) {
                 return Ok(AGENT_OK);
             }

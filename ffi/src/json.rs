@@ -76,7 +76,7 @@ impl agent_json_t {
             Content::Array(elements) => format!("an array of {}", count(elements.len(), "element")),
             Content::Object(members) if members.is_empty() => "an empty object".to_owned(),
             Content::Object(members) => {
-                let keys: Vec<&str> = members.iter().take(SHOWN).map(|(key, _)| key.as_str()).collect();
+                let keys: Vec<String> = members.iter().take(SHOWN).map(|(key, _)| text::printable(key.as_str())).collect();
                 let more = members.len() - keys.len();
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 format!("an object with {}{more}", keys.join(", "))

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn agent_messages_add_user(
         guard(error, || {
             let messages = borrow_mut(messages, "messages")?;
             // The run that it starts sets the timestamp.
-            messages.add(Message::user(text::required(text, length, "text")?, 0));
+            messages.add(Message::user(text::prose(text, length, "text")?, 0));
             Ok(AGENT_OK)
         })
     }

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn agent_set_provider(
     // SAFETY: an agent or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            let (agent, name) = (&borrow(agent, "agent")?.agent, text::required(name, length, "name")?);
+            let (agent, name) = (&borrow(agent, "agent")?.agent, text::identifier(name, length, "name")?);
             let function = callback.optional().map(|callback| host_function(callback, agent_model_call_t::new));
             agent.set_host_provider(Some(name), function)?;
             Ok(AGENT_OK)

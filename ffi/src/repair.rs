@@ -24,7 +24,7 @@ unsafe fn read(
     // SAFETY: the caller's promise.
     unsafe {
         let transcript = borrow(messages, "messages")?.shared();
-        Ok((transcript, transcript::constraints(&ModelSpec::parse(text::required(model, length, "model")?)?)?))
+        Ok((transcript, transcript::constraints(&ModelSpec::parse(text::model(model, length)?)?)?))
     }
 }
 

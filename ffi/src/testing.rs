@@ -13,7 +13,9 @@ use crate::text;
 
 /// Events in an array, or as a sequence of objects.
 fn read(text: &str) -> Result<Vec<Value>, Error> {
-    let wrong = |e: serde_json::Error| Error::invalid_argument(format!("events is not JSON: {}", words(&e)));
+    let wrong = |e: serde_json::Error| {
+        text::nul_in_json(text, "events").unwrap_or_else(|| Error::invalid_argument(format!("events is not JSON: {}", words(&e))))
+    };
     let mut values = Vec::new();
     for raw in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         values.push(text::parse(raw.map_err(wrong)?.get(), "events")?);

@@ -3,8 +3,9 @@
 use std::ffi::{CStr, c_char};
 
 use agent_loop::Error;
-use agent_loop::host::{read_json, shown};
+use agent_loop::host::{check_plain, read_json, shown};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::guard;
@@ -138,6 +139,81 @@ pub(crate) unsafe fn optional<'a>(pointer: *const c_char, length: usize, name: &
         .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: invalid byte at offset {}", e.valid_up_to())))
 }
 
+/// A text from C for a model or a user to read. It may contain any character, but a NUL at its end is a wrong length.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn prose<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Error> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { required(pointer, length, name) }?;
+    if text.ends_with('\0') {
+        return Err(counted_nul(name, text.trim_end_matches('\0').len()));
+    }
+    Ok(text)
+}
+
+/// A name from C, which has no control characters.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn identifier<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Error> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { required(pointer, length, name) }?;
+    check_identifier(text, name)?;
+    Ok(text)
+}
+
+/// A key or an address from C that may be NULL. White space around it does not count.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn optional_identifier<'a>(
+    pointer: *const c_char,
+    length: usize,
+    name: &str,
+) -> Result<Option<&'a str>, Error> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { optional(pointer, length, name) }?;
+    text.map_or(Ok(()), |text| check_identifier(text.trim(), name))?;
+    Ok(text)
+}
+
+/// A model from C, as its name or in JSON.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn model<'a>(pointer: *const c_char, length: usize) -> Result<&'a str, Error> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { required(pointer, length, "model") }?;
+    match text.trim_start().starts_with('{') {
+        true if text.contains('\0') => parse(text, "model").map(|_| text),
+        true => Ok(text),
+        false => check_identifier(text, "model").map(|()| text),
+    }
+}
+
+fn check_identifier(text: &str, name: &str) -> Result<(), Error> {
+    match text.find('\0') {
+        Some(at) => Err(counted_nul(name, at)),
+        // The text is not shown: it may be a key.
+        None => check_plain(name, text),
+    }
+}
+
+/// The error of a text with a NUL, where its length was to end.
+fn counted_nul(name: &str, at: usize) -> Error {
+    Error::invalid_argument(format!("{name} has a NUL byte at offset {at}; {COUNTED}"))
+}
+
+/// Why a text has a NUL at its end.
+pub(crate) const COUNTED: &str =
+    "does its length include the NUL that ends a C string? Give the length without it (strlen), or AGENT_NTS";
+
+/// A key for an error, which a NUL in it would cut for a reader of C strings: control characters are escaped.
+pub(crate) fn printable(key: &str) -> String {
+    key.chars().map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() }).collect()
+}
+
 /// JSON from C.
 ///
 /// # Safety
@@ -161,7 +237,22 @@ pub(crate) unsafe fn object(pointer: *const c_char, length: usize, name: &str) -
 
 /// JSON that a host wrote; an unpaired surrogate in it becomes U+FFFD.
 pub(crate) fn parse(text: &str, name: &str) -> Result<Value, Error> {
-    read_json(text).map_err(|e| Error::invalid_argument(format!("{name} is {}", e.message())))
+    read_json(text)
+        .map_err(|e| nul_in_json(text, name).unwrap_or_else(|| Error::invalid_argument(format!("{name} is {}", e.message()))))
+}
+
+/// The error of a text that is not JSON, if the first thing wrong with it is a NUL: JSON has none.
+pub(crate) fn nul_in_json(text: &str, name: &str) -> Option<Error> {
+    let at = text.find('\0')?;
+    let before = serde_json::Deserializer::from_str(text.get(..at)?).into_iter::<IgnoredAny>().find_map(Result::err);
+    match before {
+        None => Some(counted_nul(name, at)),
+        Some(error) if error.is_eof() => {
+            let what = "in the middle of the JSON; in a string it is written \\u0000";
+            Some(Error::invalid_argument(format!("{name} has a NUL byte at offset {at}, {what}")))
+        }
+        Some(_) => None,
+    }
 }
 
 /// The text.

@@ -99,8 +99,8 @@ else
     skip "resets of connections: python3 is not installed"
 fi
 
-nouns="error json json_writing runtime log process model custom_model tool middleware hook agent listener steering message run
-    waiting_thread stateless_run event manual"
+nouns="error text json json_writing runtime log process model custom_model tool middleware hook agent listener steering message
+    run waiting_thread stateless_run event manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...

@@ -83,6 +83,12 @@ fn an_error_in_a_model_is_reported() {
         (json!(7), "model: expected \"provider/id\" or an object, got 7"),
         (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers: a: expected text"),
         (json!({ "provider": "p", "id": "x", "quirks": { "imges": 1 } }), "unknown quirk \"imges\"; known are"),
+        (json!("p/x\n"), "model \"p/x\\n\" has the control character U+000A at byte 3; leave it out"),
+        (json!({ "provider": "p", "id": "x\0" }), "model: id \"x\\0\" has the control character U+0000 at byte 1; leave it out"),
+        (
+            json!({ "provider": "p", "id": "x", "project": "\u{1b}" }),
+            "model: project \"\\u{1b}\" has the control character U+001B at byte 0; leave it out",
+        ),
     ] {
         let list = json!([value]);
         let error = ModelSpec::from_json(value).unwrap_err();
@@ -101,6 +107,11 @@ fn an_error_in_a_model_is_reported() {
     let error = check(json!("nobody/x"));
     assert!(error.starts_with("model \"nobody/x\": unknown provider \"nobody\"; known are anthropic, openai, "), "{error}");
     assert!(error.ends_with(", openai-compatible, relay, scripted; for another server give base_url"), "{error}");
+    assert_eq!(
+        check(json!({ "provider": "p", "id": "x", "base_url": "http://h\n/v1" })),
+        "base_url \"http://h\\n/v1\": it has a line break or another control character; give an address such as \
+         \"http://127.0.0.1:8080/v1\""
+    );
     assert_eq!(
         check(json!({ "provider": "p", "id": "x", "base_url": "localhost:8080" })),
         "base_url \"localhost:8080\": it does not begin with http:// or https://; give an address such as \

@@ -158,6 +158,7 @@ impl ModelSpec {
 
     /// Reads `provider/id`.
     fn named(name: &str) -> Result<ModelSpec, Error> {
+        check_plain(&format!("model {name:?}"), name)?;
         match name.split_once('/') {
             Some((provider, id)) if !provider.is_empty() && !id.is_empty() => Ok(ModelSpec {
                 provider: provider.to_owned(),
@@ -220,10 +221,26 @@ impl ModelSpec {
                 if spec.provider.is_empty() || spec.id.is_empty() {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }
+                spec.check_texts(spelling)?;
                 Ok(spec)
             }
             other => Err(Error::invalid_argument(format!("model: expected \"provider/id\" or an object, got {}", shown(&other)))),
         }
+    }
+
+    /// What becomes a part of an address or of a request has no control characters. `base_url` is checked with the address.
+    fn check_texts(&self, spelling: Spelling) -> Result<(), Error> {
+        let optional = [
+            ("base_model", &self.base_model),
+            ("project", &self.project),
+            ("location", &self.location),
+            ("api_version", &self.api_version),
+        ];
+        let given = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
+        [("provider", self.provider.as_str()), ("id", &self.id)]
+            .into_iter()
+            .chain(given)
+            .try_for_each(|(field, text)| check_plain(&format!("model: {} {text:?}", spelling.spell(field)), text))
     }
 
     /// `provider/id`.
@@ -278,6 +295,21 @@ impl std::str::FromStr for ModelSpec {
     /// As [`ModelSpec::parse`].
     fn from_str(text: &str) -> Result<ModelSpec, Error> {
         ModelSpec::parse(text)
+    }
+}
+
+/// A name has no control characters; most often one is the line break at the end of a file. `what` is the name in the error.
+///
+/// # Errors
+/// `invalid_argument`: which one it has, and at which byte.
+#[doc(hidden)]
+pub fn check_plain(what: &str, text: &str) -> Result<(), Error> {
+    match text.char_indices().find(|(_, c)| c.is_control()) {
+        None => Ok(()),
+        Some((at, c)) => {
+            let text = format!("{what} has the control character U+{:04X} at byte {at}; leave it out", u32::from(c));
+            Err(Error::invalid_argument(text))
+        }
     }
 }
 

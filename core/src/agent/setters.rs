@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::model_spec::check_plain;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
@@ -297,7 +298,7 @@ pub(super) fn check_provider_name(name: &str) -> Result<(), Error> {
         let text = format!("provider {name:?}: expected a name without a slash, as models of it have it: \"name/id\"");
         return Err(Error::invalid_argument(text));
     }
-    Ok(())
+    check_plain(&format!("provider {name:?}"), name)
 }
 
 fn read_models(value: &Value, spelled: &str, spelling: Spelling) -> Result<Vec<ModelSource>, Error> {

@@ -165,6 +165,10 @@ pub(super) fn endpoint(base_url: &str, path: &str) -> Result<Url, Error> {
         let base_url = without_secrets(base_url);
         Error::invalid_argument(format!("base_url {base_url:?}: {why}; give an address such as \"http://127.0.0.1:8080/v1\""))
     };
+    // A reader of addresses leaves some of them out without a word.
+    if base_url.trim().contains(char::is_control) {
+        return Err(wrong("it has a line break or another control character"));
+    }
     let mut url = Url::parse(base_url.trim()).map_err(|e| wrong(address_fault(e)))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong(NO_SCHEME));

@@ -16,7 +16,7 @@ use crate::text;
 /// As [`text::required`].
 unsafe fn text_prompt(pointer: *const c_char, length: usize) -> Result<Prompt, Error> {
     // SAFETY: the caller's promise.
-    Ok(unsafe { text::required(pointer, length, "text") }?.into())
+    Ok(unsafe { text::prose(pointer, length, "text") }?.into())
 }
 
 /// # Safety

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn agent_prompt(
     unsafe {
         guard(error, || {
             let agent = borrow(agent, "agent")?;
-            start(agent.agent.prompt(text::required(text, length, "text")?), run)
+            start(agent.agent.prompt(text::prose(text, length, "text")?), run)
         })
     }
 }

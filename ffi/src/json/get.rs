@@ -9,7 +9,7 @@ use super::{Content, agent_json_t, pointer};
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{borrow, output};
-use crate::text::{self, Text, borrowed};
+use crate::text::{self, COUNTED, Text, borrowed};
 
 /// There is no value.
 pub const AGENT_JSON_NONE: i32 = 0;
@@ -32,7 +32,9 @@ impl agent_json_t {
         let (mut at, mut path) = (self, String::new());
         for token in pointer::parse(pointer)? {
             at = at.child(&token.name).ok_or_else(|| {
-                let text = format!("there is no {:?}: {} is {}", token.path, place(&path), at.describe());
+                // A key may end with a NUL, but seldom does.
+                let advice = if pointer.ends_with('\0') { format!("; {COUNTED}") } else { String::new() };
+                let text = format!("there is no {:?}: {} is {}{advice}", token.path, place(&path), at.describe());
                 Error::new(ErrorKind::NotFound, text)
             })?;
             path = token.path;

@@ -12,7 +12,7 @@ use super::{Content, MAX_DEPTH, agent_json_t, pointer, too_deep};
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, borrow_mut};
-use crate::text::{self, Text};
+use crate::text::{self, COUNTED, Text};
 
 impl agent_json_t {
     /// Puts a value at a pointer. Nothing changes on an error.
@@ -36,7 +36,7 @@ impl agent_json_t {
         for token in tokens {
             let fits = match &at.content {
                 // A container is created in its place.
-                Content::Null => return Ok(()),
+                Content::Null => return check_new(tokens),
                 Content::Object(_) => true,
                 Content::Array(elements) => token.name == "-" || pointer::index(&token.name).is_some_and(|i| i <= elements.len()),
                 _ => false,
@@ -45,7 +45,9 @@ impl agent_json_t {
                 let text = format!("there is no place for {:?}: {} is {}", token.path, place(path), at.describe());
                 return Err(Error::invalid_argument(text));
             }
-            let Some(child) = at.child(&token.name) else { return Ok(()) };
+            let Some(child) = at.child(&token.name) else {
+                return check_new(tokens);
+            };
             (at, path) = (child, &token.path);
         }
         Ok(())
@@ -95,6 +97,16 @@ impl agent_json_t {
             _ => return Err(nowhere(pointer)),
         }
         Ok(())
+    }
+}
+
+/// A part is not created under a key that ends with a NUL: the pointer's length is wrong.
+fn check_new(tokens: &[pointer::Token]) -> Result<(), Error> {
+    match tokens.last() {
+        Some(last) if last.name.ends_with('\0') => {
+            Err(Error::invalid_argument(format!("pointer {:?} ends with a NUL byte; {COUNTED}", last.path)))
+        }
+        _ => Ok(()),
     }
 }
 

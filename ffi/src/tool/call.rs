@@ -50,7 +50,7 @@ impl agent_tool_call_t {
     fn argument(&self, name: &str) -> Result<&Value, Error> {
         let given = self.arguments.get(name).filter(|value| !value.is_null());
         given.ok_or_else(|| {
-            let names: Vec<&str> = self.arguments.keys().map(String::as_str).collect();
+            let names: Vec<String> = self.arguments.keys().map(|name| text::printable(name)).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let text = format!("the call of {} has no argument {name:?}; it has: {names}", self.tool_name());
             Error::new(ErrorKind::NotFound, text)
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn agent_tool_call_get_string(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            let name = text::required(name, length, "name")?;
+            let name = text::identifier(name, length, "name")?;
             let out = output(value, "value")?;
             let found = call.argument(name)?;
             let text = found.as_str().ok_or_else(|| call.wrong_type("a string", name, found))?;
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn agent_tool_call_get_number(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            let name = text::required(name, length, "name")?;
+            let name = text::identifier(name, length, "name")?;
             let out = output(value, "value")?;
             let found = call.argument(name)?;
             out.write(found.as_f64().ok_or_else(|| call.wrong_type("a number", name, found))?);
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn agent_tool_call_get_bool(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            let name = text::required(name, length, "name")?;
+            let name = text::identifier(name, length, "name")?;
             let out = output(value, "value")?;
             let found = call.argument(name)?;
             out.write(found.as_bool().ok_or_else(|| call.wrong_type("true or false", name, found))?);
