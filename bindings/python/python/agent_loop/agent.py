@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .agent_runs import AgentRuns
 from .arguments import items_of, must_take
 from .errors import InvalidArgumentError
-from .runs import Run
-from .scope import INSIDE, begin
-from .tools import Tool
+from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
-    from .sync import SyncRun
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable
 
     from typing_extensions import Unpack
 
-    from ._native import AssistantMessage, Event, Message, RunResult, Subscription, _Message
+    from ._native import AssistantMessage, Event, Message, Subscription, _Message
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _JsonObject, _Messages, _Middleware, _Model, _Prompt, _Provider, _ThinkingLevel
+    from .options import AgentOptions, Settings, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
 
 
-class Agent:
+class Agent(AgentRuns):
     """A model, tools and the conversation so far, with at most one active run.
 
     ```python
@@ -175,148 +173,6 @@ class Agent:
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
 
-    async def prompt(self, prompt: _Prompt) -> RunResult:
-        """Starts a run, waits until it is over and the agent is idle, and returns the result.
-
-        `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's error,
-        with the result in its `result`, when the outcome is `error`; `BusyError` while a run is active; `InvalidArgumentError`
-        for a prompt that is empty (no image, and no text but white space) and for a prompt or model that cannot be used;
-        `InvalidStateError` inside a callback of this agent. When the awaiting task is cancelled, the run is aborted and awaited
-        first, as by `Run.close`.
-        """
-        return await self._begin(lambda caller: self._native.start(prompt, True, caller)).result()
-
-    async def resume(self) -> RunResult:
-        """Resumes from the current transcript, adding no message: after a failure, an abort or `max_turns`; else as `prompt`.
-
-        When the last message is the model's answer, it continues with the queued messages, steering first. Also raises
-        `InvalidStateError` when then no message is queued, and when the transcript is empty.
-        """
-        return await self._begin(lambda caller: self._native.resume(True, False, caller)).result()
-
-    def stream(self, prompt: _Prompt, *, raise_errors: bool = True) -> Run:
-        """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
-
-        Must be called where an event loop runs. Takes and raises what `prompt` does, except the run's own error: reading to the
-        end raises that after the last event, unless `raise_errors` is False.
-        """
-        return self._begin(lambda caller: self._native.start(prompt, False, caller), raise_errors)
-
-    def stream_resume(self, *, raise_errors: bool = True) -> Run:
-        """Resumes as `resume` does, and returns the run, as `stream` does."""
-        return self._begin(lambda caller: self._native.resume(False, False, caller), raise_errors)
-
-    async def resume_if_queued(self) -> RunResult | None:
-        """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.
-
-        Returns None when no message waits, else as `prompt`. For messages that `steer` or `follow_up` reported as "queued", or
-        that a run has left (`AgentEnd.queued`). Raises `BusyError` while a run is active.
-        """
-        if not self._native.may_resume_queued():
-            return None
-        return await self._begin(lambda caller: self._native.resume(True, True, caller)).result()
-
-    def stream_resume_if_queued(self, *, raise_errors: bool = True) -> Run | None:
-        """Same as `resume_if_queued`, but returns the run, as `stream` does."""
-        if not self._native.may_resume_queued():
-            return None
-        return self._begin(lambda caller: self._native.resume(False, True, caller), raise_errors)
-
-    def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True) -> SyncRun:
-        """Same as `stream`, for code without an event loop: `for event in agent.stream_sync("Hello")`.
-
-        Raises `InvalidStateError` where an event loop runs.
-        """
-        from .sync import SyncRun
-
-        return SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors))
-
-    def stream_resume_sync(self, *, raise_errors: bool = True) -> SyncRun:
-        """Same as `stream_resume`, for code without an event loop; see `stream_sync`."""
-        from .sync import SyncRun
-
-        return SyncRun("stream_resume", lambda: self.stream_resume(raise_errors=raise_errors))
-
-    def prompt_sync(self, prompt: _Prompt) -> RunResult:
-        """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
-
-        Ctrl-C aborts the run and raises KeyboardInterrupt once the agent is idle. Raises `InvalidStateError` where an event loop
-        runs.
-        """
-        from .bridge import run_sync
-
-        return run_sync("prompt", lambda: self.prompt(prompt))
-
-    def resume_sync(self) -> RunResult:
-        """Same as `resume`, for code without an event loop; see `prompt_sync`."""
-        from .bridge import run_sync
-
-        return run_sync("resume", self.resume)
-
-    def _begin(self, start: Callable[[_native.Caller], _native.Run], raise_errors: bool = True) -> Run:
-        from .bridge import current, numbers
-        from .logs import is_debugged
-
-        bridge = current()
-        number = next(numbers)
-        inside = INSIDE.get()
-        # Tools, hooks and listeners have the caller's context variables, and are inside this run.
-        context = begin(number)
-        run = Run(self, start(_native.Caller(bridge.queue, context, number, inside, is_debugged())), number, bridge, raise_errors)
-        bridge.runs.add(run)
-        return run
-
-    def steer(self, message: _Prompt) -> Literal["joined", "queued"]:
-        """Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a
-        turn, or between tool calls; calls that were not started are then skipped (see `steering_policy`).
-
-        Returns "joined" when a run is active: it takes the message up, or counts it in `AgentEnd.queued`. Returns "queued" when
-        none is: `resume_if_queued` starts one. `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is
-        not. From any thread and any callback.
-        """
-        return self._native.steer(message)
-
-    def follow_up(self, message: _Prompt) -> Literal["joined", "queued"]:
-        """Queues a message that starts another turn when the run would have ended.
-
-        Returns what `steer` returns. `message` is what `prompt` takes; `InvalidArgumentError` or TypeError if it is not. From
-        any thread and any callback.
-        """
-        return self._native.follow_up(message)
-
-    def clear_steering_queue(self) -> None:
-        """Removes the messages from the steering queue, except those that a turn has already begun with."""
-        self._native.clear_steering_queue()
-
-    def clear_follow_up_queue(self) -> None:
-        """Removes the messages from the follow-up queue, except those that a turn has already begun with."""
-        self._native.clear_follow_up_queue()
-
-    def clear_all_queues(self) -> None:
-        """Removes the messages from both queues, except those that a turn has already begun with."""
-        self._native.clear_all_queues()
-
-    def has_queued_messages(self) -> bool:
-        """Whether a message is in either queue, or is about to be appended."""
-        return self._native.has_queued_messages()
-
-    def abort(self) -> None:
-        """Aborts the active run, if there is one. From any thread and any callback; does not block.
-
-        The contexts of running tools are cancelled immediately, and so are the tasks of async tools (see `Tool`,
-        `cancel_mode`). The run waits at most `abort_grace_ms` for the tools' answers.
-        """
-        self._native.abort()
-
-    async def wait_for_idle(self) -> None:
-        """Waits until no run is active and all listeners have returned.
-
-        Raises `InvalidStateError` inside a callback of this agent.
-        """
-        from .bridge import wait
-
-        await wait(self._native.wait_for_idle(INSIDE.get()))
-
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:
         """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.
 
@@ -423,17 +279,7 @@ class Agent:
 
     @tools.setter
     def tools(self, tools: Iterable[Tool]) -> None:
-        tools = items_of('option "tools"', "tools", tools)
-        for index, tool in enumerate(tools):
-            if isinstance(tool, Tool) and tool.is_method:
-                text = f"tools[{index}]: {tool.name} is a method; give the tool of an object, as in Weather().forecast"
-                raise TypeError(text)
-            if not isinstance(tool, Tool):
-                hint = "; decorate the function with @tool" if callable(tool) else ""
-                if isinstance(getattr(tool, "__func__", None), Tool):
-                    hint = "; write @tool above @classmethod"
-                raise TypeError(f"tools[{index}]: expected a Tool, got {type(tool).__name__}{hint}")
-        self._native.set_tools(tools)
+        self._native.set_tools(tools_of(tools))
 
     @property
     def messages(self) -> tuple[Message, ...]:

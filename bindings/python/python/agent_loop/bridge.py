@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from ._native import HostCall, NativeFuture, RunResult
-    from .agent import Agent
+    from .agent_runs import AgentRuns
 
     class _Run(Protocol):
         def abort(self) -> None: ...
@@ -203,7 +203,7 @@ class Bridge:
         self._is_open = True
         self._wakeups: dict[int, Wakeup] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
-        self._ending: dict[int, tuple[Agent, NativeFuture[RunResult]]] = {}
+        self._ending: dict[int, tuple[AgentRuns, NativeFuture[RunResult]]] = {}
         self.queue: JobQueue = JobQueue()
         self._fd = self.queue.fileno()
         try:
@@ -247,7 +247,7 @@ class Bridge:
                     task.cancel()
             seconds = 0.05
 
-    def keep(self, agent: Agent, end: NativeFuture[RunResult]) -> None:
+    def keep(self, agent: AgentRuns, end: NativeFuture[RunResult]) -> None:
         """Keeps an agent with its hooks and listeners until its run has ended, for which no caller waits. From any thread."""
         if self._is_open:
             number = next(numbers)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from . import _native
     from ._native import Event, RunResult
-    from .agent import Agent
+    from .agent_runs import AgentRuns
     from .bridge import Bridge
     from .options import _Prompt
 
@@ -42,7 +42,7 @@ class Run:
 
     __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_error", "_is_read", "_native", "_number", "_raises", "_reading")
 
-    def __init__(self, agent: Agent, native: _native.Run, number: int, bridge: Bridge, raise_errors: bool) -> None:
+    def __init__(self, agent: AgentRuns, native: _native.Run, number: int, bridge: Bridge, raise_errors: bool) -> None:
         # The agent holds the tools and listeners that the run needs.
         self._agent = agent
         self._native = native

@@ -7,13 +7,14 @@ import functools
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
-from .arguments import must_take
-from .errors import CallbackError, InvalidArgumentError, one_line
+from .arguments import items_of, must_take
+from .errors import InvalidArgumentError, one_line
+from .generators import is_async, is_async_generator, is_coroutine, is_generator, last_of, returned_by
 from .scope import of_call
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Literal
 
     from typing_extensions import Never, TypeAlias
@@ -303,62 +304,15 @@ def receivers(function: object) -> int:
     return int(first in ("self", "cls"))
 
 
-async def last_of(values: AsyncGenerator[Any, None], context: ToolContext) -> Any:
-    """Reports all values of an async generator but the last one, and returns that."""
-    waiting: list[Any] = []
-    try:
-        async for value in values:
-            for one in waiting:
-                context.update(one)
-            waiting = [value]
-    finally:
-        await values.aclose()
-    return waiting[0] if waiting else None
-
-
-def returned_by(values: Generator[Any, None, Any], context: ToolContext) -> Any:
-    """Reports the values of a generator, and returns what it returns, or if that is nothing its last value."""
-    waiting: list[Any] = []
-    try:
-        while not context.is_cancelled:
-            try:
-                value = next(values)
-            except StopIteration as end:
-                if end.value is None:
-                    return waiting[0] if waiting else None
-                for one in waiting:
-                    context.update(one)
-                return end.value
-            for one in waiting:
-                context.update(one)
-            waiting = [value]
-    finally:
-        values.close()
-    raise CallbackError("aborted")
-
-
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling a function returns a coroutine or an async generator."""
-    import inspect
-
-    both = inspect.iscoroutinefunction, inspect.isasyncgenfunction
-    return any(is_of(one) for is_of in both for one in (function, getattr(function, "__call__", None)))
-
-
-def is_async_generator(value: object) -> bool:
-    import inspect
-
-    return inspect.isasyncgen(value)
-
-
-def is_generator(value: object) -> bool:
-    import inspect
-
-    return inspect.isgenerator(value)
-
-
-def is_coroutine(value: object) -> bool:
-    """Whether a value is a coroutine that was not awaited."""
-    import inspect
-
-    return inspect.iscoroutine(value)
+def tools_of(tools: Iterable[Tool]) -> list[Tool]:
+    """The tools of an agent. Raises TypeError for what is no tool."""
+    given = items_of('option "tools"', "tools", tools)
+    for index, one in enumerate(given):
+        if isinstance(one, Tool) and one.is_method:
+            raise TypeError(f"tools[{index}]: {one.name} is a method; give the tool of an object, as in Weather().forecast")
+        if not isinstance(one, Tool):
+            hint = "; decorate the function with @tool" if callable(one) else ""
+            if isinstance(getattr(one, "__func__", None), Tool):
+                hint = "; write @tool above @classmethod"
+            raise TypeError(f"tools[{index}]: expected a Tool, got {type(one).__name__}{hint}")
+    return given
