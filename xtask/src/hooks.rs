@@ -116,6 +116,10 @@ pub(crate) fn python_stubs() -> String {
     format!("{}\n", objects().iter().map(stub).collect::<String>())
 }
 
+pub(crate) fn python_names() -> String {
+    each(|row| format!("        \"{}\",\n", row.word))
+}
+
 /// The type of the argument; empty without one.
 fn python_input(row: &HookRow) -> &'static str {
     match (row.input.rust, row.input.fields) {

@@ -58,6 +58,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("words", options::python_words),
             ("options of runs", options::python_runs),
             ("options of agents", options::python_agents),
+            ("names of hooks", hooks::python_names),
             ("inputs of hooks", hooks::python_option_imports),
             ("hooks", hooks::python_options),
         ],

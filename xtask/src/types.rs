@@ -43,12 +43,13 @@ const EXACT: &[(&str, &str, &str, &str)] = &[
 const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("()", "object", "", "ignored"),
     ("bool", "bool | None", "boolean", "unchanged"),
-    ("Option<ApiKey>", "str | _JsonObject | None", "ApiKey", "unchanged"),
+    ("Option<ApiKey>", "str | ApiKeyHeaders | _JsonObject | None", "ApiKey", "unchanged"),
     ("Option<Map<String, Value>>", "_JsonObject | None", "Record<string, unknown>", "unchanged"),
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),
     ("Vec<Message>", "_Prompt | Sequence[str] | None", "PromptInput | readonly string[]", "canonical"),
-    ("ToolDecision", "_JsonObject | None", "ToolDecision", "unchanged"),
-    ("TurnChange", "_JsonObject | None", "TurnChange", "turnChange"),
+    ("ToolDecision", "ToolDecision | _JsonObject | None", "ToolDecision", "unchanged"),
+    ("ToolOverride", "ToolOverride | _JsonObject | None", "ToolOverride", "canonical"),
+    ("TurnChange", "TurnChange | _JsonObject | None", "TurnChange", "turnChange"),
 ];
 
 /// An answer in Python, in Node, and how Node passes it to the engine.

@@ -80,6 +80,7 @@ from ._native import (
 )
 from . import transcript
 from .agent import Agent
+from .answers import ApiKeyHeaders, ToolDecision, ToolOverride, ToolResult, TurnChange, TurnContext
 from .codes import DIAGNOSTIC_CODES, LOG_CODES, REPAIR_CODES
 from .errors import (
     # <generated: imports of errors>
@@ -123,6 +124,7 @@ __all__ = [
     "LOG_CODES",
     "REPAIR_CODES",
     "Agent",
+    "ApiKeyHeaders",
     "AssistantMessage",
     "ContentBlock",
     "Context",
@@ -149,9 +151,14 @@ __all__ = [
     "tool",
     "ToolCall",
     "ToolContext",
+    "ToolDecision",
     "ToolOutput",
+    "ToolOverride",
+    "ToolResult",
     "ToolResultMessage",
     "transcript",
+    "TurnChange",
+    "TurnContext",
     "Undelivered",
     "Usage",
     "UserMessage",

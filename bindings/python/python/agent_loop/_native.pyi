@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, Union, final
 from typing_extensions import Self, TypeAlias, disjoint_base
 
 from .errors import AgentError
-from .options import _JsonObject, _Model, _ThinkingLevel
+from .options import _HookName, _JsonObject, _Model, _ThinkingLevel
 from .tools import Tool
 
 __all__ = [
@@ -97,7 +97,7 @@ __all__ = [
 
 VERSION: Final[str]
 """The version of the package."""
-HOOKS: Final[tuple[str, ...]]
+HOOKS: Final[tuple[_HookName, ...]]
 """The names of all hooks."""
 OPTIONS: Final[tuple[str, ...]]
 """The names of all options, `model` included."""

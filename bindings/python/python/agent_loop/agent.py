@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._native import AssistantMessage, Event, Message, Subscription, _Message
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
+    from .options import AgentOptions, Settings, _HookName, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
 
 
 class Agent(AgentRuns):
@@ -159,7 +159,7 @@ class Agent(AgentRuns):
         given: dict[str, Any] = dict(options)
         tools, middleware = given.pop("tools", None), given.pop("middleware", None)
         provider, providers = given.pop("provider", None), given.pop("providers", None)
-        hooks = {name: given.pop(name) for name in _native.HOOKS if name in given}
+        hooks: dict[_HookName, Any] = {name: given.pop(name, None) for name in _native.HOOKS}
         callbacks = []
         if provider is not None or providers:
             from .provider import provider_callbacks
@@ -169,7 +169,8 @@ class Agent(AgentRuns):
         self._native = _native.Agent(model, given, callbacks)
         self.tools = () if tools is None else tools
         for name, function in hooks.items():
-            self.set_hook(name, function)
+            if function is not None:
+                self.set_hook(name, function)
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
 
@@ -199,7 +200,7 @@ class Agent(AgentRuns):
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
         self._native.set_options(dict(options))
 
-    def set_hook(self, name: str, function: Callable[..., Any] | None) -> None:
+    def set_hook(self, name: _HookName, function: Callable[..., Any] | None) -> None:
         """Sets a hook by name, for example `before_tool_call`; None removes it.
 
         A change during a run takes effect at its next turn.
@@ -235,12 +236,14 @@ class Agent(AgentRuns):
 
         self._native.add_middleware(middleware_callback(function))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        # An attribute that nothing would read is refused. Subclasses may add attributes.
-        if type(self) is Agent and not name.startswith("_") and not hasattr(Agent, name):
-            hint = "options are set with set_options, as in set_options(temperature=0)"
-            raise AttributeError(f"an agent has no attribute {name!r} to set; {hint}")
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:  # with it, type checkers would accept any attribute
+
+        def __setattr__(self, name: str, value: object) -> None:
+            # An attribute that nothing would read is refused. Subclasses may add attributes.
+            if type(self) is Agent and not name.startswith("_") and not hasattr(Agent, name):
+                hint = "options are set with set_options, as in set_options(temperature=0)"
+                raise AttributeError(f"an agent has no attribute {name!r} to set; {hint}")
+            super().__setattr__(name, value)
 
     @property
     def system_prompt(self) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         TurnSummary,
         # </generated>
     )
+    from .answers import ApiKeyHeaders, ToolDecision, ToolOverride, TurnChange
     from .hooks import HookContext
     from .middleware import MiddlewareCall, Next
     from .provider import ModelContext
@@ -37,6 +38,24 @@ if TYPE_CHECKING:
     _SteeringPolicy: TypeAlias = Literal["skip_remaining", "after_batch"]
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     # </generated>
+    _HookName: TypeAlias = Literal[
+        # <generated: names of hooks>
+        "transform_context",
+        "convert_to_llm",
+        "get_api_key",
+        "before_tool_call",
+        "after_tool_call",
+        "prepare_next_turn",
+        "should_stop_after_turn",
+        "get_steering_messages",
+        "get_follow_up_messages",
+        "on_payload",
+        "on_response",
+        "on_error",
+        "before_run",
+        "after_run",
+        # </generated>
+    ]
     _JsonObject: TypeAlias = Mapping[str, Any]
     # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
     _Prompt: TypeAlias = str | _JsonObject | _Message | Sequence[_JsonObject | _Message | _ContentBlock]
@@ -228,14 +247,14 @@ class RunOptions(Settings, total=False):
     convert_to_llm: _Hook[list[Message], _Messages | None] | None
     """Before each model call, after `transform_context`: converts all messages to the three standard roles. Without this hook,
     messages of other roles are left out."""
-    get_api_key: _Hook[str, str | _JsonObject | None] | None
+    get_api_key: _Hook[str, str | ApiKeyHeaders | _JsonObject | None] | None
     """Before each model call: the API key for a provider, instead of the configured one, or a token, or headers."""
-    before_tool_call: _Hook[BeforeToolCall, _JsonObject | None] | None
+    before_tool_call: _Hook[BeforeToolCall, ToolDecision | _JsonObject | None] | None
     """Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
     again."""
-    after_tool_call: _Hook[AfterToolCall, _JsonObject | None] | None
+    after_tool_call: _Hook[AfterToolCall, ToolOverride | _JsonObject | None] | None
     """After a tool ran, successfully or not: may replace parts of its result."""
-    prepare_next_turn: _Hook[TurnSummary, _JsonObject | None] | None
+    prepare_next_turn: _Hook[TurnSummary, TurnChange | _JsonObject | None] | None
     """After each turn that another may follow: may change context, model and thinking level for the rest of the run."""
     should_stop_after_turn: _Hook[TurnSummary, bool | None] | None
     """After each turn: whether the run ends here, with the outcome `stopped`."""

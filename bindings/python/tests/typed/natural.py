@@ -17,6 +17,7 @@ from agent_loop import (
     AgentEnd,
     AgentError,
     AgentStart,
+    ApiKeyHeaders,
     AssistantMessage,
     BeforeToolCall,
     AfterToolCall,
@@ -59,10 +60,15 @@ from agent_loop import (
     ToolCallEnd,
     ToolCallStart,
     ToolContext,
+    ToolDecision,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    ToolOverride,
+    ToolResult,
     ToolResultMessage,
+    TurnChange,
+    TurnContext,
     TurnEnd,
     TurnStart,
     TurnSummary,
@@ -290,6 +296,12 @@ class Store:
         return Agent("openai/gpt-5", tools=[self.add, self.made, self.version, weather, look_up, counted, plain])
 
 
+@tool
+def full() -> ToolResult:
+    """A full result."""
+    return {"content": [{"type": "text", "text": "x"}, TextBlock("y")], "details": {"n": 1}, "is_error": False}
+
+
 async def execute(arguments: dict[str, Any], context: ToolContext) -> str:
     return f"{context.id}: {arguments['x']}"
 
@@ -327,6 +339,25 @@ class Decision(TypedDict, total=False):
 
 def before_typed(call: BeforeToolCall) -> Decision | None:
     return {"block": True} if call.arguments else None
+
+
+async def before_decided(call: BeforeToolCall) -> ToolDecision | None:
+    if call.tool_name == "rm":
+        return {"block": True, "reason": "no"}
+    return {"arguments": {**call.arguments, "dry": True}} if call.arguments else None
+
+
+def after_overridden(call: AfterToolCall) -> ToolOverride:
+    return {"content": "x"} if call.is_error else {"content": [TextBlock("x")], "details": None}
+
+
+def turn_changed(turn: TurnSummary) -> TurnChange | None:
+    context: TurnContext = {"system_prompt": "x", "messages": [turn.message], "tools": ["weather"]}
+    return {"context": context, "model": {"provider": "openai", "id": "x"}, "thinking_level": "low"}
+
+
+async def key_in_headers(provider: str) -> ApiKeyHeaders | str:
+    return {"bearer": "x"} if provider == "openai" else "y"
 
 
 class Guard:
@@ -391,6 +422,8 @@ def hooked() -> list[Agent]:
         *agents,
         Agent("openai/x", before_tool_call=before_async),
         Agent("openai/x", before_tool_call=before_typed),
+        Agent("openai/x", before_tool_call=before_decided, after_tool_call=after_overridden),
+        Agent("openai/x", prepare_next_turn=turn_changed, get_api_key=key_in_headers),
         Agent("openai/x", before_tool_call=Guard().before),
         Agent("openai/x", after_tool_call=after, convert_to_llm=convert, transform_context=shorten, get_api_key=key),
         Agent("openai/x", transform_context=shorten_async, should_stop_after_turn=stop, prepare_next_turn=next_turn),

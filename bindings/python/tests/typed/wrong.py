@@ -1,7 +1,23 @@
 """Mistakes of users: mypy and pyright report each line that ends with `# wrong`, and no other one. See test_types.py."""
 
 import agent_loop
-from agent_loop import Agent, BeforeToolCall, ContentBlock, Event, Message, MiddlewareCall, Next, TextDelta, tool
+from agent_loop import (
+    AfterToolCall,
+    Agent,
+    BeforeToolCall,
+    ContentBlock,
+    Event,
+    Message,
+    MiddlewareCall,
+    Next,
+    TextDelta,
+    ToolDecision,
+    ToolOverride,
+    ToolResult,
+    TurnChange,
+    TurnSummary,
+    tool,
+)
 from agent_loop.options import ModelSpec
 from typing_extensions import assert_never
 
@@ -25,6 +41,27 @@ def of_a_turn(turn: agent_loop.TurnSummary) -> bool:
 
 
 Agent("openai/x", before_tool_call=of_a_turn)  # wrong
+
+
+def decision(call: BeforeToolCall) -> ToolDecision | None:
+    return {"blok": True}  # wrong
+
+
+async def override(call: AfterToolCall) -> ToolOverride:
+    return {"isError": True}  # wrong
+
+
+def change(turn: TurnSummary) -> TurnChange:
+    return {"context": {"prompt": "x"}}  # wrong
+
+
+def result() -> ToolResult:
+    return {"content": [], "terminated": True}  # wrong
+
+
+def set_later(agent: Agent) -> None:
+    agent.max_turn = 3  # wrong
+    agent.set_hook("before_tol_call", before)  # wrong
 
 
 async def link(call: MiddlewareCall, next: Next) -> None:
