@@ -103,7 +103,7 @@ fn found_w5_empty_answers_of_anthropic() {
         vec![
             ("nothing to add", answer(&[], json!("end_turn")), Becomes::Complete),
             ("a stop sequence at once", answer(&[], json!("stop_sequence")), Becomes::Complete),
-            ("an empty text (Bedrock, Kimi)", answer(&[text.clone()], json!("end_turn")), Becomes::Complete),
+            ("an empty text (Bedrock, Kimi)", answer(std::slice::from_ref(&text), json!("end_turn")), Becomes::Complete),
             ("in capitals (a gateway)", answer(&[], json!("END_TURN")), Becomes::Complete),
             ("not streamed", whole("end_turn"), Becomes::Complete),
             ("only what the server's tool found", answer(&[search], json!("end_turn")), Becomes::Complete),
@@ -178,7 +178,7 @@ fn found_w5_empty_answers_of_responses() {
                 response(json!([message(json!([{ "type": "output_text", "text": "" }]))])).to_string(),
                 EMPTY,
             ),
-            ("an image", answer(&[image.clone()]), Becomes::Complete),
+            ("an image", answer(std::slice::from_ref(&image)), Becomes::Complete),
             ("an image, not streamed", response(json!([image])).to_string(), Becomes::Complete),
         ],
     );

@@ -81,7 +81,7 @@ fn answers(protocol: &str, sources: &[Value]) -> ([String; 2], Vec<Value>) {
             });
             let chunk = json!({ "candidates": [candidate] });
             let reported = if sources.is_empty() { vec![] } else { vec![json!({ "groundingMetadata": metadata })] };
-            ([streamed(&[chunk.clone()]), chunk.to_string()], reported)
+            ([streamed(std::slice::from_ref(&chunk)), chunk.to_string()], reported)
         }
     }
 }
