@@ -1157,8 +1157,8 @@ AGENT_API agent_status_t agent_tool_call_update(agent_tool_call_t *call, const c
  * Reports progress with JSON, which is read as by agent_tool_call_respond_json(); else as
  * agent_tool_call_update().
  *
- * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON), AGENT_INVALID_STATE (the call was already
- * answered).
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, or a full result with a wrong field),
+ * AGENT_INVALID_STATE (the call was already answered).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, const char *json,
@@ -1176,10 +1176,11 @@ AGENT_API agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const 
 /**
  * Answers the call with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full
  * result. Anything else is the text for the model: a string as it is, null as empty text, other JSON
- * serialized.
+ * serialized. What is meant as a full result and is none is refused: {"is_error": "yes"},
+ * {"content": "text", "terminate": true}.
  *
- * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; the call remains unanswered), AGENT_INVALID_STATE
- * (the call was already answered).
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, or a full result with a wrong field, which the
+ * message names; the call remains unanswered), AGENT_INVALID_STATE (the call was already answered).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json,

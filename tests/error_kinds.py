@@ -79,6 +79,8 @@ core/proto/src/testing.rs part ^(message|block|\{what\}|usage)
 !core/proto/src/testing.rs invalid_argument ^(agent_start may|a retry)
 core/proto/src/testing.rs invalid_argument
 core/proto/src/tool.rs part
+core/proto/src/tool/output.rs result {WHAT}: {why}
+core/proto/src/tool/ part
 core/proto/src/transcript/blocks.rs none ^\(an image
 !core/proto/src/transcript/blocks.rs repair
 !core/proto/src/transcript/repairer.rs repair

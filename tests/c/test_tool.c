@@ -299,6 +299,39 @@ static void with_bad_answers(agent_tool_call_t *call)
     EXPECT_OK(agent_tool_call_respond(call, "right", AGENT_NTS, &error));
 }
 
+static void with_wrong_full_results(agent_tool_call_t *call)
+{
+    static const struct { const char *json, *text; } wrong[] = {
+        {"{\"is_error\": \"yes\"}", "json: content is missing; it is an array of blocks such as "
+         "[{\"type\": \"text\", \"text\": \"\xe2\x80\xa6\"}]"},
+        {"{\"content\": \"text\", \"terminate\": true}", "json: content: expected an array of blocks such as "
+         "[{\"type\": \"text\", \"text\": \"\xe2\x80\xa6\"}], got \"text\""},
+        {"{\"content\": [{\"typ\": \"text\"}]}", "json: content[0]: unknown field \"typ\"; did you mean \"type\"?"},
+        {"{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"isError\": 1}",
+         "json: isError: expected true or false, got 1"},
+        {"{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"isErr\": true}",
+         "json: unknown field \"isErr\"; did you mean \"isError\"?"},
+    };
+    char text[300];
+    size_t i;
+
+    for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        sprintf(text, "%s (return JSON that is no full result as text)", wrong[i].text);
+        EXPECT(fails(agent_tool_call_respond_json(call, wrong[i].json, AGENT_NTS, &error), AGENT_INVALID_ARGUMENT, text, __FILE__,
+                     __LINE__));
+        EXPECT(fails(agent_tool_call_update_json(call, wrong[i].json, AGENT_NTS, &error), AGENT_INVALID_ARGUMENT, text, __FILE__,
+                     __LINE__));
+    }
+    /* none of these answered the call */
+    EXPECT_OK(agent_tool_call_respond_json(
+        call, "{\"content\": [{\"type\": \"text\", \"text\": \"as MCP has it\"}], \"isError\": true}", AGENT_NTS, &error));
+}
+
+static void found_r1_a_full_result_with_a_wrong_field_is_refused(void)
+{
+    CHECK_RESULT(with_wrong_full_results, true, "as MCP has it");
+}
+
 static void every_form_of_answer_is_accepted(void)
 {
     CHECK_RESULT(with_text, false, "50 %");
@@ -511,6 +544,7 @@ int main(void)
     RUN(a_changed_tool_does_not_affect_agents);
     RUN(arguments_are_read);
     RUN(every_form_of_answer_is_accepted);
+    RUN(found_r1_a_full_result_with_a_wrong_field_is_refused);
     RUN(invalid_calls_are_returned_to_the_model);
     RUN(a_call_is_answered_later_from_another_thread);
     RUN(calls_of_one_message_run_concurrently);

@@ -6,10 +6,9 @@ import { enter, outcomeOf } from './bridge.js'
 import { contextHere, forgetContext } from './async-context.js'
 import type { Causes } from './causes.js'
 import type { ToolOutput } from './event.js'
-import { jsonOfArgument } from './json.js'
+import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { NativeCall } from './native.js'
 import { isReadable, report } from './thrown.js'
-import { resultJson } from './tool.js'
 import { withToolContext } from './context.js'
 import type { ToolContext } from './context.js'
 
@@ -33,7 +32,7 @@ export interface FullToolResult extends ToolOutput {
 
 /**
  * A function around the execution of tools. It may inspect a call, run the rest of the chain once, several times or not at all,
- * change the arguments and the result, and measure the time. It returns what a tool may return, usually the result of `next`; if
+ * change the arguments and the result, and measure the time. It returns what a tool may return, usually the result of `next`. If
  * it throws, the call fails with that error's text.
  *
  * `next` throws the `Error` that the tool (or an inner middleware) has thrown, the same object. If that is no `Error`, it is the
@@ -46,7 +45,7 @@ export type Middleware = (
 
 /** @internal Runs a middleware and responds to its call. */
 export async function runMiddleware(middleware: Middleware, call: NativeCall, causes: Causes): Promise<void> {
-  const json = (value: unknown): string => resultJson("the middleware's result", value)
+  const json = (value: unknown): string => jsonOfAnswer("the middleware's result", value)
   try {
     const value = await withToolContext(call, json, (context) => {
       const seen = { id: call.id, name: call.name, arguments: JSON.parse(call.input), context }

@@ -3,7 +3,6 @@
  */
 
 import { enter } from './bridge.js'
-import { canonical } from './canonical.js'
 import type { Causes } from './causes.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
@@ -18,7 +17,10 @@ import { report } from './thrown.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 
-/** A full result. Any other value that a tool returns goes to the model as text: a string unchanged, the rest as JSON. */
+/**
+ * A full result. Any other value that a tool returns goes to the model as text: a string unchanged, the rest as JSON. What is
+ * meant as a full result, but has a wrong field (`content` that is no array of blocks, `isErr`), makes the call fail.
+ */
 export interface ToolResult {
   /** What the model sees. */
   content: readonly (TextBlock | ImageBlock)[]
@@ -194,13 +196,6 @@ export async function prepareCall(
   }
 }
 
-/** @internal A result as JSON. Only a full result has names to change; any other value is the application's. */
-export function resultJson(what: string, value: unknown): string {
-  const isBlock = (block: unknown): boolean => isObject(block) && (block.type === 'text' || block.type === 'image')
-  const isFull = isObject(value) && Array.isArray(value.content) && value.content.every(isBlock)
-  return jsonOfAnswer(what, isFull ? canonical(value) : value)
-}
-
 function toolJson(value: unknown): string {
-  return resultJson("the tool's result", value)
+  return jsonOfAnswer("the tool's result", value)
 }

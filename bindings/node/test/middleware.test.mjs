@@ -48,6 +48,12 @@ test('other arguments, more than once, or not at all', async () => {
   assert.deepEqual(await through([() => {}]), ['', false])
 })
 
+test('found_r1_a_middleware_that_changes_a_result_wrongly_fails_the_call', async () => {
+  const [text, isError] = await through([async (_, next) => ({ ...(await next()), content: 'changed', isError: false })])
+  assert.match(text, /^the tool's result: content: expected an array of blocks such as .*, got "changed"/)
+  assert.equal(isError, true)
+})
+
 test('what the tool throws, next throws; what a middleware throws goes to the model', async () => {
   const fails = () => { throw new Error('no such city') }
   assert.deepEqual(await through([(_, next) => next()], fails), ['no such city', true])

@@ -26,13 +26,27 @@ test('results of tools', async () => {
     [() => false, 'false'],
     [() => [], '[]'],
     [() => ({ content: 'no blocks' }), '{"content":"no blocks"}'],
-    [() => ({ isError: true }), '{"isError":true}'],
+    [() => ({ isError: false }), '{"isError":false}'],
     [() => ({ kept: 1, dropped: undefined }), '{"kept":1}'],
     [() => new Date(0), '1970-01-01T00:00:00.000Z'],
     [() => ({ toJSON: () => ({ its: 'own form' }) }), '{"its":"own form"}'],
     [() => ({ then: (resolve) => resolve('thenable') }), 'thenable'],
   ]) {
     assert.deepEqual(await resultOf(execute), [text, false])
+  }
+})
+
+test('found_r1_what_is_meant_as_a_full_result_and_is_none_is_an_error', async () => {
+  const text = { type: 'text', text: 'a' }
+  for (const [result, why] of [
+    [{ isError: true }, 'content is missing; '],
+    [{ isError: 'yes', content: [text] }, 'isError: expected true or false, got "yes"'],
+    [{ isErr: true, content: [text] }, 'unknown field "isErr"; did you mean "isError"?'],
+    [{ content: 'text', terminate: true }, 'content: expected an array of blocks '],
+    [{ content: [{ typ: 'text' }] }, 'content[0]: unknown field "typ"; did you mean "type"?'],
+  ]) {
+    const [answer, isError] = await resultOf(() => result)
+    assert.ok(isError && answer.startsWith(`the tool's result: ${why}`), answer)
   }
 })
 

@@ -90,6 +90,14 @@ async def test_arguments_results_short_cuts_and_second_tries(made):
     assert await text_of(lambda call, next: "at once", made=made) == "at once"
 
 
+async def test_found_r1_a_middleware_that_changes_a_result_wrongly_fails_the_call():
+    async def changes(call, next):
+        return {**await next(), "content": "changed"}
+
+    text = await text_of(changes)
+    assert text.startswith("the tool's result: content: expected an array of blocks such as ") and 'got "changed"' in text
+
+
 async def test_a_tools_failure_is_raised_unchanged():
     caught = []
 

@@ -1,16 +1,19 @@
 //! What a tool is and what it returned, as data: its description, checked and compiled, and its output.
 
+mod output;
+mod result_shape;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::depth;
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::json_error::shown;
-use crate::message::{ContentBlock, joined_text};
 use crate::schema::{Schema, Validation};
+
+pub use self::output::ToolOutput;
 
 /// Whether a tool may run concurrently with others of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,92 +198,4 @@ impl ToolSpec {
 
 fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
-}
-
-/// A tool's output as events have it: `{content, details, terminate}`.
-///
-/// ```
-/// # use agent_loop_proto as agent_loop;
-/// use agent_loop::message::ContentBlock;
-/// use agent_loop::tool::ToolOutput;
-/// use serde_json::json;
-///
-/// let mut output = ToolOutput::new(vec![ContentBlock::text("2 files")]);
-/// output.details = json!(["a.txt", "b.txt"]);
-/// // A tool returns it as JSON, or a plain value, which is its content.
-/// let returned = serde_json::to_value(&output)?;
-/// # let _ = returned;
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub struct ToolOutput {
-    /// `text` and `image` blocks for the model.
-    pub content: Vec<ContentBlock>,
-    /// Anything for the application.
-    pub details: Value,
-    /// Whether the run may end here.
-    pub terminate: bool,
-}
-
-impl ToolOutput {
-    /// These blocks for the model, and nothing for the application.
-    pub fn new(content: Vec<ContentBlock>) -> ToolOutput {
-        ToolOutput { content, details: Value::Null, terminate: false }
-    }
-
-    /// All text, joined with nothing between the blocks.
-    pub fn text(&self) -> String {
-        joined_text(&self.content)
-    }
-
-    /// The answer of a failed call.
-    pub fn error(text: impl Into<String>) -> ToolOutput {
-        ToolOutput { content: vec![ContentBlock::text(text)], details: Value::Null, terminate: false }
-    }
-
-    /// A tool's value, and whether the tool itself marked it as an error. An object whose `content` is an array of blocks is a
-    /// full result; null is empty; a string is text; anything else is compact JSON text.
-    ///
-    /// One that is too deep to be kept is an error, which says so.
-    pub fn from_value(value: Value) -> (ToolOutput, bool) {
-        if let Err(why) = ToolOutput::check_depth(&value) {
-            return (ToolOutput::error(why), true);
-        }
-        let plain = |content| (ToolOutput { content, details: Value::Null, terminate: false }, false);
-        match value {
-            Value::Null => plain(Vec::new()),
-            Value::String(text) => plain(vec![ContentBlock::text(text)]),
-            Value::Object(map) => match full_content(&map) {
-                Some(content) => {
-                    let flag = |name| map.get(name).and_then(Value::as_bool).unwrap_or(false);
-                    let details = map.get("details").cloned().unwrap_or(Value::Null);
-                    (ToolOutput { content, details, terminate: flag("terminate") }, flag("is_error"))
-                }
-                None => plain(vec![ContentBlock::text(Value::Object(map).to_string())]),
-            },
-            other => plain(vec![ContentBlock::text(other.to_string())]),
-        }
-    }
-}
-
-impl ToolOutput {
-    /// Refuses a tool's value that is too deep to be kept; the parts of a full result are values by themselves.
-    pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
-        match value {
-            Value::Object(map) if map.get("content").is_some_and(Value::is_array) => {
-                map.iter().try_for_each(|(name, part)| depth::check(&format!("the tool's result: {name}"), part))
-            }
-            plain => depth::check("the tool's result", plain),
-        }
-    }
-}
-
-fn full_content(map: &Map<String, Value>) -> Option<Vec<ContentBlock>> {
-    let blocks = map.get("content")?.as_array()?;
-    let read = |block: &Value| match ContentBlock::deserialize(block) {
-        Ok(block @ (ContentBlock::Text { .. } | ContentBlock::Image { .. })) => Some(block),
-        _ => None,
-    };
-    blocks.iter().map(read).collect()
 }

@@ -23,7 +23,8 @@
 //! ```
 //!
 //! - [`ToolContext`] is for functions that report progress, sleep, or notice that they are cancelled.
-//! - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`.
+//! - [`ToolOutput`] says what a result may be: a value, or an object with `content`, `details`, `is_error` and `terminate`. An
+//!   object that is meant as the latter but has a wrong field makes the call fail.
 //! - [`Tool`] is for a type of your own; [`PendingCall`] can be answered later, from any thread.
 //! - [`Middleware`] stands around every call.
 

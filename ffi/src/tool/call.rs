@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use agent_loop::host::{HostAnswer, HostCall};
 use agent_loop::tool::MiddlewareCall;
-use agent_loop::{Error, ErrorKind};
+use agent_loop::{Error, ErrorKind, ToolOutput};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn agent_tool_call_update_json(
     // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
     unsafe {
         guard(error, || {
-            borrow(call, "call")?.call.update(text::json(json, length, "json")?)?;
+            borrow(call, "call")?.call.update(result(json, length)?)?;
             Ok(AGENT_OK)
         })
     }
@@ -261,11 +261,21 @@ pub unsafe extern "C" fn agent_tool_call_respond_json(
     unsafe {
         guard(error, || {
             let call = borrow(call, "call")?;
-            let value = text::json(json, length, "json")?;
-            call.call.respond(HostAnswer::Json(value))?;
+            call.call.respond(HostAnswer::Json(result(json, length)?))?;
             Ok(AGENT_OK)
         })
     }
+}
+
+/// A result in JSON, refused here if it is meant as a full one and is none.
+///
+/// # Safety
+/// As [`text::json`].
+unsafe fn result(json: *const c_char, length: usize) -> Result<Value, Error> {
+    // SAFETY: as here.
+    let value = unsafe { text::json(json, length, "json") }?;
+    ToolOutput::check(&value).map_err(|why| Error::invalid_argument(format!("json: {why}")))?;
+    Ok(value)
 }
 
 /// Answers with a failure.

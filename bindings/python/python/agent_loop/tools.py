@@ -36,7 +36,8 @@ class Tool:
       one is there; the result is what it returns, or if that is nothing (as always of an async one) its last value, which is then
       no update. Its return value is the tool's result: text, any other JSON value, or a full result
       `{"content": [blocks], "details", "is_error", "terminate"}`. An exception becomes an error result `Type: message`, of a
-      `CallbackError` the message alone; so does a value that is not JSON.
+      `CallbackError` the message alone; so does a value that is not JSON, and one that is meant as a full result but has a
+      wrong field.
     - `description`: for the model
     - `parameters`: the JSON Schema of the arguments, an object
     - `label`: a name for user interfaces; default: the name
