@@ -1177,7 +1177,7 @@ AGENT_API agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const 
  * Answers the call with JSON. {"content": [blocks], "details"?, "is_error"?, "terminate"?} is a full
  * result. Anything else is the text for the model: a string as it is, null as empty text, other JSON
  * serialized. What is meant as a full result and is none is refused: {"is_error": "yes"},
- * {"content": "text", "terminate": true}.
+ * {"content": "text", "terminate": true}. A middleware may not answer null.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, or a full result with a wrong field, which the
  * message names; the call remains unanswered), AGENT_INVALID_STATE (the call was already answered).

@@ -33,7 +33,7 @@ export interface FullToolResult extends ToolOutput {
 /**
  * A function around the execution of tools. It may inspect a call, run the rest of the chain once, several times or not at all,
  * change the arguments and the result, and measure the time. It returns what a tool may return, usually the result of `next`. If
- * it throws, the call fails with that error's text.
+ * it throws, the call fails with that error's text; so it does if it returns nothing.
  *
  * `next` throws the `Error` that the tool (or an inner middleware) has thrown, the same object. If that is no `Error`, it is the
  * `cause` of one with its text. Arguments given to it are not validated again.

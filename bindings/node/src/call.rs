@@ -1,4 +1,4 @@
-//! Calls of tools, hooks, middleware and custom providers: to Plain and back.
+//! Calls of tools, hooks, middleware and custom providers: to JavaScript and back.
 
 use std::future::Future;
 use std::pin::pin;
@@ -26,8 +26,6 @@ const TOO_LONG: &str = "the result has more characters than a JavaScript string 
 enum Next {
     /// A full result, with the contract's names.
     Full { result: FullResult },
-    /// Any other value that an inner middleware returned.
-    Plain { result: Value },
     /// The text of the error.
     Failed { error: String },
 }
@@ -48,12 +46,12 @@ impl From<Value> for Next {
     fn from(result: Value) -> Next {
         match FullResult::deserialize(&result) {
             Ok(result) => Next::Full { result },
-            Err(_) => Next::Plain { result },
+            Err(error) => Next::Failed { error: error.to_string() },
         }
     }
 }
 
-/// A call that awaits its answer. If Plain drops it unanswered, the call fails.
+/// A call that awaits its answer. If JavaScript drops it unanswered, the call fails.
 #[napi]
 pub struct Call {
     link: Arc<Link>,

@@ -45,7 +45,20 @@ test('other arguments, more than once, or not at all', async () => {
   assert.deepEqual(await through([(_, next) => next({ n: 2 })]), ['got 2', false])
   assert.deepEqual(await through([async (call, next) => (await next({ n: 5 }), next(call.arguments))]), ['got 1', false])
   assert.deepEqual(await through([() => 'instead']), ['instead', false])
-  assert.deepEqual(await through([() => {}]), ['', false])
+  assert.deepEqual(await through([() => '']), ['', false])
+})
+
+test('found_r3_a_middleware_that_returns_nothing_fails_the_call', async () => {
+  const ran = []
+  const execute = () => ran.push('tool')
+  const nothing = 'returned nothing for a call of t; it has to return what next gives, or a result of its own (an empty text if'
+  for (const forgetful of [async (_, next) => void (await next()), async (_, next) => (await next(), null)]) {
+    const [text, isError] = await through([forgetful], execute)
+    assert.ok(isError && text.startsWith(`the middleware ${nothing}`), text)
+    const [inner] = await through([(_, next) => next(), forgetful], execute)
+    assert.ok(inner.startsWith(`middleware 2 of 2 ${nothing}`), inner)
+  }
+  assert.equal(ran.length, 4)
 })
 
 test('found_r1_a_middleware_that_changes_a_result_wrongly_fails_the_call', async () => {

@@ -90,6 +90,21 @@ async def test_arguments_results_short_cuts_and_second_tries(made):
     assert await text_of(lambda call, next: "at once", made=made) == "at once"
 
 
+async def test_found_r3_a_middleware_that_returns_nothing_fails_the_call():
+    ran = []
+
+    async def forgets(call, next):
+        ran.append(await next())
+
+    async def passes(call, next):
+        return await next()
+
+    nothing = "returned nothing for a call of double; it has to return what next gives, or a result of its own (an empty text if"
+    assert (await text_of(forgets)).startswith(f"the middleware {nothing}")
+    assert (await text_of(passes, forgets)).startswith(f"middleware 2 of 2 {nothing}")
+    assert [result["content"][0]["text"] for result in ran] == ["4", "4"]
+
+
 async def test_found_r1_a_middleware_that_changes_a_result_wrongly_fails_the_call():
     async def changes(call, next):
         return {**await next(), "content": "changed"}

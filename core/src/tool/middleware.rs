@@ -15,7 +15,7 @@ use crate::future::{BoxFuture, catch_panic};
 use crate::scope::Scope;
 use crate::threads;
 
-/// One link: a call in, a result (as a tool answers) or an error out, of whose message the model reads.
+/// One link: a call in, a result (as a tool answers, but for null) or an error out, of whose message the model reads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -101,14 +101,14 @@ impl MiddlewareCall {
     /// One of the kind `callback` with the text that the tool, or a link after this one, failed with. Its `source()` is what they
     /// failed with, if that was an error. A link that returns it leaves both as they are.
     pub fn next(&self, arguments: Map<String, Value>) -> BoxFuture<'static, Result<Value, Error>> {
-        run(Arc::clone(&self.chain), self.place + 1, arguments, None)
+        run_in_full(Arc::clone(&self.chain), self.place + 1, arguments, None)
     }
 
     /// The same, with what the next function's call carries.
     #[cfg(feature = "__bindings")]
     #[doc(hidden)]
     pub fn next_carrying(&self, arguments: Map<String, Value>, carried: Carried) -> BoxFuture<'static, Result<Value, Error>> {
-        run(Arc::clone(&self.chain), self.place + 1, arguments, Some(carried))
+        run_in_full(Arc::clone(&self.chain), self.place + 1, arguments, Some(carried))
     }
 
     #[cfg(feature = "__bindings")]
@@ -145,19 +145,44 @@ fn run(
         match chain.links.get(place).cloned() {
             Some(link) => {
                 let scope = chain.scope.clone();
+                let (number, name) = (chain.links.len(), chain.context.name().to_owned());
                 let call = MiddlewareCall { chain, place, arguments, carried };
                 let answer = catch_panic(scope.enter(async move { link(call).await })).await;
-                answer.unwrap_or_else(|payload| {
+                let answer = answer.unwrap_or_else(|payload| {
                     Err(Error::new(ErrorKind::Callback, format!("a middleware panicked: {}", panic_message(&*payload))))
-                })
+                });
+                match answer? {
+                    // The result of `next` was forgotten: an empty success in its place would hide what the tool did.
+                    Value::Null => Err(Error::callback(returned_nothing(place, number, &name))),
+                    result => Ok(result),
+                }
             }
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
-                let (output, is_error) =
-                    ToolOutput::from_value(execute(tool, context, arguments, chain.scope.clone(), carried).await?);
-                let ToolOutput { content, details, terminate, .. } = output;
-                Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
+                execute(tool, context, arguments, chain.scope.clone(), carried).await
             }
         }
     })
+}
+
+/// As [`run`], with the result in full.
+fn run_in_full(
+    chain: Arc<Chain>,
+    place: usize,
+    arguments: Map<String, Value>,
+    carried: Option<Carried>,
+) -> BoxFuture<'static, Result<Value, Error>> {
+    Box::pin(async move {
+        let (output, is_error) = ToolOutput::from_value(run(chain, place, arguments, carried).await?);
+        let ToolOutput { content, details, terminate, .. } = output;
+        Ok(json!({ "content": content, "details": details, "is_error": is_error, "terminate": terminate }))
+    })
+}
+
+fn returned_nothing(place: usize, number: usize, tool: &str) -> String {
+    let which = if number == 1 { "the middleware".to_owned() } else { format!("middleware {} of {number}", place + 1) };
+    format!(
+        "{which} returned nothing for a call of {tool}; it has to return what next gives, or a result of its own \
+         (an empty text if there is none)"
+    )
 }

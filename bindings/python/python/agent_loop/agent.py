@@ -146,7 +146,7 @@ class Agent(AgentRuns):
     `MiddlewareCall`. `await next()`, or `await next(arguments)`, runs the rest of the chain and returns the full result,
     `{"content", "details", "is_error", "terminate"}`; when the tool failed, it raises the tool's exception, the same object
     (`CallbackError` where there is none, or one that is not for the middleware: a `CancelledError`, or another that is no
-    `Exception`; then as its cause). The function returns the result of the call.
+    `Exception`; then as its cause). The function returns the result of the call; if it returns None, the call fails.
 
     A custom provider is `async def f(request, context)`, or a plain generator, which runs on a thread of its own. `request` is a
     `ModelRequest`, `context` a `ModelContext`, which may be left out. It yields chunks: text, `{"text"}`, `{"thinking"}`,
