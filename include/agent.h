@@ -1167,6 +1167,10 @@ AGENT_API agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, co
 /**
  * Answers the call with a text. The handle stays valid until it is freed.
  *
+ * AGENT_OK says that this is the call's one answer, not that it has an effect: after a time limit, and
+ * once the grace of an abort is over, the run does not wait for it, and drops it. So it is with the
+ * other functions that answer. agent_tool_call_is_cancelled() says whether that may be so.
+ *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
  * Threads: any. Callbacks: all. Since 0.1.
  */

@@ -510,6 +510,42 @@ static void an_abort_reaches_a_running_tool(void)
     agent_free(agent);
 }
 
+static void answering_late(void *userdata, agent_tool_call_t *call)
+{
+    gate_raise(userdata);
+    gate_wait(userdata, 2);
+    EXPECT(agent_tool_call_is_cancelled(call));
+    EXPECT_OK(agent_tool_call_respond(call, "late", AGENT_NTS, &error));
+    EXPECT(fails(agent_tool_call_respond(call, "again", AGENT_NTS, &error), AGENT_INVALID_STATE,
+                 "this call of tool was already answered; answer a call once", __FILE__, __LINE__));
+    agent_tool_call_free(call);
+    gate_raise(userdata);
+}
+
+/* AGENT_OK says that the answer was taken, not that the run still waits for it. */
+static void found_r4_an_answer_after_the_run_is_taken_and_dropped(void)
+{
+    gate_t gate = GATE;
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}")), answering_late, &gate);
+    agent_run_t *run = NULL;
+    const agent_event_t *event;
+    char *result = NULL;
+
+    CHECK_OK(agent_prompt(agent, "Go.", AGENT_NTS, &run, &error));
+    gate_wait(&gate, 1);
+    CHECK_OK(agent_abort(agent, &error));
+    while (agent_run_next(run, -1, &event, &error) == AGENT_OK)
+        if (agent_event_kind(event) == AGENT_EVENT_TOOL_EXECUTION_END)
+            result = strdup(agent_event_text(event, NULL));
+    CHECK_TEXT(result, "aborted");
+    gate_raise(&gate);
+    gate_wait(&gate, 3);
+    CHECK_TEXT(agent_messages_text(agent_run_messages(run), 2, NULL), "aborted");
+    free(result);
+    agent_run_free(run);
+    agent_free(agent);
+}
+
 /* ---- null -------------------------------------------------------------------------------------------------------- */
 
 static void null_is_refused(void)
@@ -551,6 +587,7 @@ int main(void)
     RUN(updates_come_in_order);
     RUN(a_tool_sleeps_in_virtual_time);
     RUN(an_abort_reaches_a_running_tool);
+    RUN(found_r4_an_answer_after_the_run_is_taken_and_dropped);
     RUN(null_is_refused);
     return end();
 }
