@@ -1013,7 +1013,7 @@ AGENT_API const char *agent_log_record_json(const agent_log_record_t *record, si
  *
  *     {
  *       "name": "weather",                          1 to 64 letters, digits, _ and -
- *       "description": "The weather of a place.",   for the model
+ *       "description": "The weather of a place.",   for the model, which chooses by it; default: none
  *       "parameters": {                             JSON Schema of the arguments; default: no arguments
  *         "type": "object",
  *         "properties": { "place": { "type": "string" } },
@@ -1029,7 +1029,8 @@ AGENT_API const char *agent_log_record_json(const agent_log_record_t *record, si
  * "sequential".
  *
  * Errors: AGENT_INVALID_ARGUMENT (function or tool is NULL; json is not an object; a field is missing,
- * unknown or of the wrong type; an invalid name; parameters is not a JSON Schema of an object).
+ * unknown or of the wrong type; an invalid name; parameters is not a JSON Schema of an object, or one
+ * that has properties in place of keywords or requires one that it does not describe).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_tool_new(const char *json, size_t length, agent_tool_fn_t function,

@@ -68,7 +68,7 @@ core/proto/src/provider_error.rs part ^(it has|an empty|a page|\{said\})
 core/proto/src/provider_error.rs server
 core/proto/src/quirks.rs part
 core/proto/src/retry.rs part
-core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has)
+core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has|is not a JSON Schema)
 core/proto/src/schema.rs result
 core/proto/src/schema/ part
 core/proto/src/script.rs part

@@ -36,6 +36,25 @@ static void bad_descriptions_are_refused(void)
     CHECK(tool == NULL);
 }
 
+static void found_r2_what_is_certainly_no_schema_is_refused(void)
+{
+    agent_tool_t *tool = NULL;
+
+#define PARAMETERS(json) "{\"name\": \"tool\", \"parameters\": " json "}"
+    CHECK_REFUSED(PARAMETERS("{\"city\": {\"type\": \"string\"}}"), "tool \"tool\": parameters has no JSON Schema keyword; did "
+                  "you mean {\"type\": \"object\", \"properties\": {\"city\": \xe2\x80\xa6}}?");
+    CHECK_REFUSED(PARAMETERS("{\"type\": \"object\", \"properties\": {\"city\": {}}, \"required\": [\"citty\"]}"),
+                  "tool \"tool\": parameters is not a JSON Schema: at \"/required\": \"citty\" is not in \"properties\"; did you "
+                  "mean \"city\"?");
+    CHECK_REFUSED(PARAMETERS("{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"int\"}}}"), "tool \"tool\": parameters "
+                  "is not a JSON Schema: at \"/properties/n/type\": unknown type \"int\"; did you mean \"integer\"?");
+    CHECK(tool == NULL);
+    /* which of its properties is described elsewhere is not known; a tool needs no description */
+    CHECK_OK(agent_tool_new(PARAMETERS("{\"type\": \"object\", \"properties\": {}, \"required\": [\"a\"], \"allOf\": "
+                                       "[{\"properties\": {\"a\": {}}}]}"), AGENT_NTS, never, NULL, NULL, &tool, &error));
+    agent_tool_free(tool);
+}
+
 /* Writes a tool whose argument x is checked by `inner`, in so many schemas that begin and end like this. */
 static void write_tool(char *json, int levels, const char *open, const char *inner, const char *close)
 {
@@ -575,6 +594,7 @@ int main(void)
 {
     begin();
     RUN(bad_descriptions_are_refused);
+    RUN(found_r2_what_is_certainly_no_schema_is_refused);
     RUN(found_a15_a_schema_without_bounds_is_refused);
     RUN(destroy_comes_once_whatever_happens);
     RUN(a_changed_tool_does_not_affect_agents);

@@ -50,6 +50,26 @@ test('found_r1_what_is_meant_as_a_full_result_and_is_none_is_an_error', async ()
   }
 })
 
+test('found_r2_what_is_certainly_no_schema_is_refused', () => {
+  const instead = 'has no JSON Schema keyword; did you mean {"type": "object", "properties": {"city": …}}?'
+  const type = 'object'
+  for (const [parameters, why] of [
+    [{ city: { type: 'string' } }, instead],
+    [{ city: 'string' }, instead],
+    [
+      { type, properties: { n: { type: 'float' } } },
+      'is not a JSON Schema: at "/properties/n/type": unknown type "float"; did you mean "number"?',
+    ],
+    [
+      { type, properties: { city: {} }, required: ['citty'] },
+      'is not a JSON Schema: at "/required": "citty" is not in "properties"; did you mean "city"?',
+    ],
+  ]) {
+    const expected = { name: 'InvalidArgumentError', message: `tool "t": parameters ${why}` }
+    assert.throws(() => tool({ name: 't', parameters, execute() {} }), expected)
+  }
+})
+
 test('undefined is an empty result', async () => {
   for (const nothing of [() => {}, () => null, async () => undefined]) assert.deepEqual(await resultOf(nothing), ['', false])
 })

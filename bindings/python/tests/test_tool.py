@@ -74,7 +74,7 @@ async def test_a_tool_without_a_decorator():
         (
             lambda: Tool(name="x", execute=print, parameters={"type": "object", "properties": {"a": {"type": "strin"}}}),
             InvalidArgumentError,
-            'tool "x": parameters is not a JSON Schema: at "/properties/a/type": "strin" is not valid under any of the',
+            'tool "x": parameters is not a JSON Schema: at "/properties/a/type": unknown type "strin"; did you mean "string"?',
         ),
         (
             lambda: tool(name="x", parameters={"type": "array"})(print),
@@ -372,6 +372,31 @@ async def test_a_failure_of_it_is_the_calls_error():
         assert await answer_of(noop) == (text, True)
     with pytest.raises(TypeError, match='tool "x": prepare_arguments: expected a function, got int'):
         Tool(name="x", execute=print, prepare_arguments=5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (
+            {"city": {"type": "string"}},
+            'has no JSON Schema keyword; did you mean {"type": "object", "properties": {"city": …}}?',
+        ),
+        ({"city": "string"}, 'has no JSON Schema keyword; did you mean {"type": "object", "properties": {"city": …}}?'),
+        (
+            {"type": "object", "properties": {"city": {"type": "str"}}},
+            'is not a JSON Schema: at "/properties/city/type": unknown type "str"; did you mean "string"?',
+        ),
+        (
+            {"type": "object", "properties": {"city": {}}, "required": ["citty"]},
+            'is not a JSON Schema: at "/required": "citty" is not in "properties"; did you mean "city"?',
+        ),
+    ],
+)
+def test_found_r2_what_is_certainly_no_schema_is_refused(parameters, text):
+    for make in (tool(name="t", parameters=parameters), lambda f: Tool(name="t", execute=f, parameters=parameters)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            make(print)
+        assert str(caught.value) == f'tool "t": parameters {text}'
 
 
 def test_found_a15_a_schema_without_bounds_is_refused():

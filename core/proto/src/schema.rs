@@ -2,6 +2,8 @@
 
 mod coerce;
 mod cost;
+mod keywords;
+mod mistakes;
 mod patterns;
 mod plain;
 
@@ -46,8 +48,18 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Checks the schema of an object; the error says where it is wrong.
+    /// Checks the schema of a tool's arguments.
+    ///
+    /// # Errors
+    /// Where it is wrong, to follow the word "parameters".
     pub(crate) fn new(schema: Arc<Value>) -> Result<Schema, String> {
+        let is_none = |why| format!("is not a JSON Schema: {why}");
+        check_size(&schema).map_err(is_none)?;
+        mistakes::check(&schema)?;
+        Schema::compiled(schema).map_err(is_none)
+    }
+
+    fn compiled(schema: Arc<Value>) -> Result<Schema, String> {
         if !schema.is_object() {
             return Err(format!(
                 "expected an object such as {{\"type\": \"object\", \"properties\": {{…}}}}, got {}",
@@ -57,7 +69,6 @@ impl Schema {
         if let Some(kind) = schema.get("type").filter(|kind| *kind != "object") {
             return Err(format!("at \"/type\": arguments are an object, so this must be \"object\", not {kind}"));
         }
-        check_size(&schema)?;
         let patterns = Patterns::of(&schema)?;
         if Cost::of_any(&schema, &patterns).is_too_high() {
             let why = "checking a value would never end, or take too many steps: it refers to itself, or its parts refer to \

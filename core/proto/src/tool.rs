@@ -71,7 +71,8 @@ impl ToolSpec {
     /// Checks and compiles a tool's description.
     ///
     /// # Errors
-    /// `invalid_argument`: a name that no provider takes, or parameters that are not a JSON Schema (says where).
+    /// `invalid_argument`: a name that no provider takes, or parameters that are not a JSON Schema, or certainly not the one that
+    /// is meant: a map of properties, a required property that nothing describes (says where).
     pub fn new(name: &str, description: &str, parameters: Value) -> Result<ToolSpec, Error> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
@@ -81,7 +82,7 @@ impl ToolSpec {
         }
         let parameters = Arc::new(parameters);
         let schema = Schema::new(Arc::clone(&parameters))
-            .map_err(|why| Error::invalid_argument(format!("tool {name:?}: parameters is not a JSON Schema: {why}")))?;
+            .map_err(|why| Error::invalid_argument(format!("tool {name:?}: parameters {why}")))?;
         Ok(ToolSpec {
             name: name.to_owned(),
             label: name.to_owned(),

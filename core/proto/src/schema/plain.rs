@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+use super::keywords::TYPES;
 
 /// Whether the schema is right beyond doubt. False says nothing: it may have keywords that are not looked at here.
 pub(super) fn is_plain(schema: &Value) -> bool {

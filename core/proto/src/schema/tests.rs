@@ -308,7 +308,7 @@ fn found_a15_a_schema_is_bounded_when_it_is_given() {
         .collect();
     assert!(refused(json!({"type": "object", "$defs": chain})).contains("too many steps"));
     let deep = (0..70).fold(json!({}), |inner, _| json!({"items": inner}));
-    assert!(refused(json!({"type": "object", "properties": {"x": deep}})).starts_with("it nests deeper than 64 levels"));
+    assert!(refused(json!({"type": "object", "properties": {"x": deep}})).contains(": it nests deeper than 64 levels"));
     let large: Vec<String> = (0..30_000).map(|i| format!("word {i}")).collect();
     assert!(refused(json!({"type": "object", "properties": {"x": {"enum": large}}})).ends_with("at most 256 KiB are taken"));
     let patterns: Vec<Value> = (0..40).map(|i| json!({"pattern": format!(r"^(\w{{100}}){{{}}}$", i + 1)})).collect();
