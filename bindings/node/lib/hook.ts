@@ -6,6 +6,7 @@ import { canonical, withToJson } from './canonical.js'
 import type { Causes } from './causes.js'
 import type { ErrorInfo } from './errors.js'
 import type { ToolOutput } from './event.js'
+import { frozen } from './frozen.js'
 import { jsonOfAnswer } from './json.js'
 import type {
   AssistantMessage,
@@ -138,7 +139,8 @@ export interface TurnChange {
 }
 
 /**
- * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. When a hook throws, the effect depends on
+ * The hooks of an agent. Each gets its input, and a context with a signal and `sleep`. What a hook changes it returns: its input
+ * is a frozen copy, but for messages and `payload`, which may be changed and returned. When a hook throws, the effect depends on
  * the hook: around a tool call, the call fails; before a model call, the run ends with an error of the kind `callback`; of
  * `onResponse` and `onError`, a `diagnostic` event reports it. What it has thrown is the `cause` of the error that the run ends
  * with, and the `error` of a log record (`setLog`).
@@ -231,6 +233,11 @@ function inputOf(call: NativeCall, causes: Causes): unknown {
   return input
 }
 
+/** Frozen, as a change would be lost; but for what is large and may be changed and returned: messages, the body of a request. */
+function unchangeable(name: HookName, input: unknown): unknown {
+  return name === 'onPayload' ? Object.freeze(input) : Array.isArray(input) ? input : frozen(input)
+}
+
 /** @internal Calls a hook and responds with its answer. */
 export async function runHook(
   name: HookName,
@@ -240,7 +247,7 @@ export async function runHook(
 ): Promise<void> {
   try {
     const { input, answer } = FORMS[name]
-    const value = await withHookContext(call, (context) => hook(...input(inputOf(call, causes)), context))
+    const value = await withHookContext(call, (context) => hook(...input(inputOf(call, causes)).map((one) => unchangeable(name, one)), context))
     call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))

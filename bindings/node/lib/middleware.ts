@@ -6,6 +6,7 @@ import { enter, outcomeOf } from './bridge.js'
 import { contextHere, forgetContext } from './async-context.js'
 import type { Causes } from './causes.js'
 import type { ToolOutput } from './event.js'
+import { frozen } from './frozen.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { NativeCall } from './native.js'
 import { isReadable, report } from './thrown.js'
@@ -18,7 +19,7 @@ export interface MiddlewareCall {
   readonly id: string
   /** The tool's name. */
   readonly name: string
-  /** The validated arguments. */
+  /** The validated arguments, frozen. Others are given to `next`. */
   readonly arguments: Record<string, any>
   /** The context that the tool gets, too. */
   readonly context: ToolContext
@@ -48,7 +49,7 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall, ca
   const json = (value: unknown): string => jsonOfAnswer("the middleware's result", value)
   try {
     const value = await withToolContext(call, json, (context) => {
-      const seen = { id: call.id, name: call.name, arguments: JSON.parse(call.input), context }
+      const seen = { id: call.id, name: call.name, arguments: frozen(JSON.parse(call.input)), context }
       return middleware(seen, (args) => next(call, causes, args))
     })
     call.respond(json(value))

@@ -55,6 +55,31 @@ test('each hook is called with its input and a context', async () => {
   assert.deepEqual([first('afterRun')[0].outcome, first('afterRun')[0].messages.length], ['error', 4])
 })
 
+test('found_r3_a_hook_cannot_change_its_input_in_place', async () => {
+  const texts = async (hooks) => {
+    const tools = [does('t', ({ n }) => `got ${n}`)]
+    return toolTexts(await scripted([calls(['a', 't', { n: 1 }]), says('x')], { tools, ...hooks }).prompt('go'))
+  }
+  for (const hooks of [
+    { beforeToolCall: (call) => void (call.arguments.n = 2) },
+    { beforeToolCall: (call) => void (call.arguments = { n: 2 }) },
+    { afterToolCall: ({ result }) => void result.content.push({ type: 'text', text: 'more' }) },
+    { middleware: [(call, next) => ((call.arguments.n = 2), next())] },
+  ]) {
+    const [[text, isError]] = await texts(hooks)
+    assert.ok(isError && /read only property|not extensible/.test(text), text)
+  }
+  assert.deepEqual(await texts({ beforeToolCall: (call) => ({ arguments: { ...call.arguments, n: 2 } }) }), [['got 2', false]])
+  // What is large may be changed and returned.
+  const seen = []
+  const agent = scripted([says('x')], {
+    transformContext: (messages) => (messages.push({ role: 'user', content: 'more' }), messages),
+    onPayload: ({ payload }) => (seen.push(payload.messages.length), (payload.temperature = 1), payload),
+  })
+  assert.equal((await agent.prompt('go')).outcome, 'completed')
+  assert.deepEqual(seen, [2])
+})
+
 test('names of the contract are in camel case, those of the user unchanged', async () => {
   let call
   let after

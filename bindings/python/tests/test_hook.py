@@ -140,6 +140,20 @@ async def test_found_w13_a_token_or_headers():
     assert await keys_and_headers(given) == (None, {"x-team": "red", "x-sign": "sk-hook"})
 
 
+async def test_found_r3_a_hook_returns_what_it_changes():
+    async def changes(call):
+        call.arguments["n"] = 5
+        assert call.arguments == {"n": 2}, "each reading is a new copy"
+        with pytest.raises(AttributeError):
+            call.arguments = {"n": 5}
+        arguments = call.arguments
+        arguments["n"] = 3
+        return {"arguments": arguments}
+
+    subject = agent(calls("double", n=2), says("done"), tools=[double], before_tool_call=changes)
+    assert results(await subject.prompt("go")) == ["6"]
+
+
 async def test_before_tool_call_allows_blocks_and_replaces():
     got, hooks = recording("before_tool_call")
     for answer, text in [

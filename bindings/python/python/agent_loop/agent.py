@@ -111,7 +111,8 @@ class Agent(AgentRuns):
 
     Hooks are functions `f(input)` or `f(input, context)`, plain or async, which are called on the event loop of the run;
     `context` is a `HookContext`. An exception makes the hook fail; it is the `__cause__` of the error
-    that the run then ends with. None means no change.
+    that the run then ends with. None means no change. A hook returns what it changes: each attribute of its input is a new copy
+    when it is read, and a change of that has no effect.
 
     <!-- <generated: hooks> -->
 
