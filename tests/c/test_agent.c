@@ -74,6 +74,9 @@ static void bad_options_are_refused_and_change_nothing(void)
 
 #define CHECK_OPTION(json, text) CHECK_FAILS(agent_set_json(agent, json, AGENT_NTS, &error), AGENT_INVALID_ARGUMENT, text)
     CHECK_OPTION("{\"temprature\": 0}", "unknown option \"temprature\"; did you mean \"temperature\"?");
+    /* found: names that others use */
+    CHECK_OPTION("{\"system\": \"x\"}", "unknown option \"system\"; did you mean \"system_prompt\"?");
+    CHECK_OPTION("{\"timeout\": 5}", "unknown option \"timeout\"; did you mean \"request_timeout_ms\" or \"run_timeout_ms\"?");
     CHECK_OPTION("{\"maxTurns\": 3}", "unknown option \"maxTurns\"; did you mean \"max_turns\"?");
     CHECK_OPTION("{\"temperature\": \"hot\"}", "option \"temperature\": expected a number, got \"hot\"");
     CHECK_OPTION("{\"max_turns\": -1}", "option \"max_turns\": expected a whole number of turns (0 for no limit), got -1");

@@ -104,6 +104,10 @@ fn an_error_in_a_model_is_reported() {
         check(json!("antropic/x")),
         "model \"antropic/x\": unknown provider \"antropic\"; did you mean \"anthropic\"? For another server give base_url"
     );
+    assert_eq!(
+        check(json!("gemini/gemini-2.5-pro")),
+        "model \"gemini/gemini-2.5-pro\": unknown provider \"gemini\"; did you mean \"google\"? For another server give base_url"
+    );
     let error = check(json!("nobody/x"));
     assert!(error.starts_with("model \"nobody/x\": unknown provider \"nobody\"; known are anthropic, openai, "), "{error}");
     assert!(error.ends_with(", openai-compatible, relay, scripted; for another server give base_url"), "{error}");

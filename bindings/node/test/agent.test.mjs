@@ -123,6 +123,19 @@ test('setOptions names the way to set what it does not set, and changes nothing'
   assert.equal(agent.systemPrompt, '')
 })
 
+test('found: a name that others use leads to ours', async () => {
+  for (const [options, text] of [
+    [{ system: 'x' }, 'unknown option "system"; did you mean "systemPrompt"?'],
+    [{ instructions: 'x' }, 'unknown option "instructions"; did you mean "systemPrompt"?'],
+    [{ timeout: 5 }, 'unknown option "timeout"; did you mean "requestTimeoutMs" or "runTimeoutMs"?'],
+    [{ maxSteps: 5 }, 'unknown option "maxSteps"; did you mean "maxTurns"?'],
+    [{ model: 'gemini/gemini-2.5-pro' }, 'unknown provider "gemini"; did you mean "google"?'],
+  ]) {
+    const start = async () => await new Agent({ model: scriptedModel, ...options }).prompt('x')
+    await assert.rejects(start, (error) => error.kind === 'invalid_argument' && error.message.includes(text))
+  }
+})
+
 test('an error in the options names the option', () => {
   for (const [options, text] of [
     [{ model: scriptedModel, systemPromt: 'x' }, 'unknown option "systemPromt"; did you mean "systemPrompt"?'],

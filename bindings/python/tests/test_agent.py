@@ -17,6 +17,21 @@ async def noop():
 
 
 @pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        ({"system": "x"}, 'unknown option "system"; did you mean "system_prompt"?'),
+        ({"instructions": "x"}, 'unknown option "instructions"; did you mean "system_prompt"?'),
+        ({"timeout": 5}, 'unknown option "timeout"; did you mean "request_timeout_ms" or "run_timeout_ms"?'),
+        ({"model": "gemini/gemini-2.5-pro"}, 'unknown provider "gemini"; did you mean "google"?'),
+    ],
+)
+async def test_found_a_name_that_others_use_leads_to_ours(options, right):
+    with pytest.raises(InvalidArgumentError) as caught:
+        await Agent(**{"model": {"provider": "scripted", "id": "s", "script": []}} | options).prompt("x")
+    assert right in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"systemprompt": "x"}, 'unknown option "systemprompt"; did you mean "system_prompt"?'),

@@ -33,6 +33,11 @@ impl Spelling {
 }
 
 impl Spelling {
+    /// Whether the canonical name is spelled so in any language.
+    fn is_spelled(canonical: &str, name: &str) -> bool {
+        canonical == name || Spelling::Camel.spell(canonical) == name
+    }
+
     /// A text with these canonical names in this spelling, wherever they stand as words.
     pub fn respell(self, text: &str, names: &[&str]) -> String {
         if self == Spelling::Snake {
@@ -65,6 +70,35 @@ pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .filter(|name| distance(name) <= (name.len() / 3).max(2).min(name.len().saturating_sub(1)))
 }
 
+/// What others call a thing that has another name here, by what is named: libraries and commands that users come from.
+const ELSEWHERE: &[(&str, &[&str], &[&str])] = &[
+    ("option", &["system", "system_message", "instructions"], &["system_prompt"]),
+    ("option", &["timeout", "timeout_ms"], &["request_timeout_ms", "run_timeout_ms"]),
+    ("option", &["max_steps", "max_iterations"], &["max_turns"]),
+    ("option", &["max_output_tokens", "max_completion_tokens"], &["max_tokens"]),
+    ("option", &["stop"], &["stop_sequences"]),
+    ("option", &["reasoning_effort", "reasoning", "thinking"], &["thinking_level"]),
+    ("option", &["history"], &["messages"]),
+    ("option", &["proxy"], &["network"]),
+    ("provider", &["gemini", "google-ai", "googleai"], &["google"]),
+    ("provider", &["vertex", "vertexai", "vertex_ai", "vertex-ai"], &["google-vertex"]),
+    ("provider", &["azure", "azure_openai"], &["azure-openai"]),
+    ("provider", &["claude"], &["anthropic"]),
+    ("provider", &["gpt", "chatgpt"], &["openai"]),
+    ("provider", &["grok"], &["xai"]),
+    ("provider", &["kimi", "moonshotai"], &["moonshot"]),
+    ("field", &["input_schema", "schema", "args_schema"], &["parameters"]),
+    ("field", &["handler", "function", "func", "fn", "run", "callback"], &["execute"]),
+];
+
+/// What such a name is called here, where that is known.
+fn called_here<'a>(what: &str, wrong: &str, known: &'a [String]) -> Vec<&'a str> {
+    let same = |name: &str| name.replace('_', "").eq_ignore_ascii_case(&wrong.replace('_', ""));
+    let row = ELSEWHERE.iter().find(|(of, others, _)| *of == what && others.iter().any(|other| same(other)));
+    let is_meant = |name: &&String| row.is_some_and(|(.., here)| here.iter().any(|right| Spelling::is_spelled(right, name)));
+    known.iter().filter(is_meant).map(String::as_str).collect()
+}
+
 /// Fails when the object has a name that is not known: names it and the nearest right one.
 pub fn check_names(what: &str, map: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
     match map.keys().find(|name| !known.contains(&name.as_str())) {
@@ -94,9 +128,11 @@ pub fn canonical_names(
 /// The error for a name that is not known.
 pub fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone, spelling: Spelling) -> Error {
     let known: Vec<String> = known.map(|name| spelling.spell(name)).collect();
-    let hint = match nearest(name, known.iter().map(String::as_str)) {
+    let here = called_here(what, name, &known);
+    let hint = match nearest(name, known.iter().map(String::as_str)).filter(|_| here.is_empty()) {
         Some(right) => format!("did you mean {right:?}?"),
-        None => format!("known are {}", known.join(", ")),
+        None if here.is_empty() => format!("known are {}", known.join(", ")),
+        None => format!("did you mean {}?", here.iter().map(|right| format!("{right:?}")).collect::<Vec<_>>().join(" or ")),
     };
     Error::invalid_argument(format!("unknown {what} {name:?}; {hint}"))
 }
@@ -106,6 +142,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn found_a_name_that_others_use_leads_to_ours() {
+        let error =
+            |what, name, known: &[&str], spelling| unknown_name(what, name, known.iter().copied(), spelling).message().to_owned();
+        let options = ["system_prompt", "steering_mode", "request_timeout_ms", "run_timeout_ms", "max_turns"];
+        let of_option = |name, spelling| error("option", name, &options, spelling);
+        assert_eq!(of_option("system", Spelling::Snake), "unknown option \"system\"; did you mean \"system_prompt\"?");
+        assert_eq!(of_option("maxSteps", Spelling::Camel), "unknown option \"maxSteps\"; did you mean \"maxTurns\"?");
+        assert_eq!(
+            of_option("timeout", Spelling::Camel),
+            "unknown option \"timeout\"; did you mean \"requestTimeoutMs\" or \"runTimeoutMs\"?"
+        );
+        // Only what there is: a runtime has no system prompt, and a provider no timeout.
+        assert!(error("option", "system", &["threads"], Spelling::Snake).ends_with("known are threads"));
+        assert!(error("provider", "timeout", &["google"], Spelling::Snake).ends_with("known are google"));
+        assert!(error("provider", "Gemini", &["google", "xai"], Spelling::Snake).ends_with("did you mean \"google\"?"));
+    }
 
     #[test]
     fn only_known_names_are_respelled_and_only_whole_words() {
