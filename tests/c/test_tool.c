@@ -28,9 +28,10 @@ static void bad_descriptions_are_refused(void)
                   "Schema: expected an object such as {\"type\": \"object\", "
                   "\"properties\": {\xe2\x80\xa6}}, got 5");
     CHECK_REFUSED("{\"description\": \"nameless\"}", "tool: name is missing");
-    CHECK_REFUSED("{\"name\": \"tool\", \"parameter\": {}}", "unknown tool field \"parameter\"; did you mean \"parameters\"?");
+    CHECK_REFUSED("{\"name\": \"tool\", \"parameter\": {}}",
+                  "tool \"tool\": unknown field \"parameter\"; did you mean \"parameters\"?");
     CHECK_REFUSED("{\"name\": \"tool\", \"execution_mode\": \"serial\"}",
-                  "tool: execution_mode: expected \"parallel\" or \"sequential\", got \"serial\"");
+                  "tool \"tool\": execution_mode: expected \"parallel\" or \"sequential\", got \"serial\"");
     CHECK_REFUSED("{", "json is not JSON: it ends in the middle of an object (line 1, column 1)");
     CHECK_REFUSED("\"tool\"", "json: expected a JSON object, got \"tool\"");
     CHECK(tool == NULL);

@@ -85,7 +85,7 @@ export class Tool {
     const { execute, prepareArguments, ...described } = options
     const what = typeof options.name === 'string' ? `tool ${JSON.stringify(options.name)}` : 'tool'
     const { json: parameters, read } = parametersOf(what, options.parameters)
-    const text = describedJson({ ...described, ...(parameters === undefined ? {} : { parameters }) })
+    const text = describedJson(what, { ...described, ...(parameters === undefined ? {} : { parameters }) })
     this.#native = enter(() => new native.Tool(text))
     this.#read = read
     expectFunction(`${what}: execute`, execute)
@@ -114,17 +114,18 @@ export class Tool {
 }
 
 /** A tool's description as JSON. */
-function describedJson(described: Record<string, unknown>): string {
+function describedJson(what: string, described: Record<string, unknown>): string {
   // The engine knows its canonical name, and would leave it unused.
   if ('prepare_arguments' in described) {
-    throw invalidArgument('unknown tool field "prepare_arguments"; did you mean "prepareArguments"?')
+    throw invalidArgument(`${what}: unknown field "prepare_arguments"; did you mean "prepareArguments"?`)
   }
   try {
-    return jsonOfArgument('tool', described)
+    return jsonOfArgument(what, described)
   } catch (error) {
     // An unknown name is the likelier mistake, as of `execute`, whose value is a function: it is reported first.
     const names = Object.fromEntries(Object.keys(described).map((name) => [name, null]))
-    enter(() => new native.Tool(JSON.stringify({ ...names, name: 'any' })))
+    const name = typeof described.name === 'string' ? described.name : 'any'
+    enter(() => new native.Tool(JSON.stringify({ ...names, name })))
     throw error
   }
 }

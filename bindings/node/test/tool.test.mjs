@@ -369,10 +369,13 @@ test('an invalid tool is refused when it is created', () => {
     [{ name: 't' }, 'tool "t": execute: expected a function, got nothing'],
     [{ name: 't', execute: 'x' }, 'tool "t": execute: expected a function, got string'],
     [{ name: 't', execute, prepareArguments: {} }, 'tool "t": prepareArguments: expected a function, got object'],
-    [{ name: 't', execute, timeoutMs: -1 }, 'tool: timeoutMs: expected milliseconds (0 for no limit), got -1'],
-    [{ name: 't', execute, paramters: {} }, 'unknown tool field "paramters"; did you mean "parameters"?'],
-    [{ name: 't', execute, execution_Mode: 'x' }, 'unknown tool field "execution_Mode"; did you mean "executionMode"?'],
-    [{ name: 't', execute, executionMode: 'serial' }, 'tool: executionMode: expected "parallel" or "sequential", got "serial"'],
+    [{ name: 't', execute, timeoutMs: -1 }, 'tool "t": timeoutMs: expected milliseconds (0 for no limit), got -1'],
+    [{ name: 't', execute, paramters: {} }, 'tool "t": unknown field "paramters"; did you mean "parameters"?'],
+    [{ name: 't', execute, execution_Mode: 'x' }, 'tool "t": unknown field "execution_Mode"; did you mean "executionMode"?'],
+    [
+      { name: 't', execute, executionMode: 'serial' },
+      'tool "t": executionMode: expected "parallel" or "sequential", got "serial"',
+    ],
     [
       { name: 't', execute, parameters: { type: 'object', properties: { a: { type: 'numbr' } } } },
       /^tool "t": parameters is not a JSON Schema: at "\/properties\/a\/type": /,
@@ -381,22 +384,23 @@ test('an invalid tool is refused when it is created', () => {
       { name: 't', execute, parameters: { type: 'string' } },
       'tool "t": parameters is not a JSON Schema: at "/type": arguments are an object, so this must be "object", not "string"',
     ],
-    [{ name: 't', execute, description: () => 'x' }, 'tool: description: a function is not JSON'],
+    [{ name: 't', execute, description: () => 'x' }, 'tool "t": description: a function is not JSON'],
   ]) {
     assert.throws(() => tool(options), { name: 'InvalidArgumentError', message: text })
   }
   assert.throws(() => tool(), InvalidArgumentError)
 })
 
-test('an unknown field of a tool is reported as such, also one whose value is a function', () => {
+test('found: an unknown field of a tool is reported with the tool, also one whose value is a function', () => {
   for (const [name, hint] of [
     ['exceute', 'did you mean "execute"?'],
     ['prepare_arguments', 'did you mean "prepareArguments"?'],
-    ['handler', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
-    ['run', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
+    ['handler', 'did you mean "execute"?'],
+    ['each', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
   ]) {
-    const message = `unknown tool field "${name}"; ${hint}`
+    const message = `tool "x": unknown field "${name}"; ${hint}`
     assert.throws(() => tool({ name: 'x', [name]: () => 1 }), { name: 'InvalidArgumentError', message })
+    assert.throws(() => tool({ name: 5n, [name]: () => 1 }), { name: 'InvalidArgumentError', message: /unknown field/ })
   }
 })
 

@@ -84,17 +84,17 @@ async def test_a_tool_without_a_decorator():
         (
             lambda: Tool(name="x", execute=print, paramters={}),
             InvalidArgumentError,
-            'unknown tool field "paramters"; did you mean "parameters"?',
+            'tool "x": unknown field "paramters"; did you mean "parameters"?',
         ),
         (
             lambda: tool(execution_mod="parallel")(test_all),
             InvalidArgumentError,
-            'unknown tool field "execution_mod"; did you mean "execution_mode"?',
+            'tool "test_all": unknown field "execution_mod"; did you mean "execution_mode"?',
         ),
         (
             lambda: tool(execution_mode="both")(test_all),
             InvalidArgumentError,
-            'tool: execution_mode: expected "parallel" or "sequential", got "both"',
+            'tool "test_all": execution_mode: expected "parallel" or "sequential", got "both"',
         ),
         (lambda: Tool(name="x", execute="print"), TypeError, 'tool "x": execute: expected a function, got str'),
         (

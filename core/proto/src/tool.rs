@@ -111,13 +111,19 @@ impl ToolSpec {
     #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
         const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
-        let wrong = |field: &str, wanted: &str, got: &Value| {
-            Error::invalid_argument(format!("tool: {}: expected {wanted}, got {}", spelling.spell(field), shown(got)))
-        };
         let Value::Object(map) = value else {
             return Err(Error::invalid_argument(format!("tool: expected an object, got {}", shown(&value))));
         };
-        let map = canonical_names("tool field", map, &[FIELDS, own].concat(), spelling)?;
+        // Which one: a program has many.
+        let what = match map.get("name") {
+            Some(name @ Value::String(_)) => format!("tool {}", shown(name)),
+            _ => "tool".to_owned(),
+        };
+        let wrong = |field: &str, wanted: &str, got: &Value| {
+            Error::invalid_argument(format!("{what}: {}: expected {wanted}, got {}", spelling.spell(field), shown(got)))
+        };
+        let map = canonical_names("field", map, &[FIELDS, own].concat(), spelling)
+            .map_err(|error| Error::invalid_argument(format!("{what}: {}", error.message())))?;
         let given = |field: &str| map.get(field).filter(|value| !value.is_null());
         let text = |field: &str| given(field).map(|value| value.as_str().ok_or_else(|| wrong(field, "text", value))).transpose();
         let name = text("name")?.ok_or_else(|| Error::invalid_argument("tool: name is missing"))?;
