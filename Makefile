@@ -125,6 +125,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "node=cd bindings/node && npm test" \
 	  "snippets&=python3 tests/snippets.py" \
 	  "types&=python3 tests/snippet_types.py --only node" \
+	  "c-snippets&=python3 tests/c_snippets.py" \
 	  "errors&=python3 tests/errors.py --check" \
 	  "scenarios-c=python3 tests/scenarios/expected.py c $(CURDIR)/target/c-tests/scenarios -- tests/scenarios/*/" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \

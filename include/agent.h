@@ -657,13 +657,17 @@ AGENT_API void agent_text_free(agent_text_t *text);
  *     static void before_tool_call(void *userdata, agent_hook_call_t *call)
  *     {
  *         agent_json_t *input = NULL;
- *         const char *path = "";
+ *         agent_error_t *error = NULL;
+ *         const char *path;
  *
  *         (void)userdata;
- *         agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, NULL);
- *         agent_json_get_string(input, "/arguments/path", AGENT_NTS, &path, NULL, NULL);
- *         agent_hook_call_respond_json(call, strcmp(path, "/etc/passwd") == 0 ? "{\"block\": true}" : "null",
- *                                      AGENT_NTS, NULL);
+ *         if (agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, &error) < 0
+ *             || agent_json_get_string(input, "/arguments/path", AGENT_NTS, &path, NULL, &error) < 0)
+ *             agent_hook_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL); // and not call the tool
+ *         else
+ *             agent_hook_call_respond_json(call, strcmp(path, "/etc/passwd") == 0 ? "{\"block\": true}" : "null",
+ *                                          AGENT_NTS, NULL);
+ *         agent_error_free(error);
  *         agent_json_free(input);
  *         agent_hook_call_free(call);
  *     }
@@ -948,7 +952,7 @@ AGENT_API void agent_runtime_free(agent_runtime_t *runtime);
  *
  *     static void write_record(void *userdata, const agent_log_record_t *record)
  *     {
- *         fprintf(userdata, "%s %s\n", agent_log_level_name(agent_log_record_level(record)),
+ *         fprintf((FILE *)userdata, "%s %s\n", agent_log_level_name(agent_log_record_level(record)),
  *                 agent_log_record_message(record, NULL));
  *     }
  *
@@ -1209,15 +1213,17 @@ AGENT_API agent_status_t agent_tool_call_fail(agent_tool_call_t *call, const cha
  * it receives the error "aborted". Only when the runtime is shut down meanwhile it is dropped without
  * being called, so release what belongs to userdata in destroy:
  *
- *     static void after(void *call, bool is_error, const char *text, size_t length)
+ *     static void after(void *userdata, bool is_error, const char *text, size_t length)
  *     {
+ *         agent_tool_call_t *call = (agent_tool_call_t *)userdata;
+ *
  *         if (is_error)
  *             agent_tool_call_fail(call, text, length, NULL);
  *         else
  *             agent_tool_call_respond_json(call, text, length, NULL);
  *     }
  *
- *     static void done(void *call) { agent_tool_call_free(call); }
+ *     static void done(void *userdata) { agent_tool_call_free((agent_tool_call_t *)userdata); }
  *
  *     static void middleware(void *userdata, agent_tool_call_t *call)
  *     {

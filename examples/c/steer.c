@@ -26,7 +26,7 @@ typedef struct {
 /* Called with each event, on a thread of the library. The user steers when the first tool starts. */
 static void listen(void *userdata, const agent_event_t *event)
 {
-    listener_t *listener = userdata;
+    listener_t *listener = (listener_t *)userdata;
 
     if (agent_event_kind(event) != AGENT_EVENT_TOOL_EXECUTION_START || listener->steered)
         return;
