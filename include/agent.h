@@ -499,15 +499,26 @@ typedef struct agent_log_record_t agent_log_record_t;
 /** A tool that a model can call. Owned; release with agent_tool_free(). Any thread may use it. */
 typedef struct agent_tool_t agent_tool_t;
 
-/** One call of a tool. Owned; release with agent_tool_call_free(). Any thread may answer it. */
+/**
+ * One call of a tool. Owned; release with agent_tool_call_free(). Any thread may answer it.
+ *
+ * The run waits for a call until it is answered or freed. One that is neither, because a path of the tool
+ * forgets it, holds the run until tool_timeout_ms, the tool's timeout_ms or run_timeout_ms ends the wait
+ * (none of them has a limit by default), or an abort. The handle stays valid then, and must still be freed.
+ */
 typedef struct agent_tool_call_t agent_tool_call_t;
 
-/** One call of a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. */
+/**
+ * One call of a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. The run waits
+ * until it is answered or freed: without either, until run_timeout_ms or an abort.
+ */
 typedef struct agent_hook_call_t agent_hook_call_t;
 
 /**
  * One request to a custom model. Owned; release with agent_model_call_free(). Any thread may answer
- * it, chunk by chunk; the order of chunks that several threads push concurrently is undefined.
+ * it, chunk by chunk; the order of chunks that several threads push concurrently is undefined. The run
+ * waits until the response ends or the call is freed: without either, until a time limit (that of the first
+ * chunk is first_byte_timeout_ms, that of the whole response request_timeout_ms) or an abort.
  */
 typedef struct agent_model_call_t agent_model_call_t;
 
@@ -1242,7 +1253,7 @@ AGENT_API agent_status_t agent_tool_call_next(agent_tool_call_t *call, const cha
                                               agent_error_t **error);
 
 /**
- * Releases a call. If it was not answered, it fails.
+ * Releases a call. If it was not answered, it fails: the model reads that it was dropped.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */

@@ -566,6 +566,29 @@ static void found_r4_an_answer_after_the_run_is_taken_and_dropped(void)
     agent_free(agent);
 }
 
+/* Forgets to answer the call and to free it. */
+static void forgetting(void *forgotten, agent_tool_call_t *call) { *(agent_tool_call_t **)forgotten = call; }
+
+static void a_call_that_is_forgotten_holds_the_run_until_a_limit(void)
+{
+    agent_tool_call_t *forgotten = NULL;
+    agent_t *agent = with_tool(SCRIPTED(CALLS("tool", "{}") ", " SAYS("Yes.")), forgetting, &forgotten);
+    bool is_error = false;
+    char *result;
+
+    CHECK_OK(agent_set_json(agent, "{\"tool_timeout_ms\": 50}", AGENT_NTS, &error));
+    result = tool_result(agent, &is_error);
+    CHECK(is_error);
+    CHECK_TEXT(result, "the tool tool did not answer within tool_timeout_ms (50); the call was cancelled");
+    free(result);
+
+    /* The handle is still the tool's. */
+    CHECK_TEXT(agent_tool_call_name(forgotten, NULL), "tool");
+    CHECK(agent_tool_call_is_cancelled(forgotten));
+    agent_tool_call_free(forgotten);
+    agent_free(agent);
+}
+
 /* ---- null -------------------------------------------------------------------------------------------------------- */
 
 static void null_is_refused(void)
@@ -609,6 +632,7 @@ int main(void)
     RUN(a_tool_sleeps_in_virtual_time);
     RUN(an_abort_reaches_a_running_tool);
     RUN(found_r4_an_answer_after_the_run_is_taken_and_dropped);
+    RUN(a_call_that_is_forgotten_holds_the_run_until_a_limit);
     RUN(null_is_refused);
     return end();
 }
