@@ -4,7 +4,7 @@
 # TARGET_DIR is where the library was built (target/release unless given). Variables, as packagers know them:
 #   LIBDIR       the libraries and pkgconfig/libagent.pc (PREFIX/lib)
 #   INCLUDEDIR   agent.h (PREFIX/include)
-#   DOCDIR       the licences of agent-loop and of what it contains (PREFIX/share/doc/libagent)
+#   DOCDIR       the licences of agent-loop and of what it contains, and libagent.supp for valgrind (PREFIX/share/doc/libagent)
 #   DESTDIR      is put before each of them
 set -eu
 
@@ -57,7 +57,8 @@ if [ -n "$uninstall" ]; then
     cd / # a folder that is removed may be the current one
     rm -f "${DESTDIR:-}$includedir/agent.h" "${DESTDIR:-}$libdir/pkgconfig/libagent.pc" "${DESTDIR:-}$libdir/libagent.a" \
         "${DESTDIR:-}$libdir/$link" "${DESTDIR:-}$libdir/$soname" "${DESTDIR:-}$libdir/$full" \
-        "${DESTDIR:-}$docdir/LICENSE-MIT" "${DESTDIR:-}$docdir/LICENSE-APACHE" "${DESTDIR:-}$docdir/THIRD-PARTY-NOTICES.txt"
+        "${DESTDIR:-}$docdir/LICENSE-MIT" "${DESTDIR:-}$docdir/LICENSE-APACHE" "${DESTDIR:-}$docdir/THIRD-PARTY-NOTICES.txt" \
+        "${DESTDIR:-}$docdir/libagent.supp"
     rmdir "${DESTDIR:-}$docdir" 2>/dev/null || true # others may have put files there
     exit 0
 fi
@@ -97,7 +98,8 @@ install -m 644 "$target/libagent.a" "${DESTDIR:-}$libdir/libagent.a"
 install -m 755 "$built" "${DESTDIR:-}$libdir/$full"
 ln -sf "$full" "${DESTDIR:-}$libdir/$soname"
 ln -sf "$soname" "${DESTDIR:-}$libdir/$link"
-install -m 644 "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$root/THIRD-PARTY-NOTICES.txt" "${DESTDIR:-}$docdir"
+install -m 644 "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$root/THIRD-PARTY-NOTICES.txt" "$here/libagent.supp" \
+    "${DESTDIR:-}$docdir"
 
 # Builds of this repository install into target/ and need no instructions.
 case $prefix in "$root"/target/*) exit 0 ;; esac
@@ -107,7 +109,7 @@ echo "  ${DESTDIR:-}$includedir/agent.h"
 echo "  ${DESTDIR:-}$libdir/$full, with the links $soname and $link"
 echo "  ${DESTDIR:-}$libdir/libagent.a"
 echo "  ${DESTDIR:-}$libdir/pkgconfig/libagent.pc"
-echo "  ${DESTDIR:-}$docdir: the licences"
+echo "  ${DESTDIR:-}$docdir: the licences, and libagent.supp for valgrind"
 echo "To build a program with it:"
 case $libdir in
 /usr/lib* | /usr/local/lib*)

@@ -230,6 +230,22 @@ if has pkg-config; then
         "$here/steer.txt"
     check "hello greets" sh -c '"$1" openai/tiny "$AGENT_MOCK_URL/hello" | grep -q "^Hello! I am a very small model"' - \
         "$work/hello"
+    # As a user has it: the library without symbols, and the installed suppressions.
+    quiet_under_valgrind() {
+        suppressed="valgrind --quiet --leak-check=full --error-exitcode=99
+            --suppressions=$prefix/share/doc/libagent/libagent.supp"
+        printf '#include <agent.h>\nint main(void)\n{\n    agent_error_t *forgotten;\n    return %s;\n}\n' \
+            'agent_new(NULL, NULL, 0, NULL, &forgotten) == AGENT_OK' >"$work/forgetful.c"
+        mkdir "$work/stripped" && strip -o "$work/stripped/libagent.so.0" "$prefix/lib/libagent.so" &&
+            "$CC" "$work/forgetful.c" $(pkg-config --cflags --libs libagent) -o "$work/forgetful" &&
+            LD_LIBRARY_PATH=$work/stripped $suppressed "$work/calculator" "$model" &&
+            { LD_LIBRARY_PATH=$work/stripped $suppressed "$work/forgetful"; [ $? -eq 99 ]; }
+    }
+    if has valgrind && has strip; then
+        check "valgrind reports what a program forgets, and no more" quiet_under_valgrind
+    else
+        skip "libagent.supp: valgrind or strip is not installed"
+    fi
     if [ -z "$no_valgrind" ]; then
         check "calculator under valgrind: no error, no leak" $memcheck "$work/calculator" "$model"
     else
