@@ -151,7 +151,8 @@
  * agent_status_t is AGENT_OK (0), a positive value for success of another kind (AGENT_DONE,
  * AGENT_PENDING, AGENT_QUEUED), or a negative value for a failure. The last parameter of a function that can fail is
  * where the error goes: NULL if it is not wanted; otherwise it receives an owned handle on failure, and
- * is not touched on success. Outputs are written only when the status is AGENT_OK. There is no "last
+ * is not touched on success. What it held before is not freed: free one error before the variable is
+ * passed again. Outputs are written only when the status is AGENT_OK. There is no "last
  * error" to fetch.
  *
  * Each such function lists under "Errors:" the statuses it fails with. AGENT_INVALID_ARGUMENT always
@@ -604,7 +605,7 @@ AGENT_API const char *agent_version(void);
 AGENT_API uint32_t agent_abi_version(void);
 
 /**
- * Returns a status as a word: "ok", "done", "pending", or the error kind, such as "rate_limited".
+ * Returns a status as a word: "ok", "done", "pending", "queued", or the error kind, such as "rate_limited".
  * NULL for other values. Static.
  *
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1181,7 +1182,8 @@ AGENT_API agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, co
                                                      size_t length, agent_error_t **error);
 
 /**
- * Answers the call with a text. The handle stays valid until it is freed.
+ * Answers the call with a text. The handle stays valid until it is freed. An answer that comes after the
+ * call's time limit or the end of its run is accepted, and has no effect.
  *
  * AGENT_OK says that this is the call's one answer, not that it has an effect: after a time limit, and
  * once the grace of an abort is over, the run does not wait for it, and drops it. So it is with the
@@ -1523,8 +1525,8 @@ AGENT_API agent_status_t agent_resume_if_queued(agent_t *agent, agent_run_t **ru
 AGENT_API agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
 
 /**
- * Blocks until no run is active and all listeners have returned. Returns AGENT_PENDING when timeout_ms
- * (below 0: no limit) passed first.
+ * Blocks until no run is active and all listeners have returned, and returns AGENT_OK then; immediately
+ * if no run was active. Returns AGENT_PENDING when timeout_ms (below 0: no limit) passed first.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent).
  * Threads: any. Callbacks: not of the same agent; not destroy and wakeup. Since 0.1.
@@ -1810,7 +1812,7 @@ AGENT_API const char *agent_messages_json(const agent_messages_t *messages, size
  *
  * repaired receives an owned list. repairs, unless NULL, receives an owned text: a JSON array of {code,
  * message_index, content_index?, text}, in the order of the messages; "[]" if nothing was repaired.
- * docs/abi.md lists the codes. messages is not changed.
+ * docs/transcript.md lists the codes. messages is not changed.
  *
  * Failed messages are omitted, together with the results of their calls; each call gets one result,
  * directly after its message; ids, thinking, signatures and images are converted to what the model
@@ -1868,8 +1870,10 @@ AGENT_API const char *agent_run_id(const agent_run_t *run, size_t *length);
  * Returns the next event, and blocks for at most timeout_ms (below 0: no limit; 0: does not block) if
  * none is queued. event is borrowed until the next call or until the run is freed.
  *
- * Returns AGENT_PENDING when no event came in time. Returns AGENT_DONE after the last event, when the
- * run is over and the agent idle: agent_run_outcome() and the functions after it then have its result.
+ * Returns AGENT_OK with an event, and AGENT_PENDING when none came in time. Returns AGENT_DONE after the
+ * last event, when the run is over and the agent idle, at each further call, and after agent_run_wait():
+ * agent_run_outcome() and the functions after it then have the result. It does so, too, if the run has
+ * failed or was aborted: a negative status is an error of this call, agent_run_error() that of the run.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent; another thread
  * is pulling this run).
@@ -1880,8 +1884,9 @@ AGENT_API agent_status_t agent_run_next(agent_run_t *run, int64_t timeout_ms,
                                         const agent_event_t **event, agent_error_t **error);
 
 /**
- * Blocks until the run is over, and discards its unread events. Returns AGENT_PENDING when timeout_ms
- * (below 0: no limit) passed first.
+ * Blocks until the run is over, and discards its unread events. Returns AGENT_OK then, however the run
+ * has ended; see agent_run_outcome(). Returns AGENT_PENDING when timeout_ms (below 0: no limit) passed
+ * first; events that come later are discarded, too, and agent_run_next() only waits for the end.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same agent; another thread
  * is pulling this run).
@@ -1917,8 +1922,8 @@ AGENT_API agent_status_t agent_run_set_wakeup(agent_run_t *run, agent_wakeup_fn_
 AGENT_API agent_status_t agent_run_fd(agent_run_t *run, int *fd, agent_error_t **error);
 
 /**
- * Queues a user message as steering, like agent_steer(). After the end of the run it goes to the
- * agent's queue.
+ * Queues a user message as steering, like agent_steer(), and returns the same. After the end of the run
+ * it goes to the agent's queue.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1937,8 +1942,8 @@ AGENT_API agent_status_t agent_run_steer_messages(agent_run_t *run,
                                                   agent_error_t **error);
 
 /**
- * Queues a user message as follow-up, like agent_follow_up(). After the end of the run it goes to the
- * agent's queue.
+ * Queues a user message as follow-up, like agent_follow_up(), and returns the same. After the end of the
+ * run it goes to the agent's queue.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (a stateless run that is over has no queue).
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1983,7 +1988,8 @@ AGENT_API int32_t agent_run_outcome(const agent_run_t *run);
 AGENT_API const char *agent_outcome_name(int32_t outcome);
 
 /**
- * Returns the text of the last assistant message. Borrowed until the run is freed.
+ * Returns the text of the last assistant message; empty if it has none, or there is no such message.
+ * Borrowed until the run is freed.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */

@@ -118,9 +118,11 @@ static void an_active_run_has_no_result(void)
         ;
     CHECK(agent_run_next(run, 0, &event, &error) == AGENT_PENDING);
     CHECK(agent_run_next(run, 5, &event, &error) == AGENT_PENDING);
+    CHECK(agent_run_wait(run, 5, &error) == AGENT_PENDING);
     CHECK(error == NULL);
     gate_raise(&gate);
-    /* unread events are discarded */
+    /* unread events are discarded, also those that come after a wait that was too short */
+    CHECK(agent_run_next(run, -1, &event, &error) == AGENT_DONE);
     CHECK_OK(agent_run_wait(run, -1, &error));
     CHECK_OK(agent_run_wait(run, 0, &error));
     CHECK(agent_run_next(run, -1, &event, &error) == AGENT_DONE);

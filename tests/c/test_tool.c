@@ -582,7 +582,8 @@ static void a_call_that_is_forgotten_holds_the_run_until_a_limit(void)
     CHECK_TEXT(result, "the tool tool did not answer within tool_timeout_ms (50); the call was cancelled");
     free(result);
 
-    /* The handle is still the tool's. */
+    /* The handle is still the tool's. What it answers has no effect. */
+    CHECK_OK(agent_tool_call_respond(forgotten, "late", AGENT_NTS, &error));
     CHECK_TEXT(agent_tool_call_name(forgotten, NULL), "tool");
     CHECK(agent_tool_call_is_cancelled(forgotten));
     agent_tool_call_free(forgotten);
