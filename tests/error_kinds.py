@@ -133,6 +133,7 @@ ffi/src/handle.rs part ^ for
 ffi/src/handle.rs callback
 ffi/src/json part
 ffi/src/stateless_run.rs part
+ffi/src/text.rs part ^does its length
 ffi/src/tool/call.rs part
 ffi/src/tool/middleware.rs result
 ffi/src/tool.rs part
