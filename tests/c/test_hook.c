@@ -117,7 +117,8 @@ static int key_error(const char *answer, const char *text)
     int found;
 
     EXPECT_OK(agent_set_base_url(agent, "http://127.0.0.1:1", AGENT_NTS, &error));
-    EXPECT_OK(agent_set_api_key(agent, "sk-configured\nsk-two", AGENT_NTS, &error));
+    /* agent_set_api_key() refuses it */
+    EXPECT_OK(agent_set_json(agent, "{\"api_key\": \"sk-configured\\nsk-two\"}", AGENT_NTS, &error));
     EXPECT_OK(agent_set_hook(agent, AGENT_HOOK_GET_API_KEY, answering, &hook, NULL, &error));
     run = play(agent);
     found = EXPECT(agent_error_status(agent_run_error(run)) == AGENT_INVALID_ARGUMENT) &&
