@@ -232,7 +232,7 @@ impl Partial {
 
 /// A call's arguments from their text. Repair is limited to what changes no meaning: control characters and bad escapes
 /// inside strings are escaped. The second value is the exact text when no object could be made of it.
-fn parse_arguments(text: &str) -> Arguments {
+pub(crate) fn parse_arguments(text: &str) -> Arguments {
     if matches!(text.trim(), "" | "null") {
         return (Arc::default(), None);
     }

@@ -2,6 +2,7 @@
 
 use super::details::Details;
 use crate::delta::{BlockStart, Delta};
+use crate::partial::parse_arguments;
 
 /// A call that is being written. It starts once its name and id are known; as there are servers that give no ids, at the latest
 /// with its arguments or its end.
@@ -11,22 +12,28 @@ pub(super) struct Call {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) key: Option<u32>,
-    pub(super) held: String,
+    /// What has come of its arguments.
+    pub(super) arguments: String,
     pub(super) details: Details,
     pub(super) extra: Option<String>,
 }
 
 impl Call {
-    /// Announces the call, with what was held back of its arguments; gives its key.
+    /// Announces the call, with what has come of its arguments; gives its key.
     pub(super) fn start(&mut self, next_key: &mut u32, out: &mut Vec<Delta>) -> u32 {
         let key = *next_key;
         *next_key += 1;
         self.key = Some(key);
         out.push(Delta::Start { key, block: BlockStart::ToolCall { id: self.id.clone(), name: self.name.clone() } });
-        if !self.held.is_empty() {
-            out.push(Delta::Append { key, text: std::mem::take(&mut self.held) });
+        if !self.arguments.is_empty() {
+            out.push(Delta::Append { key, text: self.arguments.clone() });
         }
         key
+    }
+
+    /// Whether it was announced and its arguments have come to their end. None at all are an empty object.
+    pub(super) fn is_whole(&self) -> bool {
+        self.key.is_some() && matches!(parse_arguments(&self.arguments), (_, None))
     }
 }
 

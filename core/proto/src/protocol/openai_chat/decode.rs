@@ -222,13 +222,12 @@ impl Reader {
         let Some(call) = self.calls.get_mut(at) else {
             return;
         };
+        call.arguments.extend(arguments.as_deref());
         match call.key {
             Some(key) => out.extend(arguments.map(|text| Delta::Append { key, text })),
+            None if call.name.is_empty() || call.id.is_empty() && call.arguments.is_empty() => {}
             None => {
-                call.held.extend(arguments);
-                if !(call.name.is_empty() || call.id.is_empty() && call.held.is_empty()) {
-                    call.start(&mut self.next_key, out);
-                }
+                call.start(&mut self.next_key, out);
             }
         }
     }
@@ -330,7 +329,7 @@ impl Reader {
         }
         match self.stop_reason(raw.as_deref())? {
             Some(reason) => out.push(Delta::Stop { reason, raw }),
-            None => out.extend(unknown_stop(&self.provider, raw, self.calls.iter().any(|call| call.key.is_some()))),
+            None => out.extend(unknown_stop(&self.provider, raw, self.calls.iter().any(Call::is_whole))),
         }
         Ok(())
     }

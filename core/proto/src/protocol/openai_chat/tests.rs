@@ -859,6 +859,9 @@ fn found_w5_an_answer_of_only_images_is_content() {
 fn found_w1_done_without_finish_reason() {
     let text = || delta(json!({ "content": "x" }));
     let whole = || delta(json!({ "tool_calls": [call(json!(0), "a", "f", "{}")] }));
+    let half = || delta(json!({ "tool_calls": [call(json!(1), "b", "f", r#"{"s":"}","m":{"x":1}"#)] }));
+    let rest = || delta(json!({ "tool_calls": [{ "index": 1, "function": { "arguments": "}" } }] }));
+    let without_arguments = || delta(json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "f" } }] }));
     let unnamed = delta(json!({ "tool_calls": [call(json!(0), "a", "", "{}")] }));
     let usage = || json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 1 } });
     let no_reason = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "" }] });
@@ -869,6 +872,10 @@ fn found_w1_done_without_finish_reason() {
         (vec![text(), whole()], StopReason::ToolUse),
         (vec![whole(), usage()], StopReason::ToolUse),
         (vec![text(), unnamed], StopReason::Stop),
+        (vec![half()], StopReason::Stop),
+        (vec![half(), rest()], StopReason::ToolUse),
+        (vec![whole(), half()], StopReason::ToolUse),
+        (vec![without_arguments()], StopReason::ToolUse),
         (vec![], StopReason::Stop),
     ] {
         let (deltas, end) = decoded(&[chunks.clone(), vec![json!("[DONE]")]].concat());
@@ -889,6 +896,7 @@ fn found_w1_an_unknown_finish_reason() {
         (delta(json!({ "content": "x" })), "from_the_future", StopReason::Stop),
         (delta(json!({ "content": "x" })), "unknown", StopReason::Stop),
         (whole(), "OTHER", StopReason::ToolUse),
+        (delta(json!({ "tool_calls": [call(json!(0), "a", "f", "{\"x\":")] })), "OTHER", StopReason::Stop),
     ] {
         let (deltas, end) = decoded(&[chunk, finish(raw)]);
         assert_eq!(end, Ok(()));
