@@ -47,6 +47,8 @@ struct Item {
     /// Of a thought, the part that is being written.
     part: Option<u64>,
     started: bool,
+    /// Whether the arguments of a call have come whole: no piece that comes late is of them.
+    complete: bool,
     ended: bool,
 }
 
@@ -76,6 +78,7 @@ impl Item {
             annotations: Vec::new(),
             part: None,
             started: false,
+            complete: false,
             ended: false,
         }
     }
@@ -100,6 +103,7 @@ impl Item {
     /// Adds what is missing of the whole text.
     fn complete(&mut self, whole: &str, out: &mut Vec<Delta>) {
         if let Some(rest) = whole.strip_prefix(self.written.as_str()) {
+            self.complete = !whole.is_empty();
             self.append(rest.to_owned(), out);
         }
     }
@@ -157,7 +161,12 @@ impl Reader {
             "response.reasoning_summary_text.delta" => self.think(index, Source::Summary, part, delta, out),
             "response.reasoning_text.delta" => self.think(index, Source::Itself, part, delta, out),
             // Held until the item is known by name.
-            "response.function_call_arguments.delta" => self.item(index, Kind::Call).append(delta, out),
+            "response.function_call_arguments.delta" => {
+                let item = self.item(index, Kind::Call);
+                if !item.complete {
+                    item.append(delta, out);
+                }
+            }
             _ => {}
         }
     }

@@ -114,6 +114,8 @@ fn what_is_missing_comes_from_the_events_that_have_it_whole() {
         ),
         ("in its own event", vec![call(), arguments("{\"x\":1}"), end()]),
         ("the rest there", vec![call(), piece("function_call_arguments", 0, "{\"x\""), arguments("{\"x\":1}"), end()]),
+        ("and a piece too late", vec![call(), arguments("{\"x\":1}"), piece("function_call_arguments", 0, "1}"), end()]),
+        ("which says nothing", vec![call(), arguments(""), piece("function_call_arguments", 0, "{\"x\":1}"), end()]),
         ("in the item", vec![call(), done(0, function_call("{\"x\":1}")), end()]),
         ("the item alone", vec![done(0, function_call("{\"x\":1}")), end()]),
         (
