@@ -24,7 +24,8 @@ pub struct MessageBuilder {
     turn: u32,
     blocks: BTreeMap<u32, Open>,
     last: Option<(u32, Open)>,
-    order: Vec<u32>,
+    /// The keys of the blocks that are open, by their index: a server may leave thousands of them open.
+    order: BTreeMap<u32, u32>,
     /// Texts that were announced and have nothing yet: they begin with what they hold, or not at all.
     waiting: Vec<u32>,
     /// Whether any block holds anything.
@@ -75,7 +76,7 @@ impl MessageBuilder {
             turn,
             blocks: BTreeMap::new(),
             last: None,
-            order: Vec::new(),
+            order: BTreeMap::new(),
             waiting: Vec::new(),
             has_content: false,
             ids: BTreeSet::new(),
@@ -141,8 +142,8 @@ impl MessageBuilder {
     pub fn start_waiting(&mut self, delta: &Delta) -> Option<EventData> {
         let first = *self.waiting.first()?;
         let is_due = match delta {
-            Delta::Append { key, text } => !text.is_empty() && self.waiting.contains(key),
-            Delta::Signature { key, signature } => !signature.is_empty() && self.waiting.contains(key),
+            Delta::Append { key, text } => !text.is_empty() && self.is_waiting(*key),
+            Delta::Signature { key, signature } => !signature.is_empty() && self.is_waiting(*key),
             Delta::Start { block: BlockStart::Text, .. } => false,
             Delta::Start { .. } => true,
             _ => false,
@@ -153,6 +154,11 @@ impl MessageBuilder {
         self.waiting.remove(0);
         let content_index = self.add(first, Kind::Text, BlockKind::Text);
         Some(EventData::MessageUpdate(MessageUpdate::TextStart { content_index }))
+    }
+
+    /// Many texts may wait: they are not searched for a block that has begun, as those of nearly all deltas have.
+    fn is_waiting(&self, key: u32) -> bool {
+        !self.blocks.contains_key(&key) && self.waiting.contains(&key)
     }
 
     /// Applies one delta. What is empty changes nothing.
@@ -247,7 +253,7 @@ impl MessageBuilder {
         {
             return Ok(open);
         }
-        let open = self.blocks.get(&key).copied().filter(|_| self.order.contains(&key)).ok_or_else(|| {
+        let open = self.blocks.get(&key).copied().filter(|open| self.order.contains_key(&open.index)).ok_or_else(|| {
             Error::new(
                 ErrorKind::Protocol,
                 format!("the model's stream goes on with block {key}, which was not started or has ended"),
@@ -259,10 +265,11 @@ impl MessageBuilder {
 
     fn end(&mut self, key: u32) -> Option<EventData> {
         self.last = None;
-        self.waiting.retain(|waiting| *waiting != key);
-        let place = self.order.iter().position(|k| *k == key)?;
-        self.order.remove(place);
-        let Open { index: content_index, kind } = self.blocks.get(&key).copied()?;
+        let Some(Open { index: content_index, kind }) = self.blocks.get(&key).copied() else {
+            self.waiting.retain(|waiting| *waiting != key);
+            return None;
+        };
+        self.order.remove(&content_index)?;
         let block = Box::new(self.log.end(content_index)?);
         self.marks += 1;
         let update = match kind {
@@ -277,7 +284,7 @@ impl MessageBuilder {
     /// Ends the next block that is still open, in the order they started. Call it until it gives nothing when the answer
     /// is complete; not when it failed: open blocks of a failed message get no end.
     pub fn end_next(&mut self) -> Option<EventData> {
-        while let Some(key) = self.order.first().copied() {
+        while let Some(key) = self.order.first_key_value().map(|(_, key)| *key) {
             if let Some(event) = self.end(key) {
                 return Some(event);
             }

@@ -145,8 +145,13 @@ impl Queues {
 
     /// A message of a turn is in the transcript.
     pub fn appended(&mut self, number: u64) {
-        self.steering.retain(|queued| queued.number != number);
-        self.follow_up.retain(|queued| queued.number != number);
+        // What a turn has taken stands first, and is appended in its order.
+        for queue in [&mut self.steering, &mut self.follow_up] {
+            if let Some(place) = queue.iter().position(|queued| queued.number == number) {
+                queue.remove(place);
+                return;
+            }
+        }
     }
 
     /// Removes and returns the messages that no turn has begun with.

@@ -24,7 +24,7 @@ impl MessageBuilder {
         block: BlockStart,
         is_taken: &mut dyn FnMut(&str) -> bool,
     ) -> Result<DeltaEvents, Error> {
-        if self.blocks.contains_key(&key) || self.waiting.contains(&key) {
+        if self.blocks.contains_key(&key) || self.is_waiting(key) {
             return Err(Error::new(ErrorKind::Protocol, format!("the model's stream starts block {key} twice")));
         }
         if self.blocks.len() + self.waiting.len() >= MAX_BLOCKS {
@@ -88,7 +88,7 @@ impl MessageBuilder {
         self.marks += 1;
         let open = Open { index, kind };
         self.blocks.insert(key, open);
-        self.order.push(key);
+        self.order.insert(index, key);
         self.last = Some((key, open));
         index
     }
