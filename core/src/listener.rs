@@ -153,9 +153,9 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     pub(crate) fn add(self: &Arc<Self>, listener: Listener) -> Subscription {
-        // From 1: the first one is listener 1 in diagnostics.
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let mut list = self.lock();
+        // Under the lock, so that the numbers are in the order of the calls. From 1: the first one is listener 1 in diagnostics.
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         Arc::make_mut(&mut list).push(Arc::new(Subscribed {
             id,
             gone: AtomicBool::new(false),
@@ -223,5 +223,27 @@ impl Listeners {
 impl std::fmt::Debug for Listeners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Listeners").field("count", &self.lock().len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_listeners_are_in_the_order_of_their_calls() {
+        let listeners: Arc<Listeners> = Arc::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let function = Arc::new(|_: &Event| Ok(()));
+                        listeners.add(Listener::Function { function, blocking: false }).detach();
+                    }
+                });
+            }
+        });
+        let numbers: Vec<u64> = listeners.snapshot().iter().map(|one| one.id).collect();
+        assert_eq!(numbers, (1..=2000).collect::<Vec<u64>>());
     }
 }

@@ -5,6 +5,7 @@ mod builder;
 mod calls;
 mod cancel;
 mod causes;
+mod drops;
 mod fallbacks;
 mod guide;
 mod held_up;

@@ -1,6 +1,7 @@
 //! What an agent is set to: plain setters for changes later on, which take effect at a run's next turn; the transcript, which can
 //! be changed between runs; and options by name for hosts of other languages.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
 use super::handle::Agent;
-use super::models::ConfiguredModel;
+use super::models::{ConfiguredModel, Models};
 use crate::did_you_mean::Spelling;
 use crate::error::{BoxError, Error};
 use crate::message::Message;
@@ -72,9 +73,14 @@ impl Agent {
 
     /// Replaces the runtime in which the next runs live.
     pub fn set_runtime(&self, runtime: &Runtime) {
-        let mut state = self.change();
-        state.runtime = Some(runtime.clone());
-        state.models.forget_resolved();
+        let before = {
+            let mut state = self.change();
+            let models = state.models.clone();
+            state.models.forget_resolved();
+            (state.runtime.replace(runtime.clone()), models)
+        };
+        // Not under the lock: a runtime that goes waits for its threads, and what a model owns may call this agent.
+        drop(before);
     }
 
     /// Sets a custom provider, which answers for the agent's own model, whatever its name, or removes it with `None`. It also
@@ -104,17 +110,18 @@ impl Agent {
         if provider.is_none() && before.is_none() {
             return Ok(());
         }
-        let changed = match provider {
-            // With one more function no model can be used less.
+        // With one more function no model can be used less.
+        let (changed, unused) = match provider {
             Some(_) => {
+                let unused = state.models.clone();
                 state.models.set_provider(name, provider);
-                Ok(())
+                (Ok(()), unused)
             }
             None => state.models.change(true, |models| models.set_provider(name, None)),
         };
         // Not under the lock: what a provider owns may call this agent when it goes.
         drop(state);
-        drop(before);
+        drop((before, unused));
         changed
     }
 
@@ -124,10 +131,11 @@ impl Agent {
     pub fn release_host(&self) {
         let before = {
             let mut state = self.change();
+            let models = state.models.clone();
             state.specs = None;
             state.models.forget_resolved();
-            let providers = (state.models.provider.take(), std::mem::take(&mut state.models.providers));
-            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), providers)
+            (state.models.provider, state.models.providers) = (None, BTreeMap::new());
+            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), models)
         };
         drop(before);
     }
@@ -198,7 +206,7 @@ impl Agent {
     /// `invalid_argument` for a model that cannot be used, or with which a fallback cannot; nothing changes then.
     pub fn set_model(&self, model: impl Into<ModelSource>) -> Result<(), Error> {
         let model = model.into().parse()?;
-        self.change().models.change(true, |models| models.set_primary(model))
+        self.change_models(true, |models| models.set_primary(model))
     }
 
     /// Replaces the address; `None` for the provider's own.
@@ -206,7 +214,7 @@ impl Agent {
     /// # Errors
     /// `invalid_argument` for an address that cannot be used, or without which the model cannot; nothing changes then.
     pub fn set_base_url(&self, url: Option<&str>) -> Result<(), Error> {
-        self.change().models.change(true, |models| models.set_base_url(url.map(str::to_owned)))
+        self.change_models(true, |models| models.set_base_url(url.map(str::to_owned)))
     }
 
     /// Replaces the models that are tried, in this order, when the model fails before its first content and no retry is left. One
@@ -217,7 +225,16 @@ impl Agent {
     /// `invalid_argument` when one of them cannot be used; nothing changes then.
     pub fn set_fallbacks<M: Into<ModelSource>>(&self, models: impl IntoIterator<Item = M>) -> Result<(), Error> {
         let fallbacks = ConfiguredModel::fallbacks(models.into_iter().map(Into::into).collect())?;
-        self.change().models.change(false, |models| models.fallbacks = fallbacks)
+        self.change_models(false, |models| models.fallbacks = fallbacks)
+    }
+
+    /// # Errors
+    /// As [`Models::change`].
+    fn change_models(&self, check_primary: bool, change: impl FnOnce(&mut Models)) -> Result<(), Error> {
+        let (changed, unused) = self.change().models.change(check_primary, change);
+        // The lock is free again.
+        drop(unused);
+        changed
     }
 
     /// Replaces the key; `None` for the provider's environment variable.
@@ -265,7 +282,7 @@ impl Agent {
         }
         let check_primary = model.is_some() || base_url.is_some();
         let has_new_keys = api_key.is_some() || connection.headers != state.models.connection.headers;
-        state.models.change(check_primary, |models| {
+        let (changed, unused) = state.models.change(check_primary, |models| {
             model.into_iter().for_each(|model| models.set_primary(model));
             base_url.into_iter().for_each(|url| models.set_base_url(url));
             fallbacks.into_iter().for_each(|fallbacks| models.fallbacks = fallbacks);
@@ -274,12 +291,16 @@ impl Agent {
             }
             api_key.into_iter().for_each(|key| models.api_key = key);
             models.connection = connection;
-        })?;
-        if let Some(messages) = messages {
-            state.conversation.replace(messages)?;
-        }
-        state.settings = new;
-        Ok(())
+        });
+        let changed = changed.and_then(|()| {
+            messages.map_or(Ok(()), |messages| state.conversation.replace(messages))?;
+            state.settings = new;
+            Ok(())
+        });
+        // Not under the lock: what a model owns may call this agent when it goes.
+        drop(state);
+        drop(unused);
+        changed
     }
 
     /// Finds out now whether the model and the fallbacks can be used: provider, protocol, address, script. Starting a run does

@@ -87,13 +87,13 @@ impl EventQueue {
         } else {
             state.append(events);
         }
-        let capacity = if state.has_capacity() {
-            Poll::Ready(())
+        let (capacity, before) = if state.has_capacity() {
+            (Poll::Ready(()), None)
         } else {
-            state.writer = Some(cx.waker().clone());
-            Poll::Pending
+            (Poll::Pending, state.writer.replace(cx.waker().clone()))
         };
         self.notify(state, was_ready);
+        drop(before);
         capacity
     }
 
@@ -177,7 +177,8 @@ impl EventQueue {
         if state.closed {
             return Poll::Ready(None);
         }
-        state.reader = Some(cx.waker().clone());
+        let before = state.reader.replace(cx.waker().clone());
+        drop_unlocked(before, state);
         Poll::Pending
     }
 
@@ -191,9 +192,7 @@ impl EventQueue {
                 return None;
             }
             let before = std::mem::replace(&mut state.reader, waker.cloned());
-            // Not under the lock: a host's waker may own things whose end calls back.
-            drop(state);
-            drop(before);
+            drop_unlocked(before, state);
             return Some(Vec::new());
         }
         let events = if state.events.len() <= most {
@@ -214,7 +213,8 @@ impl EventQueue {
             return Poll::Ready(());
         }
         if state.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
-            state.driver = Some(cx.waker().clone());
+            let before = state.driver.replace(cx.waker().clone());
+            drop_unlocked(before, state);
         }
         Poll::Pending
     }
@@ -248,8 +248,15 @@ impl EventQueue {
         if let Some(on_ready) = &on_ready {
             on_ready(state.ready());
         }
-        state.on_ready = on_ready;
+        let before = std::mem::replace(&mut state.on_ready, on_ready);
+        drop_unlocked(before, state);
     }
+}
+
+/// Drops what a host gave before, not under the lock: it may own things whose end calls back.
+fn drop_unlocked<T>(before: T, state: MutexGuard<'_, EventQueueState>) {
+    drop(state);
+    drop(before);
 }
 
 fn wake(waker: Option<Waker>, state: MutexGuard<'_, EventQueueState>) {
