@@ -21,7 +21,7 @@ use super::setup::Setup;
 use super::tool_demand::ToolDemand;
 use super::tool_reports::ToolReports;
 use super::turn::Turn;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, SHUT_DOWN};
 use crate::event::{Event, EventData};
 use crate::json_error::words;
 use crate::message::Message;
@@ -314,10 +314,7 @@ impl Loop {
                 let text = format!("the engine panicked: {text}; please report this");
                 (Outcome::Error, Error::new(ErrorKind::Panic, text))
             }
-            EndCause::ShutDown => {
-                let text = "the runtime was shut down before the run had ended";
-                (Outcome::Aborted, Error::new(ErrorKind::Aborted, text))
-            }
+            EndCause::ShutDown => (Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN)),
         };
         self.run.emitter.clear();
         self.phase = Phase::Over;
