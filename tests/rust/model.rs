@@ -194,6 +194,16 @@ fn options_are_set_by_name_all_or_none() {
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
     }
     assert_eq!(agent.system_prompt(), "x", "nothing of a set with an error is taken");
+    let twice = json!([{ "role": "user", "content": "a", "id": "m" }, { "role": "user", "content": "b", "id": "m" }]);
+    let all = json!({
+        "model": "openai/a", "api_key": "k", "headers": { "b": "c" }, "fallbacks": ["openai/b"],
+        "messages": twice, "system_prompt": "changed",
+    });
+    let error = set(all, Spelling::Snake).unwrap_err();
+    let text = "option \"messages\": [1]: the id \"m\" is given to two messages; an id is there once in a transcript";
+    assert_eq!(error.message(), text);
+    let now = (agent.model(), agent.headers()["a"].clone(), agent.fallbacks().len(), agent.system_prompt());
+    assert_eq!(now, ("scripted/s".into(), json!("b"), 0, "x".into()));
 }
 
 /// A custom model that streams a long text, a piece per poll or in one.

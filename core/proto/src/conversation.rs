@@ -266,12 +266,20 @@ impl<R: ActiveRun> Conversation<R> {
     /// # Errors
     /// `busy` while a run is active; `invalid_argument` as for [`Conversation::append`].
     pub fn replace(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
-        self.check_idle("the transcript cannot be replaced")?;
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
-        NewIds::of(&messages)?.check_against(self.queues.all())?;
+        self.check_replacement(&messages)?;
         self.messages = Arc::new(messages);
         self.caches = RequestCaches::default();
         Ok(())
+    }
+
+    /// Whether the transcript can be replaced by these messages.
+    ///
+    /// # Errors
+    /// As [`Conversation::replace`].
+    pub fn check_replacement(&self, messages: &[Arc<Message>]) -> Result<(), Error> {
+        self.check_idle("the transcript cannot be replaced")?;
+        NewIds::of(messages)?.check_against(self.queues.all())
     }
 
     /// Refuses new messages whose ids are in the conversation, and those of another format.

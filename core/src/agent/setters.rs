@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
 use crate::did_you_mean::Spelling;
-use crate::error::{BoxError, Error};
+use crate::error::{BoxError, Error, ErrorKind};
 use crate::message::Message;
 use crate::model::custom::ProviderFn;
 use crate::model::source::{ModelSource, Source};
@@ -268,7 +268,7 @@ impl Agent {
                     return Err(Error::invalid_argument(format!("option {spelled:?}: expected text")));
                 }
                 "api_key" => api_key = Some(value.as_str().map(str::to_owned)),
-                "messages" => messages = Some(read_messages(value, spelled)?),
+                "messages" => messages = Some((spelled, read_messages(value, spelled)?)),
                 _ => {
                     let is_known = connection.set_option(name, value, spelled, spelling)?;
                     if !is_known {
@@ -277,8 +277,11 @@ impl Agent {
                 }
             }
         }
-        if messages.is_some() {
-            state.conversation.check_idle("the transcript cannot be replaced")?;
+        if let Some((spelled, messages)) = &messages {
+            state.conversation.check_replacement(messages).map_err(|e| match e.kind() {
+                ErrorKind::Busy => e,
+                _ => e.reworded(|why| format!("option {spelled:?}: {why}")),
+            })?;
         }
         let check_primary = model.is_some() || base_url.is_some();
         let has_new_keys = api_key.is_some() || connection.headers != state.models.connection.headers;
@@ -293,7 +296,7 @@ impl Agent {
             models.connection = connection;
         });
         let changed = changed.and_then(|()| {
-            messages.map_or(Ok(()), |messages| state.conversation.replace(messages))?;
+            messages.map_or(Ok(()), |(_, messages)| state.conversation.replace(messages))?;
             state.settings = new;
             Ok(())
         });

@@ -212,3 +212,18 @@ fn the_state_of_an_agent_follows_the_events() {
     });
     assert_eq!(streamed, [(json!(true), json!("Hello."))]);
 }
+
+#[test]
+fn a_replacement_that_is_refused_changes_nothing() {
+    let mut conversation = after("Hi.", true);
+    let before = texts(&conversation);
+    let with_id = |text: &str| {
+        let message = Message::given(json!({ "role": "user", "content": text, "id": "m" }));
+        Arc::new(message.unwrap())
+    };
+    let twice = [with_id("a"), with_id("b")];
+    let error = conversation.check_replacement(&twice).unwrap_err();
+    assert_eq!(error, conversation.replace(twice).unwrap_err());
+    assert_eq!(texts(&conversation), before);
+    assert_eq!(conversation.check_replacement(&[with_id("a")]), Ok(()));
+}
