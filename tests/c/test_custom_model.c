@@ -159,6 +159,9 @@ static void careless(void *userdata, agent_model_call_t *call)
     EXPECT(fails(agent_model_call_push(call, "{\"txt\": \"x\"}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                  "chunk: unknown field \"txt\"; known are text, thinking, tool_call, type, end, error, usage, diagnostic",
                  __FILE__, __LINE__));
+    EXPECT(fails(agent_model_call_push(call, "{\"tool_call\": {\"name\": \"t\", \"args\": {}}}", AGENT_NTS, &error),
+                 AGENT_INVALID_ARGUMENT, "chunk: tool_call: unknown field \"args\"; known are id, name, arguments", __FILE__,
+                 __LINE__));
     EXPECT(fails(agent_model_call_push(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "json is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_push_text(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "text is NULL", __FILE__, __LINE__));
     EXPECT(fails(agent_model_call_fail(call, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "message is NULL", __FILE__, __LINE__));

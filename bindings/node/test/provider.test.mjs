@@ -186,6 +186,10 @@ test('a provider that throws ends the message with an error', async () => {
       { kind: 'provider', message: 'the provider returned undefined; expected a generator or another iterable of chunks' },
     ],
     [() => [10n], { kind: 'provider', message: "the provider's chunk: the BigInt 10n is not JSON" }],
+    [
+      () => [{ toolCall: { id: 'a', name: 't', args: { n: 1 } } }],
+      { kind: 'provider', message: 'chunk: tool_call: unknown field "args"; known are id, name, arguments' },
+    ],
     [() => [{ txet: 'x' }], { kind: 'provider', message: /^chunk: unknown field "txet"; known are text, thinking/ }],
     [() => [{ end: { stopReason: 'error' } }], { kind: 'provider', message: /^chunk: end: a stopReason of "error"/ }],
     [

@@ -240,6 +240,8 @@ async def test_an_error_that_may_be_retried_is():
     ("piece", "text"),
     [
         ({"txt": "a"}, 'chunk: unknown field "txt"; known are text'),
+        ({"tool_call": {"name": "t", "args": {}}}, 'chunk: tool_call: unknown field "args"; known are id, name, arguments'),
+        ({"type": "text_delta", "contentIndex": 1, "delta": "x"}, 'chunk: text_delta: unknown field "contentIndex"; did you'),
         (5, "chunk: expected text or an object, got 5"),
         (object(), "TypeError: piece: a value of type object is not JSON"),
     ],

@@ -6,12 +6,38 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::delta::{BlockStart, Delta};
+use crate::did_you_mean::{Spelling, check_names, unknown_name};
 use crate::error::Error;
 use crate::json_error::{read_value, shown};
 use crate::usage::{StopReason, Usage};
 
 /// What an object may have; with a type, it is in the form of an event.
 const KNOWN: &str = "text, thinking, tool_call, type, end, error, usage, diagnostic";
+
+const CALL: &[&str] = &["id", "name", "arguments"];
+/// Of all steps of a block, as events have them.
+const STEP: &[&str] = &["type", "content_index"];
+/// What events have besides; a chunk may be an event of another run.
+const OF_EVENTS: &[&str] = &["run_id", "seq", "turn", "block"];
+const ERROR: &[&str] = &["kind", "message", "provider", "http_status", "request_id", "retryable", "retry_after_ms"];
+const USAGE: &[&str] = &["input", "output", "cache_read", "cache_write", "reasoning", "total", "cost"];
+
+/// Refuses a field that says nothing to the reader: what is meant by it would be lost.
+fn check_fields(value: &Value, known: &[&str]) -> Result<(), String> {
+    value.as_object().map_or(Ok(()), |map| check_names("field", map, known)).map_err(|e| e.message().to_owned())
+}
+
+/// Refuses a field that neither a step has nor, of what events have besides, any of them.
+fn check_step(kind: &str, chunk: &Value, fields: &[&str]) -> Result<(), String> {
+    let is_known = |name: &str| [STEP, fields, OF_EVENTS].iter().any(|known| known.contains(&name));
+    match chunk.as_object().and_then(|map| map.keys().find(|name| !is_known(name))) {
+        None => Ok(()),
+        Some(name) => {
+            let known = STEP.iter().chain(fields).copied();
+            Err(format!("{kind}: {}", unknown_name("field", name, known, Spelling::Snake).message()))
+        }
+    }
+}
 
 fn unknown_type(kind: &str) -> String {
     format!("unknown type {kind:?}; known are text_…, thinking_… and tool_call_… with start, delta or end")
@@ -81,10 +107,12 @@ impl ChunkReader {
         let only = chunk.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
         match only.map(|(name, value)| (name.as_str(), value)) {
             Some(("end", value)) => self.end(value).map(Chunk::End).map_err(|why| format!("end: {why}")),
-            Some(("error", value)) => read_value::<Error>(value)
+            Some(("error", value)) => check_fields(value, ERROR)
+                .and_then(|()| read_value::<Error>(value).map_err(|e| e.to_string()))
                 .map(|error| Chunk::Fail(if error.provider().is_none() { error.with_provider(&self.provider) } else { error }))
                 .map_err(|e| format!("error: {e}")),
-            Some(("usage", value)) => read_value::<Usage>(value)
+            Some(("usage", value)) => check_fields(value, USAGE)
+                .and_then(|()| read_value::<Usage>(value).map_err(|e| e.to_string()))
                 .map(|used| Chunk::Deltas(vec![Delta::Usage(Box::new(used))]))
                 .map_err(|e| format!("usage: {e}")),
             Some(("diagnostic", value)) => {
@@ -157,6 +185,7 @@ impl ChunkReader {
                     "thinking" => self.append(Kind::Thinking, None, text()?, &mut out)?,
                     "tool_call" => {
                         let block = call(value)?;
+                        check_fields(value, CALL).map_err(|why| format!("tool_call: {why}"))?;
                         self.close(&mut out);
                         let key = self.start(None, block, &mut out)?;
                         match value.get("arguments") {
@@ -200,6 +229,7 @@ impl ChunkReader {
         };
         match step {
             "start" => {
+                check_step(kind, chunk, if family == Kind::ToolCall { &["id", "name"] } else { &[] })?;
                 let block = match family.block() {
                     Some(block) => block,
                     None => call(chunk)?,
@@ -211,6 +241,7 @@ impl ChunkReader {
                 self.open = Some((family, key));
             }
             "delta" => {
+                check_step(kind, chunk, &["delta"])?;
                 let delta = text("delta").ok_or_else(|| match chunk.get("delta") {
                     None => format!("{kind}: delta is missing"),
                     Some(other) => format!("{kind}: delta: expected text, got {}", shown(other)),
@@ -218,6 +249,7 @@ impl ChunkReader {
                 self.append(family, given, delta, out)?;
             }
             "end" => {
+                check_step(kind, chunk, &["signature"])?;
                 let key = given.or(self.open.filter(|(open, _)| *open == family).map(|(_, key)| key));
                 let key = key.filter(|key| self.started.get(key) == Some(&(family, true)));
                 let key = key.ok_or_else(|| format!("{kind}: its block was not started, or has ended"))?;
@@ -331,3 +363,6 @@ fn diagnostic(value: &Value) -> Result<Delta, String> {
     let Odd { code, message, data } = read_value(value)?;
     Ok(Delta::Diagnostic { code: code.into(), message, data: Box::new(data) })
 }
+
+#[cfg(test)]
+mod tests;
