@@ -185,16 +185,16 @@ impl<'a> Search<'a> {
             (false, false) if !unknown().all(|field| is_property(&field)) => Vec::new(),
             _ => unknown().filter(is_property).map(|(name, _)| name).collect(),
         };
-        if meant.is_empty() {
+        let Some(first) = meant.first() else {
             return Ok(());
-        }
+        };
         let names: Vec<String> = meant.iter().take(3).map(|name| format!("{}: …", shown(&name.as_str().into()))).collect();
         let more = if meant.len() > 3 { ", …" } else { "" };
         let instead = format!("did you mean {{\"type\": \"object\", \"properties\": {{{}{more}}}}}?", names.join(", "));
         Err(match (is_root, has_keyword) {
             (true, false) => format!("has no JSON Schema keyword; {instead}"),
             (false, false) => self.wrong(None, &format!("it has no JSON Schema keyword; {instead}")),
-            (_, true) => self.wrong(None, &format!("{} is no JSON Schema keyword; {instead}", shown(&meant[0].as_str().into()))),
+            (_, true) => self.wrong(None, &format!("{} is no JSON Schema keyword; {instead}", shown(&first.as_str().into()))),
         })
     }
 }
