@@ -58,7 +58,19 @@ pub(crate) fn of_c(text: &str) -> String {
     format!("{} */\n", text.trim_end())
 }
 
+/// The text for Python, which has words of its own for those of JSON.
+pub(crate) fn for_python(text: &str) -> String {
+    let words = [
+        ("an array", "a list"),
+        ("block: true", "block: True"),
+        ("true or false", "True or False"),
+        ("Default: true", "Default: True"),
+        ("Default: false", "Default: False"),
+    ];
+    words.iter().fold(text.to_owned(), |text, (json, python)| text.replace(json, python))
+}
+
 /// A documentation string of Python.
 pub(crate) fn of_python(text: &str, indent: &str) -> String {
-    wrap(&format!("\"\"\"{text}\"\"\""), indent, indent, 130)
+    wrap(&format!("\"\"\"{}\"\"\"", for_python(text)), indent, indent, 130)
 }

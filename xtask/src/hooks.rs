@@ -149,7 +149,7 @@ pub(crate) fn python_docstring() -> String {
         let class = if class { format!(", the `{}`", row.input.rust) } else { String::new() };
         let answer = if row.answer.is_empty() { String::new() } else { format!(" Returns {}.", row.answer) };
         let text = format!("`{}({})`{class}: {}{answer}", row.word, row.input.parameter, documented(row));
-        wrap(&text, "    - ", "      ", 130)
+        wrap(&doc::for_python(&text), "    - ", "      ", 130)
     };
     format!("\n{}\n", each(line))
 }

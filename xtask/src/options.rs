@@ -167,7 +167,8 @@ pub(crate) fn python_docstring() -> String {
     for (group, title) in GROUPS {
         out.push_str(&format!("\n    Options of {title}\n"));
         for row in of_group(group).filter(|row| row.name != "model") {
-            out.push_str(&wrap(&format!("`{}`: {}", row.name, described(row)), "    - ", "      ", 130));
+            let text = doc::for_python(&format!("`{}`: {}", row.name, described(row)));
+            out.push_str(&wrap(&text, "    - ", "      ", 130));
         }
     }
     out.push('\n');

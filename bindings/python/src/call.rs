@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
 
 use crate::cause::Causes;
-use crate::error::{from_fields, raised};
+use crate::error::from_fields;
 use crate::event::event;
 use crate::future::{NativeFuture, Output};
 use crate::hook_input;
@@ -255,7 +255,7 @@ impl HostCall {
     fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         let chunk = json::from_py(chunk, "piece")?;
         match self.core.model_call() {
-            Some(call) if !self.core.is_answered() => call.push(&chunk).map_err(|error| raised(py, error)),
+            Some(call) if !self.core.is_answered() => call.push(&chunk).map_err(|error| error::unchanged(py, &error)),
             _ => Ok(()),
         }
     }

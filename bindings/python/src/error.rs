@@ -61,13 +61,77 @@ pub(crate) fn object<'py>(py: Python<'py>, error: &agent_loop::Error) -> PyResul
     Ok(exception)
 }
 
-/// The error of a call, to be raised.
-#[allow(clippy::needless_pass_by_value)] // so that it fits `map_err`
+/// The error of a call, to be raised. What is wrong with an argument is said in the words of Python.
 pub(crate) fn raised(py: Python<'_>, error: agent_loop::Error) -> PyErr {
-    match object(py, &error) {
+    if error.kind() == ErrorKind::InvalidArgument {
+        return unchanged(py, &Error::invalid_argument(in_python(error.message())).with_source_of(&error));
+    }
+    unchanged(py, &error)
+}
+
+/// The error of a call, to be raised, in its own words: it becomes a part of a run, whose events are the same in every language.
+pub(crate) fn unchanged(py: Python<'_>, error: &agent_loop::Error) -> PyErr {
+    match object(py, error) {
         Ok(exception) => PyErr::from_value(exception),
         Err(broken) => broken,
     }
+}
+
+/// What JSON calls so, and Python otherwise.
+const WORDS: &[(&str, &str)] = &[
+    ("expected an object", "expected a dict"),
+    ("or an object", "or a dict"),
+    ("got an object", "got a dict"),
+    ("an object with", "a dict with"),
+    ("expected an array", "expected a list"),
+    ("or an array", "or a list"),
+    ("got an array", "got a list"),
+    ("got null", "got None"),
+    ("null or", "None or"),
+    ("or null", "or None"),
+    ("true or false", "True or False"),
+    ("got true", "got True"),
+    ("got false", "got False"),
+];
+
+/// A text with Python's words for those of JSON. What is in quotes is kept: it is somebody's own.
+fn in_python(text: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let (mut outside, mut rest) = (true, text);
+    while !rest.is_empty() {
+        let end = end_of_part(rest);
+        let (part, after) = rest.split_at(end);
+        let replaced = |part: &str| WORDS.iter().fold(part.to_owned(), |text, (json, python)| in_words(&text, json, python));
+        parts.push(if outside { replaced(part) } else { part.to_owned() });
+        outside = !outside;
+        rest = after;
+    }
+    parts.concat()
+}
+
+/// Where a part in quotes, or one outside of them, ends: at the next quote that is not escaped, which begins or ends the former.
+fn end_of_part(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' if !is_escaped => return at + 1,
+            b'\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
+}
+
+/// Replaces words where no letter follows them.
+fn in_words(text: &str, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_word = !part.starts_with(|next: char| next.is_alphanumeric());
+        replaced.push_str(if is_word { to } else { from });
+        replaced.push_str(part);
+    }
+    replaced
 }
 
 /// An exception in one line: `Type: message`, whatever its own code does.

@@ -54,7 +54,7 @@ async def test_found_a_name_that_others_use_leads_to_ours(options, right):
             'option "fallbacks": [0]: unknown model field "apiversion"',
         ),
         ({"messages": "x"}, 'option "messages": expected a list of messages, got "x"'),
-        ({"raw_events": 1}, 'option "raw_events": expected true or false, got 1'),
+        ({"raw_events": 1}, 'option "raw_events": expected True or False, got 1'),
     ],
 )
 def test_a_wrong_option_is_named(options, text):
@@ -75,7 +75,7 @@ def test_an_unknown_option_lists_the_known_ones():
     [
         ("tiny", InvalidArgumentError, 'model "tiny": expected "provider/id", for example "anthropic/claude-sonnet-4-5"'),
         ("acme/x", InvalidArgumentError, 'model "acme/x": unknown provider "acme"; known are anthropic, openai'),
-        (5, InvalidArgumentError, 'model: expected "provider/id" or an object, got 5'),
+        (5, InvalidArgumentError, 'model: expected "provider/id" or a dict, got 5'),
         ({"provider": "openai"}, InvalidArgumentError, "model: id is missing"),
         (
             {"provider": "openai", "id": "x", "base_ur": "y"},

@@ -32,7 +32,7 @@ def test_found_p6_a_message_is_made_of_its_text():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: UserMessage(7), "UserMessage: user message: content: expected an array of blocks or text, got 7"),
+        (lambda: UserMessage(7), "UserMessage: user message: content: expected a list of blocks or text, got 7"),
         (
             lambda: UserMessage([7]),
             'UserMessage: user message: content[0]: expected a block such as {"type": "text", "text": "…"}, got 7',
@@ -52,7 +52,7 @@ def test_found_p6_a_message_is_made_of_its_text():
         ),
         (lambda: TextBlock(7), "TextBlock: text: expected text, got 7"),
         (lambda: ImageBlock("aGk=", mime_type=3), "ImageBlock: mime_type: expected text, got 3"),
-        (lambda: ToolCall("x", id="c", arguments=[1]), "ToolCall: arguments: expected an object, got an array"),
+        (lambda: ToolCall("x", id="c", arguments=[1]), "ToolCall: arguments: expected a dict, got a list"),
         (lambda: TextDelta(7, content_index=0), "TextDelta: delta: expected text, got 7"),
         (
             lambda: AssistantMessage("hi", error={"kind": "io"}),
@@ -182,8 +182,8 @@ async def test_found_p6_a_wrong_time_to_sleep_is_named():
 @pytest.mark.parametrize(
     ("events", "text"),
     [
-        ([7], "events[0]: expected an event, an object with a type, got 7"),
-        ([{}], "events[0]: expected an event, an object with a type, got {}"),
+        ([7], "events[0]: expected an event, a dict with a type, got 7"),
+        ([{}], "events[0]: expected an event, a dict with a type, got {}"),
         ([{"type": "x"}], 'events[0] (x): unknown type "x"'),
         ([], "events: the last event must be agent_end"),
     ],

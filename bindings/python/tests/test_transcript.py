@@ -117,5 +117,5 @@ def test_found_e13_a_stored_history_keeps_what_is_unknown_in_its_metadata():
     ]:
         with pytest.raises(InvalidArgumentError, match=text):
             one.append_message(message)
-    with pytest.raises(InvalidArgumentError, match="history: expected an array of messages"):
+    with pytest.raises(InvalidArgumentError, match="history: expected a list of messages"):
         transcript.read_history("{}")

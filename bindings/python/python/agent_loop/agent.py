@@ -68,7 +68,7 @@ class Agent(AgentRuns):
       `"none"` or `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's.
     - `cache_retention`: How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`.
     - `thinking_level`: How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`.
-    - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false.
+    - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False.
 
     Options of the loop and its tools
     - `max_turns`: The most turns of one run; 0 for no limit. Default: 10.
@@ -117,24 +117,24 @@ class Agent(AgentRuns):
     <!-- <generated: hooks> -->
 
     - `transform_context(messages)`: Before each model call: may replace the messages that the model reads, for this call only.
-      Returns an array of messages.
+      Returns a list of messages.
     - `convert_to_llm(messages)`: Before each model call, after `transform_context`: converts all messages to the three standard
-      roles. Without this hook, messages of other roles are left out. Returns an array of messages.
+      roles. Without this hook, messages of other roles are left out. Returns a list of messages.
     - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one, or a token, or
       headers. Returns a text, `{bearer}` or `{headers}`; of what is empty, the configured key.
     - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, or
-      replace its arguments, which are validated again. Returns `{block: true, reason?, terminate?}` or `{arguments}`.
+      replace its arguments, which are validated again. Returns `{block: True, reason?, terminate?}` or `{arguments}`.
     - `after_tool_call(call)`, the `AfterToolCall`: After a tool ran, successfully or not: may replace parts of its result.
       Returns any of `{content, details, is_error, terminate}`; `content` is text or blocks.
     - `prepare_next_turn(turn)`, the `TurnSummary`: After each turn that another may follow: may change context, model and
       thinking level for the rest of the run. Returns any of `{context, model, thinking_level}`; `context` is any of
       `{system_prompt, messages, tools}`, with the tools by name.
     - `should_stop_after_turn(turn)`, the `TurnSummary`: After each turn: whether the run ends here, with the outcome `stopped`.
-      Returns true or false.
-    - `get_steering_messages()`: With each poll of the steering queue: further steering messages. Returns a text, a message, or an
-      array of texts or of messages.
+      Returns True or False.
+    - `get_steering_messages()`: With each poll of the steering queue: further steering messages. Returns a text, a message, or a
+      list of texts or of messages.
     - `get_follow_up_messages()`: With each poll of the follow-up queue: further follow-up messages. Returns a text, a message, or
-      an array of texts or of messages.
+      a list of texts or of messages.
     - `on_payload(request)`, the `Payload`: Before each model call: may replace the body of the request. Returns the new body.
     - `on_response(response)`, the `ResponseHead`: When the head of a response has arrived, for each attempt.
     - `on_error(failure)`, the `Failure`: When a model call fails, and when anything else ends the run with an error.
@@ -287,7 +287,10 @@ class Agent(AgentRuns):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The transcript: the messages of all `MessageEnd` events, and those that were set. They are shared, not copied."""
+        """The transcript: the messages of all `MessageEnd` events, and those that were set. They are shared, not copied.
+
+        A tuple, which equals no list: compare `list(agent.messages)` with one, or its length, or a message.
+        """
         return self._native.messages
 
     def append_message(self, message: _Message | _JsonObject) -> None:

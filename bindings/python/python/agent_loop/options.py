@@ -180,7 +180,7 @@ class Settings(TypedDict, total=False):
     thinking_level: _ThinkingLevel | None
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None
-    """Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false."""
+    """Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False."""
     max_turns: int | None
     """The most turns of one run; 0 for no limit. Default: 10."""
     steering_mode: _QueueMode | None
