@@ -96,6 +96,7 @@ async def test_a_tool_without_a_decorator():
             InvalidArgumentError,
             'tool "test_all": execution_mode: expected "parallel" or "sequential", got "both"',
         ),
+        (lambda: Tool("x", print), TypeError, "Tool: expected named arguments: Tool(name=…, execute=…, …); @tool makes"),
         (lambda: Tool(name="x", execute="print"), TypeError, 'tool "x": execute: expected a function, got str'),
         (
             lambda: Tool(name="x", execute=lambda arguments: "done"),

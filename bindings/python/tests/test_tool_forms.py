@@ -304,6 +304,40 @@ async def test_found_p2_lambdas_and_objects():
     assert await answer_of(tool(Find(), name="find"), city="Oslo") == ("Oslo", False)
 
 
+# ---- what a tool gets, and what it is called ----
+
+
+@pytest.mark.parametrize("name", ["context", "ctx", "tool_context"])
+def test_found_a_context_without_an_annotation_is_refused_with_what_to_write(name):
+    space = {}
+    exec(f"def plain(city: str, {name}): 'x'\ndef free(city, {name}): 'x'\ndef model_s(city, {name}='x'): 'x'", space)
+    of_city = {"type": "object", "properties": {"city": {"type": "string"}}}
+    wanted = f'parameter "{name}": it has no annotation; for the context of the call write {name}: ToolContext$'
+    with pytest.raises(TypeError, match=f'^tool "plain": {wanted}'):
+        tool(space["plain"])
+    with pytest.raises(TypeError, match=f'^tool "free": {wanted}'):
+        tool(parameters=of_city)(space["free"])
+    # One that the model gives, or that needs not be given, is no context.
+    of_both = {"type": "object", "properties": {"city": {"type": "string"}, name: {"type": "string"}}}
+    assert tool(parameters=of_both)(space["free"]).parameters == of_both
+    assert tool(parameters=of_city)(space["model_s"]).parameters == of_city
+
+
+async def test_found_a_function_without_a_docstring_has_no_description():
+    @tool
+    def silent(city: str):
+        return city
+
+    requests = []
+
+    async def provider(request):
+        requests.append(request.tools)
+        yield "ok"
+
+    await Agent("own/x", provider=provider, tools=[silent]).prompt("go")
+    assert silent.description == "" and requests[0][0]["description"] == ""
+
+
 # ---- pydantic models. The class stands for one; the tests with servers try pydantic itself. ----
 
 

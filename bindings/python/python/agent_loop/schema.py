@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Union
 
 from .constraints import Unknown, constraints_of
@@ -35,6 +35,10 @@ KNOWN = """str, int, float, bool, None, list, dict, Optional, Union, Literal, En
 Any, Annotated"""
 
 
+CONTEXT_NAMES = ("context", "ctx", "tool_context")
+"""What a parameter without an annotation is called that is meant for the context."""
+
+
 class Unsupported(Exception):
     """An annotation without a JSON Schema; the message is the reason."""
 
@@ -42,9 +46,11 @@ class Unsupported(Exception):
 class Signature:
     """A tool's function: the schema of its parameters, and how it is called with JSON."""
 
-    def __init__(self, name: str, function: Callable[..., Any], *, derive: bool, skip: int = 0) -> None:
-        """With `derive` false, annotations are read only to find the context parameter. `skip` are the parameters that a method
-        gets from its object."""
+    def __init__(
+        self, name: str, function: Callable[..., Any], *, derive: bool, skip: int = 0, described: Iterable[str] = ()
+    ) -> None:
+        """With `derive` false, annotations are read only to find the context parameter, as the schema of those that are
+        `described` was given. `skip` are the parameters that a method gets from its object."""
         self.context: str | None = None
         self.readers: dict[str, Reader] = {}
         properties: dict[str, Schema] = {}
@@ -56,6 +62,12 @@ class Signature:
             if is_context(hint):
                 self.context = parameter.name
                 continue
+            is_context_name = hint is parameter.empty and parameter.name in CONTEXT_NAMES and parameter.name not in described
+            if is_context_name and (derive or parameter.default is parameter.empty):
+                raise TypeError(
+                    f'tool "{name}": parameter "{parameter.name}": it has no annotation; for the context of the call write '
+                    f"{parameter.name}: ToolContext"
+                )
             if not derive or parameter.name in bound:
                 continue
             try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
 from .arguments import items_of, must_take
@@ -14,7 +15,7 @@ from .scope import of_call
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Literal
 
     from typing_extensions import Never, TypeAlias
@@ -25,6 +26,21 @@ if TYPE_CHECKING:
     _CancelMode: TypeAlias = Literal["task", "token"]
     _Function: TypeAlias = Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]
     _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
+
+
+Init = TypeVar("Init", bound="Callable[..., None]")
+
+
+def by_name(init: Init) -> Init:
+    """An `__init__` without positional arguments that says so."""
+
+    @functools.wraps(init)
+    def checked(self: Tool, *positional: object, **named: Any) -> None:
+        if positional:
+            raise TypeError("Tool: expected named arguments: Tool(name=…, execute=…, …); @tool makes a tool of a function")
+        init(self, **named)
+
+    return checked  # type: ignore[return-value]
 
 
 class Tool:
@@ -53,6 +69,7 @@ class Tool:
     be called so. A tool does not change and may be shared by agents and threads.
     """
 
+    @by_name
     def __init__(
         self,
         *,
@@ -221,11 +238,12 @@ def tool(
     Also of a method, whose tool is then `object.method`, of a `classmethod` or `staticmethod`, of a generator (see `Tool`), of a
     partial, which keeps its own arguments, and of an object with `__call__`. A lambda needs `name` and `parameters`.
 
-    The function's name is the tool's name, the first paragraph of its docstring the description. The JSON Schema of the
-    parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `dict`, `Optional`, `Union`, `Literal`,
-    `Enum`, `TypedDict`, dataclasses, pydantic models, `Any`, and `Annotated[…, "description"]`, also with constraints, as in
-    `Annotated[int, Field(ge=1)]` of pydantic, annotated_types or msgspec. Parameters with a default are not required.
-    A parameter annotated `ToolContext` receives the context and is not part of the schema.
+    The function's name is the tool's name, the first paragraph of its docstring the description; without a docstring the
+    description is empty. The JSON Schema of the parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`,
+    `list`, `dict`, `Optional`, `Union`, `Literal`, `Enum`, `TypedDict`, dataclasses, pydantic models, `Any`, and
+    `Annotated[…, "description"]`, also with constraints, as in `Annotated[int, Field(ge=1)]` of pydantic, annotated_types or
+    msgspec. Parameters with a default are not required. A parameter annotated `ToolContext` receives the context and is not part
+    of the schema.
 
     The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`,
     annotations are not read. Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
@@ -256,7 +274,8 @@ def tool(
             raise InvalidArgumentError("tool: a lambda has no name; write tool(name=…, parameters={…})(lambda …: …)")
     given: Any = function
     inside = given.__func__ if isinstance(function, classmethod) else given
-    signature = Signature(name, inside, derive=parameters is None, skip=receiver)
+    described = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    signature = Signature(name, inside, derive=parameters is None, skip=receiver, described=described or ())
     made = Tool(
         name=name,
         execute=as_execute(inside, signature),
