@@ -1,6 +1,7 @@
 """Tool calls: arguments, results, concurrency."""
 
 import asyncio
+import sys
 import threading
 import time
 from datetime import datetime
@@ -96,13 +97,29 @@ async def test_what_a_tool_raises_goes_back_to_the_model(error, text, kind):
     assert await answer_of(Tool(name="give", execute=give if kind == "async" else give_plain)) == (text, True)
 
 
-async def test_leaving_python_in_a_plain_tool_is_its_error_too():
-    @tool
-    def leave():
+@pytest.mark.parametrize("kind", ["async", "plain", "async generator", "generator"])
+async def test_found_sys_exit_in_a_tool_is_its_error_and_does_not_end_the_program(kind):
+    async def leave():
         """Leaves."""
-        raise SystemExit(3)
+        sys.exit(3)
 
-    assert await answer_of(leave) == ("SystemExit: 3", True)
+    def leave_plain():
+        """Leaves."""
+        sys.exit(3)
+
+    async def leave_after_a_value():
+        """Leaves."""
+        yield 1
+        sys.exit(3)
+
+    def leave_plain_after_a_value():
+        """Leaves."""
+        yield 1
+        sys.exit(3)
+
+    functions = [leave, leave_plain, leave_after_a_value, leave_plain_after_a_value]
+    function = functions[["async", "plain", "async generator", "generator"].index(kind)]
+    assert await answer_of(tool(function)) == ("SystemExit: 3", True)
 
 
 async def test_a_plain_function_that_gives_a_coroutine():

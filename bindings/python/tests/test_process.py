@@ -77,6 +77,26 @@ def test_a_program_leaves_nothing_behind():
     assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)) == "agent_end done 1\n"
 
 
+@pytest.mark.parametrize("kind", ["async def", "def"])
+@pytest.mark.parametrize("how", ["asyncio.run(subject.prompt('go'))", "subject.prompt_sync('go')"])
+def test_found_a_keyboard_interrupt_in_a_tool_goes_on(kind, how):
+    program = f"""
+    @tool
+    {kind} where():
+        "Interrupts, as what reads a terminal does."
+        raise KeyboardInterrupt
+
+    subject = make()
+    seen = []
+    subject.subscribe(lambda event: seen.append(event.type))
+    try:
+        {how}
+    except KeyboardInterrupt:
+        print("interrupted", subject.messages[-1].role)
+    """
+    assert run(textwrap.dedent(SCRIPTED) + textwrap.dedent(program)).startswith("interrupted ")
+
+
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
 def test_after_a_fork_the_child_has_another_runtime():
     program = """
@@ -165,10 +185,10 @@ def test_found_a14_an_agent_whose_run_was_active_at_a_fork_is_idle_in_the_child(
 
         async def again():
             await subject.wait_for_idle()
-            result = await run.result()
-            assert (result.outcome, result.error.kind) == ("aborted", "aborted"), result
             # What was not read at the fork can be read, and then it ends.
             assert {event.type async for event in run} <= {"text_delta"}
+            result = await run.result()
+            assert (result.outcome, result.error.kind) == ("aborted", "aborted"), result
             return (await subject.prompt("in the child")).text
 
         assert asyncio.run(again()) == "ok"

@@ -1,6 +1,7 @@
 """Custom providers: generators of all kinds, errors, abort and backpressure."""
 
 import asyncio
+import sys
 import gc
 import threading
 import weakref
@@ -218,6 +219,20 @@ async def test_an_exception_is_the_answers_error(kind):
             await Agent("own/model", provider=raising(error)).prompt("go")
         assert (caught.value.message, caught.value.provider) == (text, "own")
         assert caught.value.result.text == "so far"
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_found_sys_exit_in_a_provider_is_its_error_and_does_not_end_the_program(kind):
+    async def leave(request):
+        yield "x"
+        sys.exit(3)
+
+    def leave_plain(request):
+        yield "x"
+        sys.exit(3)
+
+    with pytest.raises(ProviderError, match="^SystemExit: 3$"):
+        await Agent("own/x", provider=leave if kind == "async" else leave_plain).prompt("go")
 
 
 async def test_an_error_that_may_be_retried_is():

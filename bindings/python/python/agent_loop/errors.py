@@ -259,3 +259,17 @@ def one_line(error: BaseException) -> str:
     if is_alone:
         return text
     return f"{kind}: {text}" if text else kind
+
+
+def pass_on(error: BaseException) -> bool:
+    """Passes on what a tool or a custom provider has raised, once its call has failed; returns whether it is to be raised again.
+
+    That is a cancellation. A `KeyboardInterrupt`, of what reads a terminal for example, interrupts the main thread as Ctrl-C
+    does, whichever thread it was raised on. `sys.exit()` is the failure of the call alone.
+    """
+    kind = type(error)
+    if issubclass(kind, KeyboardInterrupt):
+        import _thread
+
+        _thread.interrupt_main()
+    return not issubclass(kind, (Exception, SystemExit, KeyboardInterrupt))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import AgentError, InvalidArgumentError, ProviderError, one_line
+from .errors import AgentError, InvalidArgumentError, ProviderError, one_line, pass_on
 from .hooks import takes_context
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall]
             await push_all(call, begin(call))
         except BaseException as error:
             fail(call, error)
-            if not issubclass(type(error), Exception):
+            if pass_on(error):
                 raise
         else:
             call.respond()
@@ -59,6 +59,7 @@ def provider_callback(function: Callable[..., Any]) -> tuple[Callable[[HostCall]
             call.vars.copy().run(push_all_sync, call, begin)
         except BaseException as error:
             fail(call, error)
+            pass_on(error)
         else:
             call.respond()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
 from .arguments import items_of, must_take
-from .errors import InvalidArgumentError, one_line
+from .errors import InvalidArgumentError, one_line, pass_on
 from .generators import is_async, is_async_generator, is_coroutine, is_generator, last_of, returned_by
 from .scope import of_call
 from .tool_context import ToolContext
@@ -53,7 +53,8 @@ class Tool:
       no update. Its return value is the tool's result: text, any other JSON value, or a full result
       `{"content": [blocks], "details", "is_error", "terminate"}`. An exception becomes an error result `Type: message`, of a
       `CallbackError` the message alone; so does a value that is not JSON, and one that is meant as a full result but has a
-      wrong field.
+      wrong field. `sys.exit()` is such a failure, too: it does not end the program. A `KeyboardInterrupt` also interrupts the
+      main thread, as Ctrl-C does.
     - `description`: for the model
     - `parameters`: the JSON Schema of the arguments, an object
     - `label`: a name for user interfaces; default: the name
@@ -150,7 +151,7 @@ class Tool:
             call.respond(await (last_of(value, context) if is_async_generator(value) else value))
         except BaseException as error:
             call.fail(one_line(error), error)
-            if not issubclass(type(error), Exception):
+            if pass_on(error):
                 raise
 
     def _answer_in_thread(self, call: _native.HostCall) -> None:
@@ -165,6 +166,7 @@ class Tool:
             call.respond(value)
         except BaseException as error:
             call.fail(one_line(error), error)
+            pass_on(error)
 
     def _result(self, arguments: dict[str, Any], context: ToolContext) -> Any:
         value = self.execute(arguments, context)
