@@ -19,13 +19,14 @@ use crate::table::options::{THINKING_LEVELS, Type};
 /// # use agent_loop_proto as agent_loop;
 /// use agent_loop::hook::ToolDecision;
 ///
-/// fn decide(path: &str) -> ToolDecision {
-///     match path.starts_with("/tmp/") {
+/// fn decide(recipient: &str) -> ToolDecision {
+///     match ["ann@example.com", "bob@example.com"].contains(&recipient) {
 ///         true => ToolDecision::Allow,
-///         false => ToolDecision::block("only files in /tmp may be written"),
+///         false => ToolDecision::block(format!("{recipient} is not in the address book")),
 ///     }
 /// }
-/// assert_eq!(decide("/tmp/a"), ToolDecision::Allow);
+/// assert_eq!(decide("ann@example.com"), ToolDecision::Allow);
+/// assert_ne!(decide("ann@example.com, eve@example.org"), ToolDecision::Allow);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
