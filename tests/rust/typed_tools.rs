@@ -1,6 +1,6 @@
 //! Tools whose arguments are Rust types.
 
-use agent_loop::ToolOutput;
+use agent_loop::{ErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -96,8 +96,52 @@ fn the_schema_is_plain_and_has_the_doc_comments() {
     struct Nothing {}
     let none = FnTool::typed("t", "", |_: Nothing, _| async { Ok::<_, String>(()) }).unwrap();
     assert_eq!(none.spec().parameters(), &json!({ "type": "object", "properties": {} }));
-    let error = FnTool::typed("t", "", |_: String, _| async { Ok::<_, String>(()) }).unwrap_err();
-    assert!(error.message().contains("arguments are an object"), "{error}");
+}
+
+/// A type that a model could never give.
+#[test]
+fn arguments_that_are_no_object_are_refused_with_what_to_use() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct City(String);
+    #[derive(Deserialize, JsonSchema)]
+    enum Choice {
+        /// With a sentence for each, the schema has no type of its own.
+        All,
+        /// Or none.
+        None,
+    }
+    fn refused<A: serde::de::DeserializeOwned + JsonSchema + 'static>(name: &str) {
+        let error = FnTool::typed("t", "", |_: A, _| async { Ok::<_, String>(()) }).unwrap_err();
+        let text = format!(
+            "tool \"t\": a model gives arguments as an object, and {name} is none in JSON; use a struct with a named field for \
+             each argument"
+        );
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, &*text));
+    }
+    refused::<String>("alloc::string::String");
+    refused::<Vec<String>>("alloc::vec::Vec<alloc::string::String>");
+    refused::<(String, u8)>("(alloc::string::String, u8)");
+    refused::<()>("()");
+    refused::<City>(std::any::type_name::<City>());
+    refused::<Choice>(std::any::type_name::<Choice>());
+    refused::<Option<Time>>(std::any::type_name::<Option<Time>>());
+
+    fn taken<A: serde::de::DeserializeOwned + JsonSchema + 'static>() {
+        FnTool::typed("t", "", |_: A, _| async { Ok::<_, String>(()) }).unwrap();
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "by")]
+    #[allow(dead_code)]
+    enum Where {
+        /// By its name.
+        Name { city: String },
+        /// On the map.
+        Place { x: f64, y: f64 },
+    }
+    taken::<Where>();
+    taken::<Value>();
+    taken::<std::collections::BTreeMap<String, u8>>();
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ impl FnTool {
     /// ```
     ///
     /// # Errors
-    /// As [`ToolSpec::new`]; `invalid_argument`, too, for a type that is no object.
+    /// As [`ToolSpec::new`]; `invalid_argument`, too, for a type that is no object in JSON, such as a `String`.
     pub fn typed<A, F, Fut, O, E>(name: &str, description: &str, function: F) -> Result<FnTool, Error>
     where
         A: DeserializeOwned + JsonSchema,
@@ -70,7 +70,15 @@ impl FnTool {
         O: Serialize,
         E: Into<BoxError>,
     {
-        let spec = ToolSpec::new(name, description, parameters::<A>())?;
+        let parameters = parameters::<A>();
+        if !may_be_object(&parameters) {
+            let given = std::any::type_name::<A>();
+            return Err(Error::invalid_argument(format!(
+                "tool {name:?}: a model gives arguments as an object, and {given} is none in JSON; use a struct with a named \
+                 field for each argument"
+            )));
+        }
+        let spec = ToolSpec::new(name, description, parameters)?;
         let function = Arc::new(function);
         Ok(FnTool::with_spec(spec, move |arguments, context| {
             let name = context.name().to_owned();
@@ -113,6 +121,12 @@ fn parameters<A: JsonSchema>() -> Value {
         object.entry("properties").or_insert_with(|| json!({}));
     }
     schema
+}
+
+/// Whether a value that fits can be an object. An enum's schema has its type only in that of each variant.
+fn may_be_object(schema: &Value) -> bool {
+    let variants = ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+    schema.get("type").is_none_or(|kind| kind == "object") && variants.into_iter().all(|list| list.iter().any(may_be_object))
 }
 
 /// Removes the names of Rust types, and formats that JSON Schema does not know.
