@@ -33,8 +33,8 @@ use crate::run::Run;
 /// Awaiting it gives `busy` while a run of the agent is active; `invalid_argument` for an empty list of messages, for a user's
 /// message without an image and without text (white space is none), for a model or fallback that cannot be used, and for a
 /// `tool_choice` of a tool that does not exist; `invalid_state` inside a callback of the agent, without a runtime, in a tokio
-/// runtime without timers or IO, after the runtime's shutdown, and of a resumed run when there is nothing to answer; and the run's
-/// own error, with the result inside, when its outcome is `error`. An aborted run is no error: its outcome is `aborted`.
+/// runtime without timers or IO, after the runtime's shutdown, and of a resumed run when there is nothing to answer; and the
+/// run's own error, with the result inside, when its outcome is `error`. An aborted run is no error: its outcome is `aborted`.
 #[must_use = "a run does not begin before it is awaited, streamed or started"]
 pub struct PendingRun(PendingRunState);
 
