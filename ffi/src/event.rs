@@ -118,10 +118,7 @@ pub unsafe extern "C" fn agent_event_turn(event: *const agent_event_t) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_content_index(event: *const agent_event_t) -> u32 {
     // SAFETY: an event or NULL.
-    guard::read(0, || match &unsafe { event.as_ref() }?.event.data {
-        EventData::MessageUpdate(update) => Some(update.content_index()),
-        _ => None,
-    })
+    guard::read(0, || fields::content_index_of(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// The event's text.
@@ -151,10 +148,7 @@ pub unsafe extern "C" fn agent_event_message(event: *const agent_event_t, length
     unsafe {
         borrowed(length, || {
             let event = event.as_ref()?;
-            let message = match &event.event.data {
-                EventData::TurnEnd { message, .. } => message,
-                data => fields::message_of(data)?,
-            };
+            let message = fields::message_or_answer_of(&event.event.data)?;
             Some(event.computed().message.get_or_init(|| Text::json(message)))
         })
     }
@@ -191,11 +185,7 @@ pub unsafe extern "C" fn agent_event_cost(event: *const agent_event_t, which: i3
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_duration_ms(event: *const agent_event_t) -> u64 {
     // SAFETY: an event or NULL.
-    guard::read(0, || match &unsafe { event.as_ref() }?.event.data {
-        EventData::ToolExecutionEnd { duration_ms, .. } => Some(*duration_ms),
-        EventData::Retry { delay_ms, .. } => Some(*delay_ms),
-        _ => None,
-    })
+    guard::read(0, || fields::duration_ms_of(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// A call's arguments.
@@ -248,10 +238,7 @@ pub unsafe extern "C" fn agent_event_tool_name(event: *const agent_event_t, leng
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_event_outcome(event: *const agent_event_t) -> i32 {
     // SAFETY: an event or NULL.
-    guard::read(AGENT_OUTCOME_NONE, || match &unsafe { event.as_ref() }?.event.data {
-        EventData::AgentEnd { outcome, .. } => Some(outcome_of(*outcome)),
-        _ => None,
-    })
+    guard::read(AGENT_OUTCOME_NONE, || fields::outcome_of(&unsafe { event.as_ref() }?.event.data).map(outcome_of))
 }
 
 /// What failed.

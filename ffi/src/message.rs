@@ -37,12 +37,8 @@ impl agent_messages_t {
         self.entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
     }
 
-    pub(crate) fn list(&self) -> Vec<Message> {
-        self.entries.iter().map(|entry| Message::clone(&entry.message)).collect()
-    }
-
     pub(crate) fn prompt(&self) -> Prompt {
-        self.list().into()
+        self.entries.iter().map(|entry| Message::clone(&entry.message)).collect::<Vec<_>>().into()
     }
 
     fn add(&mut self, message: Message) {

@@ -54,7 +54,7 @@ pub unsafe extern "C" fn agent_set_messages(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            agent.replace_messages(borrow(messages, "messages")?.list())?;
+            agent.replace_messages(borrow(messages, "messages")?.shared())?;
             Ok(AGENT_OK)
         })
     }
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn agent_append_messages(
     unsafe {
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
-            agent.append_messages(borrow(messages, "messages")?.list())?;
+            agent.append_messages(borrow(messages, "messages")?.shared())?;
             Ok(AGENT_OK)
         })
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent_loop::{AssistantMessage, ContentBlock, Error, EventData, Message, MessageUpdate, ToolCall, Usage};
+use agent_loop::{AssistantMessage, ContentBlock, Error, EventData, Message, MessageUpdate, Outcome, ToolCall, Usage};
 use serde_json::{Map, Value};
 
 use crate::message::tool_result;
@@ -43,13 +43,26 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-fn call_of(data: &EventData) -> Option<&ToolCall> {
-    match data {
-        EventData::MessageUpdate(MessageUpdate::ToolCallEnd { block, .. }) => match &**block {
-            ContentBlock::ToolCall(call) => Some(call),
-            _ => None,
-        },
-        _ => None,
+fn call_of_block(block: &ContentBlock) -> Option<&ToolCall> {
+    match block {
+        ContentBlock::ToolCall(call) => Some(call),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Image { .. } | ContentBlock::Opaque { .. } => {
+            None
+        }
+    }
+}
+
+fn call_of(update: &MessageUpdate) -> Option<&ToolCall> {
+    match update {
+        MessageUpdate::ToolCallEnd { block, .. } => call_of_block(block),
+        MessageUpdate::TextStart { .. }
+        | MessageUpdate::ThinkingStart { .. }
+        | MessageUpdate::ToolCallStart { .. }
+        | MessageUpdate::TextDelta { .. }
+        | MessageUpdate::ThinkingDelta { .. }
+        | MessageUpdate::ToolCallDelta { .. }
+        | MessageUpdate::TextEnd { .. }
+        | MessageUpdate::ThinkingEnd { .. } => None,
     }
 }
 
@@ -57,7 +70,17 @@ fn call_of(data: &EventData) -> Option<&ToolCall> {
 pub(super) fn answer_of(data: &EventData) -> Option<&AssistantMessage> {
     match data {
         EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => message.as_assistant(),
-        _ => None,
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
@@ -65,7 +88,17 @@ pub(super) fn answer_of(data: &EventData) -> Option<&AssistantMessage> {
 pub(super) fn usage_of(data: &EventData) -> Option<&Usage> {
     match data {
         EventData::AgentEnd { usage, .. } => Some(usage),
-        _ => answer_of(data).map(|message| &message.usage),
+        EventData::MessageEnd { .. } | EventData::TurnEnd { .. } => answer_of(data).map(|message| &message.usage),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
@@ -73,7 +106,93 @@ pub(super) fn usage_of(data: &EventData) -> Option<&Usage> {
 pub(super) fn message_of(data: &EventData) -> Option<&Message> {
     match data {
         EventData::MessageStart { message } | EventData::MessageEnd { message } => Some(message),
-        _ => None,
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
+    }
+}
+
+/// The message that begins or ends, and the answer at a turn's end.
+pub(super) fn message_or_answer_of(data: &EventData) -> Option<&Message> {
+    match data {
+        EventData::TurnEnd { message, .. } => Some(message),
+        EventData::MessageStart { .. }
+        | EventData::MessageEnd { .. }
+        | EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => message_of(data),
+    }
+}
+
+/// Which block of the message an event is about.
+pub(super) fn content_index_of(data: &EventData) -> Option<u32> {
+    match data {
+        EventData::MessageUpdate(update) => Some(update.content_index()),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageEnd { .. }
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
+    }
+}
+
+/// How long a tool took, or how long the backoff before a retry is.
+pub(super) fn duration_ms_of(data: &EventData) -> Option<u64> {
+    match data {
+        EventData::ToolExecutionEnd { duration_ms, .. } => Some(*duration_ms),
+        EventData::Retry { delay_ms, .. } => Some(*delay_ms),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageUpdate(_)
+        | EventData::MessageEnd { .. }
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
+    }
+}
+
+/// Why the run ended.
+pub(super) fn outcome_of(data: &EventData) -> Option<Outcome> {
+    match data {
+        EventData::AgentEnd { outcome, .. } => Some(*outcome),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageUpdate(_)
+        | EventData::MessageEnd { .. }
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
@@ -81,20 +200,37 @@ pub(super) fn message_of(data: &EventData) -> Option<&Message> {
 pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
     match data {
         EventData::MessageUpdate(MessageUpdate::ToolCallStart { id, name, .. }) => Some((id, name)),
+        EventData::MessageUpdate(update) => call_of(update).map(|call| (&*call.id, &*call.name)),
         EventData::ToolExecutionStart { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionUpdate { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionEnd { tool_call_id, tool_name, .. } => Some((tool_call_id, tool_name)),
-        _ => call_of(data).map(|call| (&*call.id, &*call.name)).or_else(|| {
-            let result = tool_result(message_of(data)?)?;
-            Some((&*result.tool_call_id, &*result.tool_name))
-        }),
+        EventData::MessageStart { message } | EventData::MessageEnd { message } => {
+            tool_result(message).map(|result| (&*result.tool_call_id, &*result.tool_name))
+        }
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
 pub(super) fn arguments_of(data: &EventData) -> Option<&Map<String, Value>> {
     match data {
+        EventData::MessageUpdate(update) => call_of(update).map(|call| &*call.arguments),
         EventData::ToolExecutionStart { arguments, .. } | EventData::ToolExecutionUpdate { arguments, .. } => Some(arguments),
-        _ => call_of(data).map(|call| &*call.arguments),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageEnd { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
@@ -102,14 +238,34 @@ pub(super) fn error_of(data: &EventData) -> Option<&Error> {
     match data {
         EventData::AgentEnd { error, .. } => error.as_ref(),
         EventData::Retry { error, .. } => Some(error),
-        EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => message.as_assistant()?.error.as_ref(),
-        _ => None,
+        EventData::MessageEnd { .. } | EventData::TurnEnd { .. } => answer_of(data)?.error.as_ref(),
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageStart { .. }
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolExecutionEnd { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
 
 pub(super) fn is_error(data: &EventData) -> Option<bool> {
     match data {
         EventData::ToolExecutionEnd { is_error, .. } => Some(*is_error),
-        _ => tool_result(message_of(data)?).map(|result| result.is_error),
+        EventData::MessageStart { message } | EventData::MessageEnd { message } => {
+            tool_result(message).map(|result| result.is_error)
+        }
+        EventData::AgentStart
+        | EventData::TurnStart
+        | EventData::MessageUpdate(_)
+        | EventData::ToolExecutionStart { .. }
+        | EventData::ToolExecutionUpdate { .. }
+        | EventData::TurnEnd { .. }
+        | EventData::AgentEnd { .. }
+        | EventData::Retry { .. }
+        | EventData::Diagnostic { .. }
+        | EventData::Raw { .. } => None,
     }
 }
