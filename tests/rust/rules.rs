@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use agent_loop_proto::table::codes;
 use serde_json::Value;
 
 /// What needs more than the scripted model: the file and the test.
@@ -106,4 +107,41 @@ fn each_statement_of_the_contract_has_a_rule() {
             assert!(!numbers.contains(&beyond), "{beyond} is in rules.json and not in the contract");
         }
     }
+}
+
+/// The codes of all diagnostics in a scenario's events, with the fields of their data.
+fn diagnostics(value: &Value, out: &mut BTreeMap<String, BTreeSet<String>>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| diagnostics(item, out)),
+        Value::Object(map) => {
+            if let (Some("diagnostic"), Some(code)) = (map.get("type").and_then(Value::as_str), map.get("code")) {
+                let data = map.get("data").and_then(Value::as_object);
+                let fields = data.into_iter().flat_map(|data| data.keys().cloned());
+                out.entry(code.as_str().unwrap().to_owned()).or_default().extend(fields);
+            }
+            map.values().for_each(|value| diagnostics(value, out));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_table_names_the_data_of_each_diagnostic() {
+    let mut seen = BTreeMap::new();
+    for entry in std::fs::read_dir(root().join("tests/scenarios")).unwrap().map(Result::unwrap) {
+        let path = entry.path().join("expected.json");
+        if path.exists() {
+            diagnostics(&json(&path), &mut seen);
+        }
+    }
+    let mut compared = 0;
+    for row in codes::DIAGNOSTICS {
+        // What a field is stands after a colon, and may have a word in backticks of its own.
+        let named: BTreeSet<String> = row.data.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        if let Some(fields) = seen.get(row.word) {
+            assert_eq!(fields, &named, "the data of {}", row.word);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 7, "scenarios have {compared} of the codes");
 }
