@@ -225,7 +225,7 @@ async fn found_e15_log_records_of_what_fails_go_to_tracing() {
             record("WARN", "tool_error", "the tool forecast failed", &tool),
             listener(2),
             record("WARN", "hook_error", "the hook after_run failed", &hook),
-            record("DEBUG", "run_end", "the run ended", &[]),
+            record("DEBUG", "run_end", "the run ended", &[("outcome", "completed"), ("turns", "2")]),
         ]
     );
 }

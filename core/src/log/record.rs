@@ -8,6 +8,15 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
+/// The data of all codes, with their types: the fields of an event of `tracing` are a part of the program's text.
+macro_rules! with_data_fields {
+    ($macro:ident $($argument:ident)?) => {
+        $macro!(
+            $($argument)? [hook event tool_call_id tool_name outcome] [listener missed attempt delay_ms turns count]
+        )
+    };
+}
+
 /// A log record. Canonical JSON: `{level, code, message, run_id?, data, error?}`.
 #[derive(Debug, Clone)]
 pub struct LogRecord {
@@ -67,23 +76,17 @@ impl LogRecord {
         line
     }
 
-    /// Writes it to `tracing`, with the data of all codes as fields: those of an event are a part of the program's text.
+    /// Writes it to `tracing`, with the data of all codes as fields.
     pub(super) fn trace(&self) {
         let text = |field: &str| self.data.get(field).and_then(Value::as_str);
         let number = |field: &str| self.data.get(field).and_then(Value::as_u64);
         macro_rules! event {
-            ($level:ident) => {
+            ($level:ident [$($text:ident)+] [$($number:ident)+]) => {
                 tracing::$level!(
                     code = self.code.word,
                     run_id = self.run_id.as_deref(),
-                    hook = text("hook"),
-                    event = text("event"),
-                    listener = number("listener"),
-                    missed = number("missed"),
-                    tool_call_id = text("tool_call_id"),
-                    tool_name = text("tool_name"),
-                    attempt = number("attempt"),
-                    delay_ms = number("delay_ms"),
+                    $($text = text(stringify!($text)),)+
+                    $($number = number(stringify!($number)),)+
                     kind = self.error.as_ref().map(|error| error.kind().as_str()),
                     error = self.error.as_ref().map(Error::message),
                     "{}",
@@ -92,10 +95,10 @@ impl LogRecord {
             };
         }
         match self.level() {
-            LogLevel::Error => event!(error),
-            LogLevel::Warn => event!(warn),
-            LogLevel::Info => event!(info),
-            LogLevel::Debug => event!(debug),
+            LogLevel::Error => with_data_fields!(event error),
+            LogLevel::Warn => with_data_fields!(event warn),
+            LogLevel::Info => with_data_fields!(event info),
+            LogLevel::Debug => with_data_fields!(event debug),
             // Both crates have one version: there is no other level.
             #[cfg(not(feature = "__bindings"))]
             _ => {}
@@ -123,6 +126,8 @@ impl Serialize for LogRecord {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use agent_loop_proto::table::logs;
 
@@ -131,5 +136,16 @@ mod tests {
         let error = Error::callback("a\"\n2026 ERROR all is lost\u{1b}[31m\u{85}é");
         let record = LogRecord::new(logs::TOOL_ERROR, "the tool x failed").because(error);
         assert_eq!(record.message(), r#"the tool x failed: a"\n2026 ERROR all is lost\u{1b}[31m\u{85}é"#);
+    }
+
+    #[test]
+    fn the_data_of_each_code_is_a_field_for_tracing() {
+        macro_rules! names {
+            ([$($text:ident)+] [$($number:ident)+]) => { [$(stringify!($text),)+ $(stringify!($number),)+] };
+        }
+        let known = with_data_fields!(names);
+        let fields = logs::LOG_CODES.iter().flat_map(|row| row.data.split('`').skip(1).step_by(2));
+        let fields: BTreeSet<&str> = fields.map(|field| field.trim_end_matches('?')).collect();
+        assert_eq!(fields, BTreeSet::from(known));
     }
 }
