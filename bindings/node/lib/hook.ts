@@ -247,7 +247,8 @@ export async function runHook(
 ): Promise<void> {
   try {
     const { input, answer } = FORMS[name]
-    const value = await withHookContext(call, (context) => hook(...input(inputOf(call, causes)).map((one) => unchangeable(name, one)), context))
+    const inputs = input(inputOf(call, causes)).map((one) => unchangeable(name, one))
+    const value = await withHookContext(call, (context) => hook(...inputs, context))
     call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))
