@@ -511,7 +511,8 @@ typedef struct agent_tool_call_t agent_tool_call_t;
 
 /**
  * One call of a hook. Owned; release with agent_hook_call_free(). Any thread may answer it. The run waits
- * until it is answered or freed: without either, until run_timeout_ms or an abort.
+ * until it is answered or freed: without either, until run_timeout_ms or an abort (AFTER_RUN: until
+ * listener_timeout_ms).
  */
 typedef struct agent_hook_call_t agent_hook_call_t;
 
@@ -669,20 +670,20 @@ AGENT_API void agent_text_free(agent_text_t *text);
  *     static void before_tool_call(void *userdata, agent_hook_call_t *call)
  *     {
  *         agent_json_t *input = NULL;
- *         agent_error_t *error = NULL;
- *         const char *path;
+ *         agent_status_t rc = agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, NULL);
+ *         const char *path = "", *answer = "null";
  *
  *         (void)userdata;
- *         if (agent_json_parse(agent_hook_call_input(call, NULL), AGENT_NTS, &input, &error) < 0
- *             || agent_json_get_string(input, "/arguments/path", AGENT_NTS, &path, NULL, &error) < 0)
- *             agent_hook_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL); // and not call the tool
- *         else
- *             agent_hook_call_respond_json(call, strcmp(path, "/etc/passwd") == 0 ? "{\"block\": true}" : "null",
- *                                          AGENT_NTS, NULL);
- *         agent_error_free(error);
+ *         if (rc == AGENT_OK)
+ *             rc = agent_json_get_string(input, "/arguments/path", AGENT_NTS, &path, NULL, NULL);
+ *         if (rc != AGENT_NOT_FOUND && (rc != AGENT_OK || strcmp(path, "/etc/passwd") == 0))
+ *             answer = "{\"block\": true}";
+ *         agent_hook_call_respond_json(call, answer, AGENT_NTS, NULL);
  *         agent_json_free(input);
  *         agent_hook_call_free(call);
  *     }
+ *
+ * A path that cannot be read is blocked there, too: one with a NUL, of which strcmp() would not see all.
  *
  * A value is built from a text with what is constant, and setters for what is not, which escape it:
  *
