@@ -1183,8 +1183,7 @@ AGENT_API agent_status_t agent_tool_call_update_json(agent_tool_call_t *call, co
                                                      size_t length, agent_error_t **error);
 
 /**
- * Answers the call with a text. The handle stays valid until it is freed. An answer that comes after the
- * call's time limit or the end of its run is accepted, and has no effect.
+ * Answers the call with a text. The handle stays valid until it is freed.
  *
  * AGENT_OK says that this is the call's one answer, not that it has an effect: after a time limit, and
  * once the grace of an abort is over, the run does not wait for it, and drops it. So it is with the
