@@ -378,7 +378,7 @@ static void invalid_calls_are_returned_to_the_model(void)
 
     agent = scripted(SCRIPTED(CALLS("add", "{\"n\": \"many\"}") "," SAYS("Done.")));
     CHECK_OK(agent_tool_new("{\"name\": \"add\", \"parameters\": {\"type\": \"object\", \"properties\": {\"n\": "
-                            "{\"type\": \"number\"}},"
+                            "{\"type\": \"number\"}, \"m\": {}},"
                             " \"required\": [\"n\", \"m\"]}}",
                             AGENT_NTS, never, NULL, NULL, &tool, &error));
     CHECK_OK(agent_add_tool(agent, tool, &error));
