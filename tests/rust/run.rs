@@ -1,5 +1,7 @@
 //! Runs, as only the Rust API has them: errors with the result, partial messages, dropped runs.
 
+use agent_loop::event::Listener;
+use agent_loop::testing::check_events;
 use agent_loop::{Delivery, ErrorKind, Outcome};
 use serde_json::{Value, json};
 
@@ -78,6 +80,57 @@ fn a_shutdown_does_not_block_on_a_full_queue() {
     let run = agent.stream("go").unwrap();
     assert!(runtime.shutdown(std::time::Duration::from_secs(60)), "the full queue did not keep the run");
     assert_eq!(run.finished().unwrap().outcome, Outcome::Aborted);
+}
+
+/// Dropped while a listener has an event, or `after_run` its task: the reader gets each event, and one end.
+#[test]
+fn a_runtime_that_goes_away_leaves_a_valid_run() {
+    for (held, outcome) in [
+        ("", Outcome::Aborted),
+        ("turn_start", Outcome::Aborted),
+        ("message_end", Outcome::Aborted),
+        ("agent_end", Outcome::Completed),
+        ("after_run", Outcome::Completed),
+    ] {
+        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let reached = Arc::new(tokio::sync::Notify::new());
+        let hold = move |at: &str, reached: Arc<tokio::sync::Notify>| {
+            let holds = at == held;
+            async move {
+                if holds {
+                    reached.notify_one();
+                    std::future::pending::<()>().await;
+                }
+                Ok::<(), String>(())
+            }
+        };
+        let of_hook = Arc::clone(&reached);
+        let agent =
+            builder(json!([says("Done.")])).after_run(move |_, _| hold("after_run", Arc::clone(&of_hook))).build().unwrap();
+        let of_listener = Arc::clone(&reached);
+        let listener = Listener::Future(Arc::new(move |event| Box::pin(hold(event.kind(), Arc::clone(&of_listener)))));
+        agent.add_listener(listener).detach();
+        let mut run = tokio.block_on(async {
+            let run = agent.stream("go").unwrap();
+            if !held.is_empty() {
+                reached.notified().await;
+            }
+            run
+        });
+        drop(tokio);
+        let result = run.finished().unwrap().clone();
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let events: Vec<Value> = tokio.block_on(async {
+            let mut events = Vec::new();
+            while let Some(event) = run.next().await {
+                events.push(json!(event));
+            }
+            events
+        });
+        check_events(&events).unwrap_or_else(|error| panic!("at {held}: {error}"));
+        assert_eq!((result.outcome, agent.is_streaming()), (outcome, false), "at {held}");
+        assert_eq!(events.last().unwrap()["outcome"], outcome.as_str());
+    }
 }
 
 #[tokio::test]

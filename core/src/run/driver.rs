@@ -64,6 +64,8 @@ pub(crate) struct Driver {
     pub(super) listener_timer: Option<ListenerTimer>,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
+    /// The event that listeners are awaited for: if the run is ended from outside meanwhile, its reader gets it all the same.
+    pub(super) emitting: Option<Event>,
     has_ended: bool,
 }
 
@@ -96,6 +98,7 @@ impl Driver {
             timer: None,
             listener_timer: None,
             outbox: Vec::new(),
+            emitting: None,
             has_ended: false,
         })
     }
@@ -130,11 +133,17 @@ impl Driver {
     }
 
     async fn end_after_panic(&mut self, why: &str) -> RunResult {
-        let (event, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
-        let clock = self.clock.clone();
-        if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
+        let (last, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
+        self.outbox.extend(self.emitting.take());
+        let mut what = if last.is_empty() { Some("a panic after the end of the run") } else { None };
+        for event in last {
+            let clock = self.clock.clone();
+            if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
+                what = Some("a panic while the end of the run was emitted");
+            }
+        }
+        if let Some(what) = what {
             let log = AssertUnwindSafe(&self.run.log);
-            let what = "a panic while the end of the run was emitted";
             let _ = catch_unwind(|| log.write(logs::RUN_ERROR, |code| LogRecord::new(code, what)));
         }
         result
@@ -425,11 +434,11 @@ impl Drop for Driver {
             true => EndCause::Panic("outside of the run's steps".to_owned()),
             false => EndCause::ShutDown,
         };
-        let (end, result) = self.run.machine().force_end(cause);
-        self.agent.record(&end);
-        // The thread may not be one that listeners can be called on; the reader gets the event.
+        let (last, result) = self.run.machine().force_end(cause);
+        // The thread may not be one that listeners can be called on; the reader gets the events.
+        last.iter().for_each(|event| self.agent.record(event));
         if self.run.queue.is_some() {
-            self.outbox.push(end);
+            self.outbox.extend(self.emitting.take().into_iter().chain(last));
         }
         self.finish(result);
     }

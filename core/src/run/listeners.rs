@@ -76,6 +76,7 @@ impl Driver {
 
     async fn await_listeners(&mut self, event: &Event) -> Vec<ListenerReport> {
         let mut reports = Vec::new();
+        self.emitting = self.run.queue.as_ref().map(|_| event.clone());
         for listener in self.agent.listeners().snapshot().iter() {
             if !listener.is_subscribed() || listener.misses_event() {
                 continue;
@@ -108,6 +109,7 @@ impl Driver {
             // Virtual time is not to stop at it.
             self.listener_timer = None;
         }
+        self.emitting = None;
         self.report_activity();
         reports
     }

@@ -139,6 +139,21 @@ impl Emitter {
         self.out.retain(|out| !matches!(out, Out::Event(EventData::ToolExecutionUpdate { .. })));
     }
 
+    /// Whether no event was emitted.
+    pub(super) fn is_new(&self) -> bool {
+        self.seq == 0
+    }
+
+    /// Whether `agent_end` is still to be emitted.
+    pub(super) fn has_end(&self) -> bool {
+        self.out.iter().any(|out| matches!(out, Out::Event(EventData::AgentEnd { .. })))
+    }
+
+    /// The result that is still to be given.
+    pub(super) fn result(&self) -> Option<&RunResult> {
+        self.out.iter().find_map(|out| if let Out::Done(result) = out { Some(&**result) } else { None })
+    }
+
     pub(super) fn clear(&mut self) {
         self.out.clear();
     }

@@ -307,8 +307,15 @@ impl Loop {
         self.run.inbox.is_closed()
     }
 
-    /// Ends the run from outside, whatever it was doing: the last event and the result. For hosts that cannot go on.
-    pub fn force_end(&mut self, cause: EndCause) -> (Event, RunResult) {
+    /// Ends the run from outside, whatever it was doing: the events that a run has in any case and this one has not emitted,
+    /// `agent_start` and `agent_end`, and the result. For hosts that cannot go on.
+    pub fn force_end(&mut self, cause: EndCause) -> (Vec<Event>, RunResult) {
+        if let Some(result) = self.result_after_end() {
+            self.run.emitter.clear();
+            self.phase = Phase::Over;
+            self.run.close();
+            return (Vec::new(), result);
+        }
         let (outcome, error) = match cause {
             EndCause::Panic(text) => {
                 let text = format!("the engine panicked: {text}; please report this");
@@ -321,8 +328,18 @@ impl Loop {
         let queued = self.run.inbox.queues().count();
         self.run.close();
         let result = self.result(outcome, Some(error));
-        let event = self.run.emitter.number(result.agent_end(queued), None);
-        (event, result)
+        let start = self.run.emitter.is_new().then_some(EventData::AgentStart);
+        let data = start.into_iter().chain([result.agent_end(queued)]);
+        (data.map(|data| self.run.emitter.number(data, None)).collect(), result)
+    }
+
+    /// The result as `agent_end` has said it, between that event and the end.
+    fn result_after_end(&self) -> Option<RunResult> {
+        match &self.phase {
+            Phase::AfterRun(outcome, error) if !self.run.emitter.has_end() => Some(self.result(*outcome, error.clone())),
+            Phase::Over => self.run.emitter.result().cloned(),
+            _ => None,
+        }
     }
 
     /// The action, with its effect on the state.
