@@ -15,6 +15,7 @@ mod child;
 mod clients;
 mod configurations;
 mod day;
+mod driver;
 mod hosts;
 mod http1;
 mod http2;
@@ -52,6 +53,7 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family { name: "scenarios", short: 12, most_mib: 64, play: scenarios::play },
+    Family { name: "driver", short: 6, most_mib: 128, play: driver::play },
     Family { name: "recordings", short: 400, most_mib: 256, play: recordings::play },
     Family { name: "configurations", short: 400, most_mib: 256, play: configurations::play },
     Family { name: "http1", short: 8, most_mib: 512, play: http1::play },

@@ -22,7 +22,7 @@ use crate::scenario::Scenario;
 mod player;
 
 /// The folders of scenarios that the bare loop plays.
-static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+pub(crate) static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let entries = std::fs::read_dir(root).expect("tests/scenarios");
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -31,7 +31,7 @@ static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     folders
 });
 
-fn read(folder: &Path) -> Scenario {
+pub(crate) fn read(folder: &Path) -> Scenario {
     let text = std::fs::read_to_string(folder.join("scenario.json")).expect("scenario.json");
     serde_json::from_str(&text).expect("a scenario")
 }

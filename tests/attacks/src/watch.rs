@@ -1,6 +1,7 @@
 //! What watches all attacks: panics wherever they happen, secrets in the log, memory, and cases that do not end.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::RefCell;
 use std::fmt::{Debug, Write as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -105,7 +106,9 @@ impl Subscriber for Log {
         let mut text = Text(String::new());
         attributes.record(&mut text);
         text.check();
-        Id::from_u64(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+        // Odd numbers are those of runs.
+        let is_run = attributes.metadata().name() == "agent_run";
+        Id::from_u64((self.0.fetch_add(1, Ordering::Relaxed) + 1) * 2 + u64::from(is_run))
     }
 
     fn record(&self, _: &Id, values: &Record<'_>) {
@@ -124,7 +127,34 @@ impl Subscriber for Log {
 
     fn enter(&self, _: &Id) {}
 
-    fn exit(&self, _: &Id) {}
+    fn exit(&self, id: &Id) {
+        if id.into_u64() % 2 == 1 {
+            // Not while it is called: what it does may poll a run.
+            let called = AFTER_POLL.take();
+            if let Some(mut function) = called {
+                function();
+                AFTER_POLL.set(Some(function));
+            }
+        }
+    }
+}
+
+thread_local! {
+    static AFTER_POLL: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
+}
+
+/// Calls this after each poll of a run on this thread, as long as what it gives lives.
+pub(crate) fn after_polls(function: impl FnMut() + 'static) -> AfterPolls {
+    AFTER_POLL.set(Some(Box::new(function)));
+    AfterPolls
+}
+
+pub(crate) struct AfterPolls;
+
+impl Drop for AfterPolls {
+    fn drop(&mut self) {
+        drop(AFTER_POLL.take());
+    }
 }
 
 /// The system's allocator, which counts.

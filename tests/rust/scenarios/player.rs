@@ -2,7 +2,10 @@
 //! called as those of a host of another language are. `docs/scenarios.md` describes each part.
 
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{self, Poll, ready};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
@@ -11,30 +14,56 @@ use serde_json::{Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
 
-/// The application of one scenario.
-struct Player {
+/// The application of one scenario. The agent holds its callbacks: they do not hold the application.
+pub(crate) struct Player {
     scenario: Scenario,
-    agent: Agent,
+    pub(crate) agent: Agent,
     subscriptions: Mutex<HashMap<usize, Subscription>>,
     record: Mutex<Record>,
+    pub(crate) started: Mutex<Option<Run>>,
+    /// The run whose events are read, and those that were.
+    pub(crate) reading: Mutex<(Option<Run>, Vec<Value>)>,
+    /// Each task of a callback has one.
+    pub(crate) tasks: Arc<()>,
 }
 
 /// Plays a scenario; returns the result in the form of `expected.json`.
 pub(crate) async fn play(scenario: Scenario) -> Result<Value, Error> {
-    let agent = Agent::new(scenario.model()?)?;
-    agent.set_options(&scenario.options, Spelling::Snake, &[])?;
-    let player = Arc::new(Player { scenario, agent, subscriptions: Mutex::default(), record: Mutex::default() });
-    player.add_functions()?;
-    let (mut steps, mut started) = (Vec::new(), None);
-    for step in &player.scenario.steps {
-        let (name, given) = only(step);
-        let record = player.step(name, given, &mut started).await;
-        steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
-    }
-    Ok(player.record().to_json(&steps, &player.agent.state_json()))
+    let player = Player::new(scenario, |_| {})?;
+    player.play().await
 }
 
 impl Player {
+    /// An agent with its callbacks, which are set after `first`.
+    pub(crate) fn new(scenario: Scenario, first: impl FnOnce(&Agent)) -> Result<Arc<Player>, Error> {
+        let agent = Agent::new(scenario.model()?)?;
+        first(&agent);
+        agent.set_options(&scenario.options, Spelling::Snake, &[])?;
+        let player = Player {
+            scenario,
+            agent,
+            subscriptions: Mutex::default(),
+            record: Mutex::default(),
+            started: Mutex::default(),
+            reading: Mutex::default(),
+            tasks: Arc::default(),
+        };
+        let player = Arc::new(player);
+        player.add_functions()?;
+        Ok(player)
+    }
+
+    /// Takes the steps.
+    pub(crate) async fn play(self: &Arc<Self>) -> Result<Value, Error> {
+        let mut steps = Vec::new();
+        for step in &self.scenario.steps {
+            let (name, given) = only(step);
+            let record = self.step(name, given).await;
+            steps.push(record.unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
+        }
+        Ok(self.record().to_json(&steps, &self.agent.state_json()))
+    }
+
     fn add_functions(self: &Arc<Self>) -> Result<(), Error> {
         for tool in &self.scenario.tools {
             self.agent.add_tool(HostTool {
@@ -71,11 +100,13 @@ impl Player {
         behaviours: &Behaviours,
         first: impl Fn(&Player, &HostCall) -> Option<Value> + Send + Sync + 'static,
     ) -> HostFunction {
-        let (player, behaviours) = (Arc::clone(self), behaviours.clone());
+        let (player, behaviours) = (Arc::downgrade(self), behaviours.clone());
         Arc::new(move |call| {
+            let Some(player) = player.upgrade() else { return };
             let Some(value) = first(&player, &call) else { return drop(call.respond(HostAnswer::Nothing)) };
-            let (behaviour, player) = (behaviours.next(), Arc::clone(&player));
+            let (behaviour, task) = (behaviours.next(), Arc::clone(&player.tasks));
             tokio::spawn(player.agent.scope().enter(async move {
+                let _task = task;
                 match player.behave(&behaviour, value, &call).await {
                     Ok(value) => drop(call.respond(HostAnswer::Json(value))),
                     Err(text) => drop(call.fail(text)),
@@ -94,8 +125,8 @@ impl Player {
     }
 
     /// Takes a step; returns what is recorded of it.
-    async fn step(self: &Arc<Self>, name: &str, given: &Value, started: &mut Option<Run>) -> Result<Value, Error> {
-        let mut run = match name {
+    async fn step(self: &Arc<Self>, name: &str, given: &Value) -> Result<Value, Error> {
+        let run = match name {
             "prompt" | "start" => self.agent.stream(Prompt::from_json(given.clone())?)?,
             "resume" => self.agent.stream_resume()?,
             "resume_if_queued" => {
@@ -103,23 +134,31 @@ impl Player {
                 pending.stream()?
             }
             "run" | "resume_context" => self.stateless_run(given)?,
-            "finish" => started.take().expect("a run that was started"),
+            "finish" => self.started.lock().unwrap().take().expect("a run that was started"),
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued_messages() })),
             "state" => return Ok(json!({ name: self.agent.state_json() })),
             _ => return self.act(name, given).await.map(|()| json!({ name: "ok" })),
         };
         if name == "start" {
-            *started = Some(run);
+            *self.started.lock().unwrap() = Some(run);
             return Ok(json!({ name: "ok" }));
         }
-        let mut events = Vec::new();
-        while let Some(event) = run.next().await {
+        *self.reading.lock().unwrap() = (Some(run), Vec::new());
+        let (run, events) = poll_fn(|cx| self.read(cx)).await;
+        let result = json!(run.ended().await?);
+        Ok(json!({ "outcome": self.record().run(events, result) }))
+    }
+
+    /// Reads the run to its end; gives it with its events.
+    fn read(&self, cx: &mut task::Context<'_>) -> Poll<(Run, Vec<Value>)> {
+        let mut reading = self.reading.lock().unwrap();
+        let (run, events) = &mut *reading;
+        while let Some(event) = ready!(pin!(run.as_mut().expect("a run").next()).poll(cx)) {
             let mut event = json!(event);
             event["run_id"] = "run".into();
             events.push(event);
         }
-        let result = json!(run.ended().await?);
-        Ok(json!({ "outcome": self.record().run(events, result) }))
+        Poll::Ready((run.take().expect("a run"), std::mem::take(events)))
     }
 
     /// Starts a run over the given context, with messages queued before its first turn.
