@@ -39,7 +39,7 @@ fn long_frame(kind: u8, flags: u8, stream: u32, length: usize, payload: &[u8]) -
 }
 
 /// A header without compression: a literal that is not indexed.
-fn header(name: &str, value: &str) -> Vec<u8> {
+pub(crate) fn header(name: &str, value: &str) -> Vec<u8> {
     let text =
         |text: &str| [&[u8::try_from(text.len().min(126)).expect("short")], &text.as_bytes()[..text.len().min(126)]].concat();
     [vec![0], text(name), text(value)].concat()
@@ -132,10 +132,24 @@ fn attack(body: &[u8], random: &mut Random) -> (&'static str, Vec<Step>) {
     }
 }
 
+/// What a server begins a connection with.
+pub(crate) fn greeting() -> Vec<Step> {
+    vec![Step::Send(frame(SETTINGS, 0, 0, b"")), Step::Read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len())]
+}
+
+/// The answer to the first request.
+pub(crate) fn answer(head: &[u8], body: &[u8]) -> Vec<u8> {
+    let data = body.chunks(16 << 10).flat_map(|part| frame(DATA, 0, 1, part));
+    let mut bytes = [frame(SETTINGS, 1, 0, b""), frame(HEADERS, END_HEADERS, 1, head)].concat();
+    bytes.extend(data);
+    bytes.extend(frame(DATA, END_STREAM, 1, b""));
+    bytes
+}
+
 /// A connection: the settings, the request, and an attack.
 fn connection(body: &[u8], random: &mut Random) -> (&'static str, Vec<Step>) {
     let (name, attack) = attack(body, random);
-    let mut steps = vec![Step::Send(frame(SETTINGS, 0, 0, b"")), Step::Read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len())];
+    let mut steps = greeting();
     // Some do not wait for the request.
     if !random.one_in(8) {
         steps.push(Step::ReadFrames);

@@ -25,6 +25,7 @@ mod mutate;
 mod proxies;
 mod random;
 mod recordings;
+mod redirects;
 #[cfg(target_os = "linux")]
 mod scarce;
 #[path = "../../rust/scenarios/scenario.rs"]
@@ -59,6 +60,7 @@ const FAMILIES: &[Family] = &[
     Family { name: "http1", short: 8, most_mib: 512, play: http1::play },
     Family { name: "http2", short: 4, most_mib: 256, play: http2::play },
     Family { name: "proxies", short: 4, most_mib: 256, play: proxies::play },
+    Family { name: "redirects", short: 4, most_mib: 256, play: redirects::play },
     Family { name: "callbacks", short: 2, most_mib: 128, play: callbacks::play },
     #[cfg(target_os = "linux")]
     Family { name: "scarce", short: 6, most_mib: 64, play: scarce::play },
