@@ -91,7 +91,6 @@ core/proto/src/usage.rs part
 core/src/agent/context.rs callback
 core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
-core/src/agent/setters.rs part the transcript
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
 core/src/connection.rs part
@@ -137,7 +136,6 @@ ffi/src/text.rs part ^does its length
 ffi/src/tool/call.rs part
 ffi/src/tool/middleware.rs result
 ffi/src/tool.rs part
-bindings/python/python/agent_loop/agent.py TypeError ^tools\[
 bindings/python/python/agent_loop/agent.py part
 bindings/python/python/agent_loop/bridge.py invalid_state
 bindings/python/python/agent_loop/errors.py part
@@ -178,12 +176,14 @@ GIVEN = r"""
 core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
 core/proto/src/error.rs Error::new(ErrorKind::Callback, failure.to_string())
 core/proto/src/json_error.rs Error::invalid_argument(self.text)
+core/proto/src/machine/run_loop.rs Error::new(ErrorKind::Aborted, SHUT_DOWN)
 core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
 bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
+bindings/python/src/error.rs Error::invalid_argument(in_python(error.message()))
 bindings/python/src/json.rs PyValueError::new_err(e.to_string())
 bindings/python/python/agent_loop/provider.py raise ProviderError(error.message)
 bindings/python/python/agent_loop/schema.py raise Unsupported(str(why))
-bindings/python/python/agent_loop/tools.py raise CallbackError("aborted")
+bindings/python/python/agent_loop/generators.py raise CallbackError("aborted")
 bindings/node/src/error.rs Error::invalid_argument(message)
 bindings/node/lib/provider.ts new TypeError(textOf(error))
 """

@@ -79,8 +79,8 @@ impl Models {
     /// Makes a change. If a fallback, or the primary model where it is checked, cannot be used after it, it is refused and
     /// nothing changes. An environment variable that is missing is no reason: it may be set until a run starts.
     ///
-    /// Also returns the models that are not the agent's any more: the earlier ones, or on an error the refused ones. What they own
-    /// may call the agent when it is dropped, so they are kept until its lock is free.
+    /// Also returns the models that are not the agent's any more: the earlier ones, or on an error the refused ones. What they
+    /// own may call the agent when it is dropped, so they are kept until its lock is free.
     ///
     /// # Errors
     /// `invalid_argument`: says which of them cannot be used, and why.

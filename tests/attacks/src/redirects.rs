@@ -86,8 +86,10 @@ fn plain(status: u16, headers: &[(&str, String)], body: &[u8]) -> Vec<Step> {
     let is_answer = status == 200;
     let body = if is_answer { body } else { b"{}" };
     let kind = if is_answer { "text/event-stream" } else { "application/json" };
-    let head =
-        format!("HTTP/1.1 {status} Go\r\n{lines}retry-after: 0\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status} Go\r\n{lines}retry-after: 0\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     let answer = [head.as_bytes(), body].concat();
     vec![Step::ReadRequest, Step::Send(answer.clone()), Step::ReadRequest, Step::Send(answer)]
 }
