@@ -167,7 +167,10 @@ function perform(job: Job): void {
       break
     case 'Call': {
       const host = hosts.get(job.agent)?.deref()
-      if (host) host.call(job.callback, job.call)
+      // A tool whose call was cancelled on its way here does not begin. Only calls of tools, and of middleware, have a name: some
+      // hooks are called after an abort.
+      if (job.call.name !== '' && job.call.isCancelled) job.call.fail('aborted')
+      else if (host) host.call(job.callback, job.call)
       else job.call.fail('its agent is gone')
       break
     }

@@ -63,6 +63,24 @@ test('while a tool runs: its signal fires, and its result is kept', async () => 
   assert.deepEqual(toolTexts(result), [['stopped: AbortError', false], ['aborted', true], ['whole: false, aborted: true', false]])
 })
 
+test('found: a call that is cancelled on its way to its tool does not begin', async () => {
+  for (const middleware of [[], [async (_, next) => next()]]) {
+    let begun = 0
+    const execute = () => {
+      begun += 1
+      // The other calls come to this thread meanwhile, which cannot take them.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      agent.abort()
+      return 'done'
+    }
+    const agent = scripted([calls(['a', 't'], ['b', 't'], ['c', 't'])], { middleware, tools: [does('t', execute)] })
+    const result = await agent.prompt('go')
+    assert.equal(result.outcome, 'aborted')
+    assert.equal(begun, 1)
+    assert.equal(toolTexts(result).filter(([text, isError]) => text === 'aborted' && isError).length, 2)
+  }
+})
+
 test('a signal first used after the abort is aborted', async () => {
   let aborted
   const agent = scripted([calls(['a', 't'])], {
