@@ -7,6 +7,10 @@ import { types } from 'node:util'
 /** How far a message that is no text is followed. */
 const MAX_DEPTH = 3
 
+/** How many errors of an AggregateError are described, and how many characters of each. */
+const MAX_ERRORS = 5
+const MAX_LENGTH = 500
+
 const NO_TEXT = 'the thrown value has no text'
 
 /** @internal The text of any thrown value: an error's message, else its name; of any other value the value itself. */
@@ -54,9 +58,25 @@ function described(value: unknown, depth: number): string | undefined {
   // Errors of other realms, a test runner's for example, are no instances of Error.
   const { message } = value as { message?: unknown }
   const said = message === undefined || message === null ? undefined : described(message, depth + 1)
-  if (said !== undefined) return said
+  const many = depth < MAX_DEPTH && isAggregate(value) ? describedErrors(value.errors, depth) : ''
+  if (said !== undefined || many !== '') return many === '' ? said : said === undefined ? many : `${said}: ${many}`
   const { name } = value as { name?: unknown }
   if (isA(value, Error)) return typeof name === 'string' && name !== '' ? name : undefined
   const json = JSON.stringify(value) as unknown
   return typeof json === 'string' && json !== '{}' ? json : undefined
+}
+
+function isAggregate(value: object): value is { errors: unknown[] } {
+  const { name, errors } = value as { name?: unknown; errors?: unknown }
+  return (isA(value, AggregateError) || name === 'AggregateError') && Array.isArray(errors)
+}
+
+/** The first errors of an AggregateError, of which its own message says nothing. */
+function describedErrors(errors: unknown[], depth: number): string {
+  const texts = errors.slice(0, MAX_ERRORS).map((error) => {
+    const text = described(error, depth + 1) ?? NO_TEXT
+    return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text
+  })
+  if (errors.length > MAX_ERRORS) texts.push(`and ${errors.length - MAX_ERRORS} more`)
+  return texts.join('; ')
 }

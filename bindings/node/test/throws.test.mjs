@@ -106,6 +106,33 @@ test('found_a2_thrown_by_tools: it is the result of the call', async () => {
   })
 })
 
+test('found: an AggregateError is reported with its first errors', async () => {
+  const many = Array.from({ length: 7 }, (_, i) => new Error(`no ${i}`))
+  const inner = new AggregateError([new TypeError('deep'), 'text', null])
+  const odd = new AggregateError([new Error('x'.repeat(10_000))], 'long')
+  const itself = new AggregateError([], 'round')
+  itself.errors.push(itself)
+  const hidden = new AggregateError([])
+  Object.defineProperty(hidden, 'errors', { get() { throw new Error('no') } })
+  for (const [thrown, text] of [
+    [new AggregateError(many, 'all failed'), 'all failed: no 0; no 1; no 2; no 3; no 4; and 2 more'],
+    [new AggregateError([inner, new Error('b')], 'two'), 'two: deep; text; null; b'],
+    [odd, `long: ${'x'.repeat(500)}…`],
+    [itself, 'round: round: round: round'],
+    [hidden, 'the thrown value has no text'],
+    [new AggregateError([]), 'AggregateError'],
+  ]) {
+    const execute = () => {
+      throw thrown
+    }
+    const agent = scripted([calls(['a', 't']), says('on')], { tools: [does('t', execute)] })
+    assert.deepEqual(toolTexts(await agent.prompt('go'))[0], [text, true])
+  }
+  const any = does('t', () => Promise.any([Promise.reject(new Error('one')), Promise.reject(new Error('two'))]))
+  const result = await scripted([calls(['a', 't']), says('on')], { tools: [any] }).prompt('go')
+  assert.deepEqual(toolTexts(result)[0], ['All promises were rejected: one; two', true])
+})
+
 test('found_a2_thrown_by_prepare_arguments_and_middleware', async () => {
   await eachThrown(async (thrower, text, what) => {
     const prepared = scripted([calls(['a', 't']), says('on')], { tools: [does('t', () => 1, { prepareArguments: thrower })] })

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 
 import pytest
-from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionStart, tool
+from agent_loop import CallbackError, InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionStart, tool
 from scripts import agent, answer_of, calls, events_of, results, says
 
 # ---- what becomes of answers ----------------------------------------------------------------------------------------------
@@ -120,6 +120,42 @@ async def test_found_sys_exit_in_a_tool_is_its_error_and_does_not_end_the_progra
     functions = [leave, leave_plain, leave_after_a_value, leave_plain_after_a_value]
     function = functions[["async", "plain", "async generator", "generator"].index(kind)]
     assert await answer_of(tool(function)) == ("SystemExit: 3", True)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python has no groups of exceptions")
+async def test_found_a_group_of_exceptions_is_reported_with_its_first_ones():
+    class Odd(ExceptionGroup):
+        @property
+        def exceptions(self):
+            raise RuntimeError("not to be read")
+
+    many = ExceptionGroup("all failed", [ValueError(f"no {n}") for n in range(7)])
+    inner = ExceptionGroup("two", [ExceptionGroup("one", [TypeError("deep")]), CallbackError("mine")])
+    head = "ExceptionGroup: all failed (7 sub-exceptions): "
+    for error, text in [
+        (many, head + "ValueError: no 0; ValueError: no 1; ValueError: no 2; ValueError: no 3; ValueError: no 4; and 2 more"),
+        (inner, "ExceptionGroup: two (2 sub-exceptions): ExceptionGroup: one (1 sub-exception): TypeError: deep; mine"),
+        (ExceptionGroup("long", [OSError("x" * 10_000)]), f"ExceptionGroup: long (1 sub-exception): OSError: {'x' * 491}…"),
+        (Odd("odd", [KeyError("k")]), "Odd: odd (1 sub-exception): KeyError: 'k'"),
+    ]:
+
+        async def give(arguments, context, error=error):
+            raise error
+
+        assert await answer_of(Tool(name="give", execute=give)) == (text, True)
+
+    async def fails_later():
+        raise LookupError("not there")
+
+    @tool
+    async def many_tasks():
+        """Raises."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(0))
+            group.create_task(fails_later())
+
+    text, is_error = await answer_of(many_tasks)
+    assert (text.endswith(" (1 sub-exception): LookupError: not there"), is_error) == (True, True)
 
 
 async def test_a_plain_function_that_gives_a_coroutine():

@@ -7,6 +7,7 @@ raise them, with the run's result in `result`, and in `__cause__` what a hook or
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._native import is_retryable
@@ -244,8 +245,17 @@ class PanicError(AgentError, RuntimeError):
 # </generated>
 
 
-def one_line(error: BaseException) -> str:
-    """An exception as the engine reports it: `Type: message`; for a `CallbackError`, the message alone.
+_MAX_ERRORS = 5
+"""How many exceptions of a group are reported."""
+_MAX_LENGTH = 500
+"""How many characters of each."""
+_MAX_DEPTH = 3
+"""How far groups in groups are followed."""
+
+
+def one_line(error: BaseException, depth: int = 0) -> str:
+    """An exception as the engine reports it: `Type: message`; for a `CallbackError`, the message alone; for a group also its
+    first exceptions.
 
     Never raises, whatever the code of the exception does.
     """
@@ -254,11 +264,25 @@ def one_line(error: BaseException) -> str:
         is_alone = isinstance(error, CallbackError) and bool(error.message)
         # Of a text's subclass the text, without the subclass's code.
         text = str.__str__(error.message if isinstance(error, CallbackError) and is_alone else str(error))
+        if depth < _MAX_DEPTH and (inner := exceptions_of(error)):
+            lines = [one_line(one, depth + 1) for one in inner[:_MAX_ERRORS]]
+            lines = [line if len(line) <= _MAX_LENGTH else f"{line[:_MAX_LENGTH]}…" for line in lines]
+            more = [f"and {len(inner) - _MAX_ERRORS} more"] if len(inner) > _MAX_ERRORS else []
+            text = f"{text}: {'; '.join(lines + more)}"
     except BaseException:
         return f"{kind}, whose text cannot be read"
     if is_alone:
         return text
     return f"{kind}: {text}" if text else kind
+
+
+def exceptions_of(error: BaseException) -> tuple[BaseException, ...]:
+    """The exceptions of a group, of which its text has only the number. Python 3.10 has groups of the package exceptiongroup."""
+    if sys.version_info >= (3, 11):
+        group: Any = BaseExceptionGroup
+    else:
+        group = getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
+    return group.exceptions.__get__(error) if group is not None and issubclass(type(error), group) else ()
 
 
 def pass_on(error: BaseException) -> bool:
