@@ -2,6 +2,9 @@
  * The agent: a model, tools and a conversation.
  */
 
+import { inspect } from 'node:util'
+import type { InspectOptions } from 'node:util'
+
 import { enter, nextNumber, settled } from './bridge.js'
 import type { Listener } from './callbacks.js'
 import { withToJson } from './canonical.js'
@@ -43,7 +46,8 @@ export class Agent {
     this.#parts = makeAgent(options)
     this.#tools = Object.freeze([...(options.tools ?? [])])
     // An unknown property is refused, not silently kept: `agent.maxTurns = 3` was meant for setOptions. Subclasses may add
-    // fields.
+    // fields. Code that is not strict (CommonJS without 'use strict') does not hear of it: the language ignores there what an
+    // object refuses, and a proxy, which could throw, has no private fields.
     if (new.target === Agent) Object.preventExtensions(this)
   }
 
@@ -403,5 +407,12 @@ export class Agent {
   /** The number of times a listener failed. */
   get listenerErrors(): number {
     return this.#native.listenerErrors
+  }
+
+  /** @internal What `console.log` shows: no message, and no option, of which some are secret. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { model, isStreaming } = this
+    const tools = this.tools.map((tool) => tool.name)
+    return `${this.constructor.name} ${inspect({ model, tools, messages: this.#native.messageCount, isStreaming }, options)}`
   }
 }

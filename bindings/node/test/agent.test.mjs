@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 
 import { Agent, BusyError, InvalidArgumentError, run, tool } from 'agent-loop'
 
@@ -210,6 +211,16 @@ test('an unknown property cannot be assigned', () => {
     user = 'Ada'
   }
   assert.equal(new Own({ model: 'openai/tiny' }).user, 'Ada')
+})
+
+test('found: console.log shows what an agent is, and no secret', async () => {
+  const agent = scripted([says('ok')], { tools: [tool({ name: 'look', execute: () => 1 })], apiKey: 'sk-secret-1' })
+  await agent.prompt('the secret prompt')
+  const shown = "Agent { model: 'scripted/s', tools: [ 'look' ], messages: 2, isStreaming: false }"
+  assert.equal(inspect(agent, { breakLength: 200 }), shown)
+  assert.match(inspect({ deep: { agent } }), /Agent \{/)
+  class Own extends Agent {}
+  assert.match(inspect(new Own({ model: 'openai/x', headers: { authorization: 'sk-secret-2' } })), /^Own \{\s+model: 'openai\/x'/)
 })
 
 test('undefined means left out', () => {
