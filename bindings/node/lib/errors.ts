@@ -196,5 +196,6 @@ export function invalidState(message: string): AgentError {
 /** @internal Throws InvalidArgumentError for anything but a function. */
 export function expectFunction(what: string, value: unknown): void {
   if (typeof value === 'function') return
-  throw invalidArgument(`${what}: expected a function, got ${value === undefined ? 'nothing' : typeof value}`)
+  const got = value === undefined ? 'nothing' : value === null ? 'null' : typeof value
+  throw invalidArgument(`${what}: expected a function, got ${got}`)
 }

@@ -32,8 +32,9 @@ export function shown(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value
 }
 
-/** @internal What a value of a wrong type is: its class with an article, or its type. */
+/** @internal What a value of a wrong type is: its class with an article, or its type; null is no object. */
 export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
   return isObject(value) && !isPlain(value) ? instanceOf(value) : typeof value
 }
 

@@ -15,7 +15,7 @@ import { runMiddleware } from './middleware.js'
 import type { Middleware } from './middleware.js'
 import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
-import { isObject, shown } from './object.js'
+import { isObject, kindOf, shown } from './object.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
 import { Tool, prepareCall, runTool } from './tool.js'
@@ -258,22 +258,25 @@ export interface AgentParts {
   readonly callbacks: Callbacks
 }
 
-/** @internal Creates a native agent and its callbacks. */
-export function makeAgent(options: object): AgentParts {
+/** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
+export function makeAgent(options: object, isStateless = false): AgentParts {
   const callbacks = new Callbacks()
-  const { tools = [], middleware = [], provider, providers = {}, ...others } = options as Partial<AgentOptions>
+  const { tools, middleware, provider, providers, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
     const hook = others[name]
     delete others[name]
     return [name, hook] as const
   })
-  const numbers = keepProviders(callbacks, provider, providers)
-  const text = optionsJson(others)
-  const parts: AgentParts = { native: enter(() => new native.Agent(bridge, callbacks.number, text, numbers)), callbacks }
-  setTools(parts, tools)
+  // Null is no value, as of any option.
+  const numbers = keepProviders(callbacks, provider, providers ?? {})
+  const text = optionsJson(others, undefined, isStateless)
+  const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
+  const parts: AgentParts = { native: made, callbacks }
+  setTools(parts, tools ?? [])
   for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
-  if (!Array.isArray(middleware)) throw invalidArgument('option "middleware": expected a list of functions')
-  for (const [i, link] of middleware.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
+  const links: unknown = middleware ?? []
+  if (!Array.isArray(links)) throw invalidArgument(`option "middleware": expected a list of functions, got ${kindOf(links)}`)
+  for (const [i, link] of links.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
   return parts
 }
 
@@ -283,7 +286,7 @@ function keepProviders(
   provider: Provider | undefined,
   named: Readonly<Record<string, Provider>>,
 ): Record<string, number> {
-  if (!isObject(named)) throw invalidArgument('option "providers": expected an object of functions by name')
+  if (!isObject(named)) throw invalidArgument(`option "providers": expected an object of functions by name, got ${kindOf(named)}`)
   const all = Object.entries(named)
   for (const [name, one] of all) {
     expectProviderName(name)
@@ -303,7 +306,7 @@ function expectProviderName(name: string): void {
 
 /** @internal Sets the custom provider of this name (null: the one without a name), or with null removes it. */
 export function setProvider({ native, callbacks }: AgentParts, name: string | null, provider: Provider | null): void {
-  if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${typeof name}`)
+  if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${kindOf(name)}`)
   if (provider !== null) expectFunction('setProvider', provider)
   const number = provider === null ? undefined : callbacks.keep((call, causes) => runProvider(provider, call, causes))
   enter(() => native.setProvider(name ?? undefined, number))
@@ -327,21 +330,21 @@ export function changesJson(options: object): string {
 }
 
 /** The options as JSON; an undefined one is left out, or is `missing`. */
-function optionsJson(options: object, missing?: null): string {
+function optionsJson(options: object, missing?: null, isStateless = false): string {
   try {
     return valuesJson(options, missing)
   } catch (error) {
     // An unknown name is the likelier mistake, as of a hook, whose value is a function: it is reported first.
-    checkNames(Object.keys(options))
+    checkNames(Object.keys(options), isStateless)
     throw error
   }
 }
 
 /** Fails for the name of an option that there is not. An agent that is made only for this reads them. */
-function checkNames(names: readonly string[]): void {
+function checkNames(names: readonly string[], isStateless: boolean): void {
   const options = Object.fromEntries(names.map((name) => [name, null]))
   const text = JSON.stringify({ ...options, model: { provider: 'scripted', id: 'none', script: [] } })
-  enter(() => new native.Agent(bridge, nextNumber(), text, {}))
+  enter(() => new native.Agent(bridge, nextNumber(), text, {}, isStateless))
 }
 
 function valuesJson(options: object, missing: null | undefined): string {
@@ -365,11 +368,13 @@ export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool
 }
 
 function nativeTools(tools: readonly Tool[]): NativeTool[] {
-  if (!Array.isArray(tools)) throw invalidArgument('option "tools": expected a list of tools, each made with tool({ … })')
+  if (!Array.isArray(tools)) {
+    throw invalidArgument(`option "tools": expected a list of tools, each made with tool({ … }), got ${kindOf(tools)}`)
+  }
   return tools.map((item: unknown, index) => {
     const inside = Tool.inside(item)
     if (inside) return inside
-    throw invalidArgument(`option "tools": [${index}]: expected a tool made with tool({ … }), got ${typeof item}`)
+    throw invalidArgument(`option "tools": [${index}]: expected a tool made with tool({ … }), got ${kindOf(item)}`)
   })
 }
 

@@ -5,7 +5,7 @@
 import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
-import { isObject } from './object.js'
+import { isObject, kindOf } from './object.js'
 import { makeAgent } from './options.js'
 import type { Settings } from './options.js'
 import { Run } from './run.js'
@@ -67,11 +67,12 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   }
   const misplaced = PARTS.find((name) => name in options)
   if (misplaced !== undefined) throw invalidArgument(`option ${JSON.stringify(misplaced)}: give it in the context`)
-  const { systemPrompt = '', messages = [], tools = [] } = context
-  if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${typeof systemPrompt}`)
+  const { systemPrompt: given, messages, tools } = context
+  const systemPrompt = given ?? ''
+  if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${kindOf(systemPrompt)}`)
   const { signal, raiseErrors, ...settings } = options
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
-  const { native, callbacks } = makeAgent({ ...settings, tools })
-  const list = messagesJson('context: messages', messages)
+  const { native, callbacks } = makeAgent({ ...settings, tools }, true)
+  const list = messagesJson('context: messages', messages ?? [])
   return new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))
 }

@@ -89,14 +89,16 @@ export class Tool {
     this.#native = enter(() => new native.Tool(text))
     this.#read = read
     expectFunction(`${what}: execute`, execute)
-    if (prepareArguments !== undefined) expectFunction(`${what}: prepareArguments`, prepareArguments)
+    if (prepareArguments !== undefined && prepareArguments !== null) {
+      expectFunction(`${what}: prepareArguments`, prepareArguments)
+    }
     this.name = this.#native.name
     this.label = this.#native.label
     this.description = this.#native.description
     this.parameters = (parameters as JsonSchema | undefined) ?? { type: 'object', properties: {} }
     this.executionMode = this.#native.executionMode ?? undefined
     this.timeoutMs = this.#native.timeoutMs
-    this.prepareArguments = prepareArguments
+    this.prepareArguments = prepareArguments ?? undefined
     this.execute = execute
   }
 

@@ -31,9 +31,15 @@ pub struct Agent {
 impl Agent {
     /// Creates an agent from options in JSON, and checks that its model can be used. `number` identifies the agent in jobs;
     /// `providers` are the numbers of its custom providers' callbacks by name, the one of no name under "". Tools, hooks and
-    /// middleware are set afterwards.
+    /// middleware are set afterwards. With `stateless`, errors also know the options of a stateless run.
     #[napi(constructor, catch_unwind)]
-    pub fn new(bridge: &Bridge, number: u32, options: String, providers: HashMap<String, u32>) -> Result<Agent> {
+    pub fn new(
+        bridge: &Bridge,
+        number: u32,
+        options: String,
+        providers: HashMap<String, u32>,
+        stateless: bool,
+    ) -> Result<Agent> {
         let options = options_of(&options)?;
         // Until the options are read: errors in them are reported first.
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
@@ -47,7 +53,7 @@ impl Agent {
             let name = Some(&*name).filter(|name| !name.is_empty());
             agent.agent.set_host_provider(name, Some(callback.function())).map_err(|e| thrown(&e))?;
         }
-        agent.set(&options)?;
+        agent.set(&options, if stateless { &["signal", "raise_errors"] } else { &[] })?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
                 "option \"model\" is missing; give \"provider/id\", for example \"anthropic/claude-sonnet-4-5\", or an object",
@@ -57,9 +63,11 @@ impl Agent {
         Ok(agent)
     }
 
-    fn set(&self, options: &Map<String, Value>) -> Result<()> {
+    /// `more` are the names of options that JavaScript handles, besides those of all agents.
+    fn set(&self, options: &Map<String, Value>, more: &[&'static str]) -> Result<()> {
         let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-        let elsewhere: Vec<&str> = ["tools", "middleware", "provider", "providers"].into_iter().chain(hooks).collect();
+        let own = ["tools", "middleware", "provider", "providers"].into_iter().chain(more.iter().copied());
+        let elsewhere: Vec<&str> = own.chain(hooks).collect();
         self.agent.set_options(options, Spelling::Camel, &elsewhere).map_err(|e| thrown(&e))
     }
 
@@ -94,7 +102,7 @@ impl Agent {
     /// Sets options given in JSON. On an error nothing changes.
     #[napi(catch_unwind)]
     pub fn set_options(&self, options: String) -> Result<()> {
-        self.set(&options_of(&options)?)
+        self.set(&options_of(&options)?, &[])
     }
 
     /// Replaces the tools. `execute` and `prepare` are the numbers of their callbacks. A `Gone` job reports each when it is no

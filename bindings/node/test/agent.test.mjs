@@ -162,7 +162,7 @@ test('an error in the options names the option', () => {
     [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
     [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text'],
     [{ model: scriptedModel, apiKey: { secret: 1 } }, 'option "apiKey": expected text'],
-    [{ model: scriptedModel, tools: {} }, 'option "tools": expected a list of tools, each made with tool({ … })'],
+    [{ model: scriptedModel, tools: {} }, 'option "tools": expected a list of tools, each made with tool({ … }), got object'],
     [
       { model: scriptedModel, tools: [{ name: 'x', execute() {} }] },
       'option "tools": [0]: expected a tool made with tool({ … }), got object',
@@ -221,6 +221,24 @@ test('found: console.log shows what an agent is, and no secret', async () => {
   assert.match(inspect({ deep: { agent } }), /Agent \{/)
   class Own extends Agent {}
   assert.match(inspect(new Own({ model: 'openai/x', headers: { authorization: 'sk-secret-2' } })), /^Own \{\s+model: 'openai\/x'/)
+})
+
+test('found: null is left out, and is called null where it is wrong', () => {
+  const nothing = { tools: null, middleware: null, provider: null, providers: null, beforeToolCall: null, messages: null }
+  assert.deepEqual(new Agent({ model: scriptedModel, ...nothing }).tools, [])
+  assert.equal(tool({ name: 'x', execute: () => 1, prepareArguments: null }).prepareArguments, undefined)
+  run({ systemPrompt: null, messages: null, tools: null }, 'go', { model: scriptedModel }).abort()
+  const agent = new Agent({ model: scriptedModel })
+  for (const [wrong, message] of [
+    [() => new Agent({ model: scriptedModel, tools: [null] }), /: \[0\]: expected a tool made with tool\(.*\), got null$/],
+    [() => new Agent({ model: scriptedModel, tools: 'x' }), /: expected a list of tools, .*, got string$/],
+    [() => new Agent({ model: scriptedModel, middleware: [null] }), /: \[0\]: expected a function, got null$/],
+    [() => new Agent({ model: scriptedModel, middleware: {} }), /: expected a list of functions, got object$/],
+    [() => tool({ name: 'x', execute: null }), /: expected a function, got null$/],
+    [() => (agent.tools = null), /: expected a list of tools, .*, got null$/],
+  ]) {
+    assert.throws(wrong, { name: 'InvalidArgumentError', message })
+  }
 })
 
 test('undefined means left out', () => {

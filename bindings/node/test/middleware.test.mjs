@@ -111,7 +111,8 @@ test('a run inside a middleware of the same agent is refused', async () => {
 })
 
 test('invalid middleware is refused when it is added', () => {
-  assert.throws(() => scripted([], { middleware: () => {} }), { message: 'option "middleware": expected a list of functions' })
+  const message = 'option "middleware": expected a list of functions, got function'
+  assert.throws(() => scripted([], { middleware: () => {} }), { message })
   assert.throws(() => scripted([], { middleware: [5] }), { message: 'option "middleware": [0]: expected a function, got number' })
   assert.throws(() => scripted([]).addMiddleware(), {
     name: 'InvalidArgumentError',

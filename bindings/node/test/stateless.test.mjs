@@ -105,6 +105,9 @@ test('an error names the argument', () => {
     [{}, {}, /^option "model" is missing/],
     [{}, { ...options, systemPrompt: 'x' }, 'option "systemPrompt": give it in the context'],
     [{}, { ...options, maxTurn: 1 }, 'unknown option "maxTurn"; did you mean "maxTurns"?'],
+    [{}, { ...options, signl: 1 }, 'unknown option "signl"; did you mean "signal"?'],
+    [{}, { ...options, raiseError: () => 1 }, 'unknown option "raiseError"; did you mean "raiseErrors"?'],
+    [{}, { ...options, colour: 1 }, /^unknown option "colour"; known are model, .*, signal, raiseErrors, /],
   ]) {
     assert.throws(() => run(context, 'go', given), { name: 'InvalidArgumentError', message })
   }
