@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_loop::event::Listener;
+use agent_loop::testing::check_events;
 use agent_loop::{ErrorKind, Runtime};
 use serde_json::json;
 
@@ -221,6 +222,35 @@ fn a_tokio_runtime_without_timers_or_io_is_refused_before_a_run() {
             assert_eq!(agent.prompt("go").await.unwrap().text, "a", "it lives elsewhere");
         });
     }
+}
+
+/// Of another runtime, in a task of its own, and in a tool that is a plain function.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runtime_can_be_shut_down_in_async_code() {
+    let minute = std::time::Duration::from_secs(60);
+    for threads in [1, 2] {
+        let runtime = Runtime::with_threads(threads).unwrap();
+        let agent = builder(json!([says("a")])).runtime(&runtime).build().unwrap();
+        assert_eq!(agent.prompt("go").await.unwrap().text, "a");
+        assert!(runtime.shutdown(minute), "no run is active");
+        assert_eq!(agent.prompt("go").await.unwrap_err().kind(), ErrorKind::InvalidState);
+    }
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let runtime = Runtime::with_threads(1).unwrap();
+    let same = runtime.clone();
+    runtime.spawn(async move { sender.send(same.shutdown(minute)).unwrap() });
+    assert!(receiver.await.unwrap(), "no run is active");
+
+    let runtime = Runtime::with_threads(1).unwrap();
+    let same = runtime.clone();
+    let shuts_down = tool("t", move |_, _| {
+        let ended = same.shutdown(std::time::Duration::ZERO);
+        async move { Ok(json!(ended)) }
+    });
+    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(shuts_down).runtime(&runtime).build().unwrap();
+    let (events, result) = all(agent.stream("go").unwrap()).await;
+    assert_eq!(result.outcome, agent_loop::Outcome::Aborted);
+    check_events(&events.iter().map(|event| json!(event)).collect::<Vec<_>>()).unwrap();
 }
 
 #[test]

@@ -120,7 +120,8 @@ impl Runtime {
     }
 
     /// Aborts all runs, waits for them until the time is over, and stops the threads. True when all runs ended in time.
-    /// Blocks; a second call does nothing. Not from a thread of the runtime.
+    /// Blocks, also in async code; a second call does nothing. On a thread of the runtime, where its runs cannot go on meanwhile,
+    /// it waits in vain: only a timeout of zero makes sense there.
     pub fn shutdown(&self, timeout: Duration) -> bool {
         if self.is_forked() {
             return true;
@@ -138,7 +139,11 @@ impl Runtime {
         let grace = if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO };
         self.0.pool.close(grace);
         if let Some(runtime) = self.0.take_owned() {
-            runtime.shutdown_timeout(grace);
+            // In async code, of any runtime, tokio panics where it would wait.
+            match Handle::try_current() {
+                Ok(_) => runtime.shutdown_background(),
+                Err(_) => runtime.shutdown_timeout(grace),
+            }
         }
         #[cfg(feature = "__bindings")]
         if let Threads::Borrowable { scheduler, .. } = &self.0.threads {
