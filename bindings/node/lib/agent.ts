@@ -33,6 +33,8 @@ export class Agent {
   readonly #parts: AgentParts
   #tools: readonly Tool[]
   #messages: readonly Message[] = NONE
+  /** Of the conversation when `#messages` were read: as long as it is the same, messages are only appended. */
+  #replacements = 0
 
   /**
    * @param options The model, and any other options.
@@ -216,7 +218,6 @@ export class Agent {
    */
   reset(): void {
     enter(() => this.#native.reset())
-    this.#messages = NONE
   }
 
   /**
@@ -246,7 +247,6 @@ export class Agent {
   replaceMessages(messages: readonly MessageInput[]): void {
     const text = messagesJson('messages', messages)
     enter(() => this.#native.replaceMessages(text))
-    this.#messages = NONE
   }
 
   /**
@@ -369,7 +369,11 @@ export class Agent {
    * To change a message, give a changed copy to `replaceMessages`.
    */
   get messages(): readonly Message[] {
-    const count = this.#native.messageCount
+    const { replacements, messageCount: count } = this.#native
+    if (replacements !== this.#replacements) {
+      this.#messages = NONE
+      this.#replacements = replacements
+    }
     if (count !== this.#messages.length) {
       let messages = [...this.#messages]
       // More than once only where one text cannot hold them.

@@ -315,6 +315,7 @@ export function setProvider({ native, callbacks }: AgentParts, name: string | nu
 /** What `Agent.setOptions` does not set, hooks aside, and what does. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['tools', 'agent.tools = [ … ]'],
+  ['messages', 'replaceMessages'],
   ['middleware', 'addMiddleware'],
   ['provider', 'setProvider'],
   ['providers', 'setProvider'],

@@ -300,6 +300,12 @@ impl Agent {
         self.agent.thinking_level().as_str()
     }
 
+    /// How often the conversation was replaced or emptied: as long as it was not, messages are only appended.
+    #[napi(getter, catch_unwind)]
+    pub fn replacements(&self) -> f64 {
+        self.agent.transcript().0.0 as f64
+    }
+
     /// The number of messages in the conversation.
     #[napi(getter, catch_unwind)]
     pub fn message_count(&self) -> u32 {

@@ -114,6 +114,7 @@ test('setOptions names the way to set what it does not set, and changes nothing'
     [{ beforeToolCall: () => null }, 'setHook'],
     [{ onError: null }, 'setHook'],
     [{ tools: [] }, 'agent.tools = [ … ]'],
+    [{ messages: [] }, 'replaceMessages'],
     [{ middleware: [] }, 'addMiddleware'],
     [{ provider: async function* () {} }, 'setProvider'],
     [{ providers: {} }, 'setProvider'],
@@ -526,4 +527,25 @@ test('events of a run carry the same messages as the agent', async () => {
   const agent = scripted([says('x')])
   const events = await play(agent.stream('go'))
   assert.deepEqual(events.at(-1).messages, agent.messages)
+})
+
+test('messages are read anew after each change of the conversation, also of the same length', async () => {
+  const agent = scripted([says('One.'), says('Two.')])
+  const user = (content) => ({ role: 'user', content })
+  const texts = () => agent.messages.map((message) => message.content[0].text)
+  await agent.prompt('first')
+  assert.deepEqual(texts(), ['first', 'One.'])
+  const before = agent.messages
+  assert.equal(agent.messages, before)
+  agent.replaceMessages([user('a'), user('b')])
+  assert.deepEqual(texts(), ['a', 'b'])
+  agent.reset()
+  agent.appendMessages([user('c'), user('d')])
+  assert.deepEqual(texts(), ['c', 'd'])
+  const [c] = agent.messages
+  await agent.prompt('second')
+  assert.deepEqual(texts(), ['c', 'd', 'second', 'Two.'])
+  assert.equal(agent.messages[0], c)
+  agent.clearMessages()
+  assert.deepEqual(texts(), [])
 })

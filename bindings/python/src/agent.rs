@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
-use agent_loop::{Agent as CoreAgent, Context, Delivery, Message as CoreMessage, PendingRun, Runtime, ToolSet};
+use agent_loop::{Agent as CoreAgent, Context, Delivery, PendingRun, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -15,7 +15,7 @@ use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host, Shared};
 use crate::listener::Subscription;
-use crate::message::{from_py, message, messages, one_from_py};
+use crate::message::{Transcript, from_py, message, one_from_py};
 use crate::model::Provider;
 use crate::run::{Run, prompt};
 use crate::{argument, error, hook, json, log, model, runtime, tool};
@@ -27,6 +27,7 @@ pub(crate) struct Agent {
     host: Arc<Host>,
     /// The runtime of its runs; another one after a fork.
     runtime: Mutex<Option<Runtime>>,
+    transcript: Transcript,
 }
 
 impl Agent {
@@ -84,7 +85,7 @@ impl Agent {
         let spec = model::spec(model)?;
         // Checked below, with its options.
         let core = CoreAgent::builder(spec).build_unchecked().map_err(|error| raised(py, error))?;
-        let agent = Agent { core, host: Arc::default(), runtime: Mutex::default() };
+        let agent = Agent { core, host: Arc::default(), runtime: Mutex::default(), transcript: Transcript::default() };
         for (name, function) in providers {
             model::set_provider(&agent.core, &agent.host, name.as_deref(), Some(function)).map_err(|error| raised(py, error))?;
         }
@@ -190,7 +191,7 @@ impl Agent {
         prompt: Option<&Bound<'_, PyAny>>,
         caller: &Bound<'_, Caller>,
     ) -> PyResult<Run> {
-        let messages = owned(messages, "context: messages")?;
+        let messages = from_py(messages, "context: messages")?;
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
         let context = Context::new(messages).system_prompt(system_prompt.0).tools(self.core.tools());
         self.begin(py, caller.get(), false, || match prompt {
@@ -226,16 +227,15 @@ impl Agent {
     }
 
     fn append_message(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        let message = (*one_from_py(message, "message")?).clone();
-        self.core.append_message(message).map_err(|error| raised(py, error))
+        self.core.append_messages([one_from_py(message, "message")?]).map_err(|error| raised(py, error))
     }
 
     fn append_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.append_messages(owned(messages, "messages")?).map_err(|error| raised(py, error))
+        self.core.append_messages(from_py(messages, "messages")?).map_err(|error| raised(py, error))
     }
 
     fn replace_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.core.replace_messages(owned(messages, "messages")?).map_err(|error| raised(py, error))
+        self.core.replace_messages(from_py(messages, "messages")?).map_err(|error| raised(py, error))
     }
 
     fn clear_messages(&self, py: Python<'_>) -> PyResult<()> {
@@ -293,7 +293,7 @@ impl Agent {
 
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        messages(py, &self.core.messages())
+        self.transcript.of(py, &self.core)
     }
 
     #[getter]
@@ -335,9 +335,4 @@ impl Agent {
 fn binding_options() -> Vec<&'static str> {
     let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
     ["tools", "middleware", "provider", "providers"].into_iter().chain(hooks).collect()
-}
-
-/// Messages from Python, cloned for the engine.
-fn owned(list: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<CoreMessage>> {
-    Ok(from_py(list, what)?.iter().map(|message| (**message).clone()).collect())
 }

@@ -1,9 +1,9 @@
 //! Messages: frozen, shared with the engine, converted when read.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop::host::Unread;
-use agent_loop::{ContentBlock as CoreBlock, Message as CoreMessage};
+use agent_loop::{Agent as CoreAgent, ContentBlock as CoreBlock, Message as CoreMessage};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
@@ -88,6 +88,42 @@ pub(crate) fn message<'py>(py: Python<'py>, core: &Arc<CoreMessage>) -> PyResult
 pub(crate) fn messages<'py>(py: Python<'py>, core: &[Arc<CoreMessage>]) -> PyResult<Bound<'py, PyTuple>> {
     let all = core.iter().map(|one| message(py, one)).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, all)
+}
+
+/// An agent's transcript as it was last read.
+#[derive(Default)]
+pub(crate) struct Transcript(Mutex<Option<Known>>);
+
+/// The revision of a transcript, and its messages.
+type Known = ((u64, usize), Py<PyTuple>);
+
+impl Transcript {
+    /// The agent's messages: the same tuple until they change, and then with the same objects for those that are as before.
+    pub(crate) fn of<'py>(&self, py: Python<'py>, agent: &CoreAgent) -> PyResult<Bound<'py, PyTuple>> {
+        let (revision, core) = agent.transcript();
+        let before = match &*self.lock() {
+            Some((known, messages)) if *known == revision => return Ok(messages.bind(py).clone()),
+            Some((_, messages)) => messages.bind(py).clone(),
+            None => PyTuple::empty(py),
+        };
+        let of = |(i, core): (usize, &Arc<CoreMessage>)| match before.get_item(i).ok().filter(|known| is_of(known, core)) {
+            Some(known) => Ok(known),
+            None => message(py, core),
+        };
+        // Not under the lock: an object that is made may start the garbage collector, and with it code that reads the messages.
+        let messages = PyTuple::new(py, core.iter().enumerate().map(of).collect::<PyResult<Vec<_>>>()?)?;
+        let before = self.lock().replace((revision, messages.clone().unbind()));
+        drop(before);
+        Ok(messages)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_of(message: &Bound<'_, PyAny>, core: &Arc<CoreMessage>) -> bool {
+    message.cast::<Message>().is_ok_and(|message| Arc::ptr_eq(&message.get().core, core))
 }
 
 /// Messages from Python: our own as they are, shared, and others as JSON. `what` names the list in errors.

@@ -261,6 +261,7 @@ async def test_options_can_be_set_later():
         ({"temprature": 1}, 'unknown option "temprature"; did you mean "temperature"?'),
         ({"temperature": 1, "before_run": print}, 'option "before_run" is not a plain value; use set_hook'),
         ({"temperature": 1, "tools": []}, "option \"tools\" is not a plain value; use the agent's tools"),
+        ({"temperature": 1, "messages": []}, 'option "messages" is not a plain value; use replace_messages'),
     ]:
         with pytest.raises(InvalidArgumentError) as caught:
             subject.set_options(**options)
@@ -269,6 +270,26 @@ async def test_options_can_be_set_later():
     subject.set_options(temperature=None)
     await subject.prompt("go")
     assert seen == [{"temperature": 0, "max_tokens": 5}, {"max_tokens": 5}]
+
+
+async def test_messages_are_the_same_objects_until_they_change():
+    subject = agent(says("One."), says("Two."))
+    await subject.prompt("first")
+    before = subject.messages
+    assert subject.messages is before
+    await subject.prompt("second")
+    assert len(subject.messages) == 4
+    assert all(now is then for now, then in zip(subject.messages, before))
+    subject.replace_messages([before[0], {"role": "user", "content": "b"}, *subject.messages[2:]])
+    assert [message.text for message in subject.messages] == ["first", "b", "second", "Two."]
+    assert subject.messages[0] is before[0]
+    subject.reset()
+    assert subject.messages == ()
+    subject.append_message(before[1])
+    assert [message.text for message in subject.messages] == ["One."]
+    subject.clear_messages()
+    subject.append_message({"role": "user", "content": "c"})
+    assert [message.text for message in subject.messages] == ["c"]
 
 
 async def test_changes_during_a_run_take_effect_at_its_next_turn():

@@ -49,6 +49,8 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub struct Conversation<R> {
     messages: Arc<Vec<Arc<Message>>>,
+    /// How often the transcript was replaced or emptied; else it only grows.
+    replacements: u64,
     /// While no run is active: a run has them itself.
     queues: Queues,
     /// What was repaired and encoded of the transcript, while no run is active.
@@ -77,6 +79,7 @@ impl<R> Default for Conversation<R> {
     fn default() -> Conversation<R> {
         Conversation {
             messages: Arc::default(),
+            replacements: 0,
             queues: Queues::default(),
             caches: RequestCaches::default(),
             active: None,
@@ -269,6 +272,7 @@ impl<R: ActiveRun> Conversation<R> {
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.check_replacement(&messages)?;
         self.messages = Arc::new(messages);
+        self.replacements += 1;
         self.caches = RequestCaches::default();
         Ok(())
     }
@@ -298,7 +302,8 @@ impl<R: ActiveRun> Conversation<R> {
     /// `busy` while a run is active.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.check_idle("it cannot be reset")?;
-        *self = Conversation { is_closed: self.is_closed, ..Conversation::default() };
+        let replacements = self.replacements + 1;
+        *self = Conversation { is_closed: self.is_closed, replacements, ..Conversation::default() };
         Ok(())
     }
 
@@ -316,9 +321,15 @@ impl<R: ActiveRun> Conversation<R> {
         Err(Error::new(ErrorKind::Busy, text))
     }
 
-    /// The transcript: exactly the messages of the `message_end` events, and those that were appended between runs.
+    /// The transcript: the messages of the `message_end` events, and those that were appended or set between runs.
     pub fn messages(&self) -> &Arc<Vec<Arc<Message>>> {
         &self.messages
+    }
+
+    /// The revision of the transcript: how often it was replaced or emptied, and how many messages it has. Between two revisions
+    /// with the same first number, messages were only appended.
+    pub fn revision(&self) -> (u64, usize) {
+        (self.replacements, self.messages.len())
     }
 
     /// The active run.

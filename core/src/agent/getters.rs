@@ -30,9 +30,18 @@ impl Agent {
         Map::clone(&self.state().models.connection.headers)
     }
 
-    /// The conversation: exactly the messages of the `message_end` events. Shared, not copied.
+    /// The conversation: the messages of the `message_end` events, and those that were appended or set between runs. Shared, not
+    /// copied.
     pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         Arc::clone(self.state().conversation.messages())
+    }
+
+    /// The conversation with its revision: how often it was replaced or emptied, and how many messages it has. Between two
+    /// revisions with the same first number, messages were only appended. For hosts that keep what they made of the messages.
+    #[doc(hidden)]
+    pub fn transcript(&self) -> ((u64, usize), Arc<Vec<Arc<Message>>>) {
+        let state = self.state();
+        (state.conversation.revision(), Arc::clone(state.conversation.messages()))
     }
 
     /// The tools.

@@ -195,8 +195,8 @@ class Agent(AgentRuns):
         TypeError for a value that is not JSON; no option is changed then.
         """
         for name in options:
-            if name in (*_native.HOOKS, "tools", "middleware", "provider", "providers"):
-                ways = {"tools": "the agent's tools", "middleware": "add_middleware"}
+            if name in (*_native.HOOKS, "tools", "messages", "middleware", "provider", "providers"):
+                ways = {"tools": "the agent's tools", "messages": "replace_messages", "middleware": "add_middleware"}
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
         self._native.set_options(dict(options))
@@ -287,9 +287,9 @@ class Agent(AgentRuns):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The transcript: the messages of all `MessageEnd` events, and those that were set. They are shared, not copied.
+        """The transcript: the messages of all `MessageEnd` events, and those that were set. The same tuple until it changes.
 
-        A tuple, which equals no list: compare `list(agent.messages)` with one, or its length, or a message.
+        A tuple equals no list: compare `list(agent.messages)` with one, or its length, or a message.
         """
         return self._native.messages
 

@@ -214,9 +214,30 @@ fn the_state_of_an_agent_follows_the_events() {
 }
 
 #[test]
+fn a_revision_says_what_of_the_transcript_is_as_before() {
+    let mut conversation = after("Hi.", true);
+    let (replaced, count) = conversation.revision();
+    assert_eq!(count, 2);
+    begin(&mut conversation, true, prompt("More."));
+    drive(&mut conversation, "", |_| {});
+    conversation.append(user("x")).unwrap();
+    assert_eq!(conversation.revision(), (replaced, 5), "runs and appended messages leave what was there");
+    conversation.replace(conversation.messages().to_vec()).unwrap();
+    let again = conversation.revision();
+    assert!(again.0 > replaced && again.1 == 5);
+    conversation.replace(vec![Arc::new(Message::user("x", 1)), Arc::new(Message::user("y", 1))]).unwrap();
+    conversation.replace(Vec::<Message>::new()).unwrap();
+    let emptied = conversation.revision();
+    assert!(emptied.0 > again.0);
+    conversation.append(user("z")).unwrap();
+    conversation.reset().unwrap();
+    assert!(conversation.revision().0 > emptied.0, "no revision comes twice");
+}
+
+#[test]
 fn a_replacement_that_is_refused_changes_nothing() {
     let mut conversation = after("Hi.", true);
-    let before = texts(&conversation);
+    let before = (conversation.revision(), texts(&conversation));
     let with_id = |text: &str| {
         let message = Message::given(json!({ "role": "user", "content": text, "id": "m" }));
         Arc::new(message.unwrap())
@@ -224,6 +245,6 @@ fn a_replacement_that_is_refused_changes_nothing() {
     let twice = [with_id("a"), with_id("b")];
     let error = conversation.check_replacement(&twice).unwrap_err();
     assert_eq!(error, conversation.replace(twice).unwrap_err());
-    assert_eq!(texts(&conversation), before);
+    assert_eq!((conversation.revision(), texts(&conversation)), before);
     assert_eq!(conversation.check_replacement(&[with_id("a")]), Ok(()));
 }
