@@ -303,7 +303,10 @@ impl<R: ActiveRun> Conversation<R> {
     pub fn reset(&mut self) -> Result<(), Error> {
         self.check_idle("it cannot be reset")?;
         let replacements = self.replacements + 1;
-        *self = Conversation { is_closed: self.is_closed, replacements, ..Conversation::default() };
+        // Not new ones: no message gets the number of an earlier one.
+        let mut queues = std::mem::take(&mut self.queues);
+        drop((queues.clear(Queue::Steering), queues.clear(Queue::FollowUp)));
+        *self = Conversation { is_closed: self.is_closed, replacements, queues, ..Conversation::default() };
         Ok(())
     }
 

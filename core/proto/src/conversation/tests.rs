@@ -248,3 +248,19 @@ fn a_replacement_that_is_refused_changes_nothing() {
     assert_eq!((conversation.revision(), texts(&conversation)), before);
     assert_eq!(conversation.check_replacement(&[with_id("a")]), Ok(()));
 }
+
+#[test]
+fn a_reset_gives_no_message_the_number_of_an_earlier_one() {
+    let mut conversation: Conversation<Loop> = Conversation::default();
+    let mut numbers = Vec::new();
+    for _ in 0..2 {
+        for which in [Queue::Steering, Queue::FollowUp] {
+            conversation.queue(which, user("x")).unwrap();
+        }
+        let queues = json!(conversation.queues);
+        numbers.extend([&queues["steering"], &queues["follow_up"]].map(|queue| queue[0]["number"].as_u64().unwrap()));
+        conversation.reset().unwrap();
+        assert!(!conversation.has_queued());
+    }
+    assert_eq!(numbers, [1, 2, 3, 4]);
+}
