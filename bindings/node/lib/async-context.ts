@@ -28,11 +28,19 @@ export function forgetContext(number: number): void {
 /** @internal What a callback is called for: a hook of the run or of a tool call keeps what it sets. */
 export type Of = 'run' | 'before call' | 'after call' | 'itself'
 
+/** @internal What a callback is about: a tool call, the message that has made it, the middleware around it. */
+export interface About {
+  readonly id: string
+  readonly batch: number
+  readonly within: number | null | undefined
+}
+
 /** @internal The contexts of one run. */
 export class RunContexts {
   #run = context('agent-loop.run')
-  /** Of the tool calls that `beforeToolCall` has seen, by id. */
+  /** Of the tool calls of one message that `beforeToolCall` has seen, by id. */
   readonly #calls = new Map<string, AsyncResource>()
+  #batch = 0
 
   /** Calls a listener, or the function for log records, in the run's context. */
   listener<T>(callback: () => T): T {
@@ -40,9 +48,12 @@ export class RunContexts {
   }
 
   /** Calls a callback about a tool call (or none: ''), within the middleware that has the context of this number. */
-  call<T>(of: Of, id: string, within: number | null | undefined, callback: () => T): T {
-    // Another turn may have had a call of this id.
-    if (of === 'before call') this.#calls.delete(id)
+  call<T>(of: Of, { id, batch, within }: About, callback: () => T): T {
+    if (of === 'before call' && batch !== this.#batch) {
+      // The calls of the message before have ended, some of them without `afterToolCall`.
+      this.#calls.clear()
+      this.#batch = batch
+    }
     const outer = within === undefined || within === null ? this.#calls.get(id) : contexts.get(within)
     const start = (outer ?? this.#run).runInAsyncScope(() => context('agent-loop.call'))
     if (of === 'after call') this.#calls.delete(id)

@@ -71,7 +71,7 @@ export class Callbacks implements Host {
     if (kept) {
       const causes = this.#causes?.deref() ?? new Causes()
       const run = (): Promise<void> => runInside(this.number, () => kept.callback(call, causes))
-      const called = this.#contexts === undefined ? run() : this.#contexts.call(kept.of, call.id, call.within, run)
+      const called = this.#contexts === undefined ? run() : this.#contexts.call(kept.of, call, run)
       called.catch((error: unknown) => report(error, (text) => call.fail(text)))
     }
   }

@@ -62,13 +62,15 @@ pub struct Call {
     error: Option<Error>,
     /// The id of the tool call that a hook is about.
     of_tool_call: String,
+    /// The number of its message.
+    batch: f64,
     /// Cancelled with the answer.
     over: CancelToken,
 }
 
 impl Call {
     pub(crate) fn new(link: &Arc<Link>, agent: u32, call: HostCall) -> Call {
-        let (mut error, mut of_tool_call) = (None, String::new());
+        let (mut error, mut of_tool_call, mut batch) = (None, String::new(), 0.0);
         let input = match (call.arguments(), call.model_call()) {
             // Serializing a JSON object cannot fail.
             (Some(arguments), _) => serde_json::to_string(arguments).unwrap_or_default(),
@@ -76,6 +78,7 @@ impl Call {
             (None, None) => call.take_input().map_or_else(String::new, |input| {
                 error = error_of(&input).cloned();
                 of_tool_call = tool_call_id(&input).to_owned();
+                batch = input.batch() as f64;
                 camel_case::to_json(&input)
             }),
         };
@@ -84,7 +87,7 @@ impl Call {
             let _ = call.fail("its input has more characters than a JavaScript string can; shorten the conversation");
             String::new()
         });
-        Call { link: Arc::clone(link), agent, call, input, error, of_tool_call, over: CancelToken::new() }
+        Call { link: Arc::clone(link), agent, call, input, error, of_tool_call, batch, over: CancelToken::new() }
     }
 
     fn answer(&self, answer: std::result::Result<HostAnswer, String>) {
@@ -111,6 +114,12 @@ impl Call {
     #[napi(getter, catch_unwind)]
     pub fn id(&self) -> &str {
         self.call.tool_context().map_or(&self.of_tool_call, ToolContext::id)
+    }
+
+    /// The number of the message that made the call which `beforeToolCall` is asked about, in its run; 0 for others.
+    #[napi(getter, catch_unwind)]
+    pub fn batch(&self) -> f64 {
+        self.batch
     }
 
     /// The number of the context in which the middleware around this call has called `next`.

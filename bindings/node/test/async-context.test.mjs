@@ -149,3 +149,33 @@ test('found_e16_the_hooks_around_a_call_share_its_context', async () => {
   assert.equal(await answer(agent), 'this call')
   assert.deepEqual(after, ['this call', 'unset', 'unset'])
 })
+
+test('the contexts of calls end with them, also without afterToolCall and where a call is blocked', async () => {
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const stores = []
+  const alive = () => stores.filter((store) => store.deref() !== undefined).length
+  let atLast
+  const count = does('t', async ({ n }) => {
+    if (n < 8) return 'ran'
+    for (let i = 0; i < 100 && alive() > 1; i++) {
+      await tick()
+      gc()
+    }
+    atLast = alive()
+    return 'ran'
+  })
+  const script = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => calls([`c${n}`, 't', { n }]))
+  const agent = scripted([...script, says('x')], {
+    tools: [count],
+    beforeToolCall: ({ arguments: { n } }) => {
+      const store = {}
+      stores.push(new WeakRef(store))
+      who.enterWith(store)
+      return n % 2 ? { block: true } : null
+    },
+  })
+  await agent.prompt('go')
+  assert.deepEqual([stores.length, atLast], [8, 1])
+})

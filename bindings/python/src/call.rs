@@ -191,6 +191,12 @@ impl HostCall {
         }
     }
 
+    /// The number of the message that made the call which `before_tool_call` is asked about, in its run.
+    #[getter]
+    fn batch(&self) -> Option<usize> {
+        self.input.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(agent_loop::host::HookInput::batch)
+    }
+
     /// The context of a tool's call.
     #[getter]
     fn context(&self) -> Option<CallContext> {

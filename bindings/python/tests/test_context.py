@@ -1,6 +1,8 @@
 """Context variables: what the code that starts a run, its hooks and its middleware set is seen by what is called later."""
 
 import asyncio
+import gc
+import weakref
 from contextvars import ContextVar
 
 import pytest
@@ -231,3 +233,28 @@ async def test_found_e16_a_middleware_that_calls_next_elsewhere_is_inside_its_ru
         return await loop.create_task(next())
 
     assert results(await asking(later, middleware=[link], before_run=sets("hook")["plain"]).prompt("go")) == ["hook"]
+
+
+async def test_the_contexts_of_calls_end_with_them_also_without_after_tool_call_and_where_a_call_is_blocked():
+    class Value:
+        pass
+
+    held = ContextVar("held")
+    values, alive = [], []
+
+    @tool
+    async def count(n: int):
+        """Counts the values that are alive."""
+        gc.collect()
+        alive.append(sum(value() is not None for value in values))
+
+    def before(call):
+        value = Value()
+        values.append(weakref.ref(value))
+        held.set(value)
+        return {"block": True} if call.arguments["n"] % 2 else None
+
+    turns = [calls("count", {"n": n}) for n in range(8)]
+    await agent(*turns, says("done"), tools=[count], before_tool_call=before).prompt("go")
+    assert len(values) == 8
+    assert alive == [1, 1, 1, 1]

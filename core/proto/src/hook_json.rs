@@ -14,6 +14,18 @@ use crate::result::RunResult;
 #[derive(Debug, Clone)]
 pub struct HookInput(pub Question);
 
+impl HookInput {
+    /// The number of the message that made the call which `before_tool_call` is asked about: the same for all of its calls,
+    /// another one for the next message of the run. 0 for other hooks. For hosts that keep something for each call.
+    pub fn batch(&self) -> usize {
+        match &self.0 {
+            // Where it is: it stays there as long as the transcript has it.
+            Question::BeforeToolCall(call) => Arc::as_ptr(&call.message).addr(),
+            _ => 0,
+        }
+    }
+}
+
 macro_rules! input_of_each_hook {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {
         impl Serialize for HookInput {

@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 INSIDE: ContextVar[tuple[int, ...]] = ContextVar("agent_loop_inside", default=())
 """The numbers of the runs whose tools, hooks or listeners called this code, the outermost first."""
 
-_CALLS: ContextVar[dict[str, Context]] = ContextVar("agent_loop_calls")
-"""The contexts of the run's tool calls that `before_tool_call` has seen, by id."""
+
+class _Calls(dict[str, Context]):
+    """The contexts of the tool calls of one message that `before_tool_call` has seen, by id."""
+
+    batch: int | None = None
+
+
+_CALLS: ContextVar[_Calls] = ContextVar("agent_loop_calls")
 
 
 def begin(number: int) -> Context:
     """The context of a run that begins here."""
     context = copy_context()
     context.run(INSIDE.set, (*INSIDE.get(), number))
-    context.run(_CALLS.set, {})
+    context.run(_CALLS.set, _Calls())
     return context
 
 
@@ -48,6 +54,10 @@ def of_call(call: HostCall) -> Context:
     if tool_call is None:
         return vars
     if call.hook == "before_tool_call":
+        if call.batch != calls.batch:
+            # The calls of the message before have ended, some of them without `after_tool_call`.
+            calls.clear()
+            calls.batch = call.batch
         calls[tool_call] = vars.copy()
         return calls[tool_call]
     # It is the last one of its call.
