@@ -173,7 +173,7 @@ impl Served {
     ///
     /// # Errors
     /// `invalid_argument`: an unknown provider without an address, an unknown protocol or quirk, a way of thinking that the
-    /// protocol has no hosting for.
+    /// protocol does not have.
     pub fn of(spec: &ModelSpec, base_url: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Served, Error> {
         let Server { known, row, base_url, is_official_address, hosting, protocol } = Server::of(spec, base_url, variable)?;
         let mut quirks = protocol.quirks();
