@@ -259,7 +259,7 @@ impl HostCall {
 
     /// Adds a chunk to a model's answer.
     fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
-        let chunk = json::from_py(chunk, "piece")?;
+        let chunk = json::from_py(chunk, "chunk")?;
         match self.core.model_call() {
             Some(call) if !self.core.is_answered() => call.push(&chunk).map_err(|error| error::unchanged(py, &error)),
             _ => Ok(()),

@@ -258,7 +258,7 @@ async def test_an_error_that_may_be_retried_is():
         ({"tool_call": {"name": "t", "args": {}}}, 'chunk: tool_call: unknown field "args"; known are id, name, arguments'),
         ({"type": "text_delta", "contentIndex": 1, "delta": "x"}, 'chunk: text_delta: unknown field "contentIndex"; did you'),
         (5, "chunk: expected text or an object, got 5"),
-        (object(), "TypeError: piece: a value of type object is not JSON"),
+        (object(), "TypeError: chunk: a value of type object is not JSON"),
     ],
 )
 async def test_a_wrong_piece_is_an_error_and_closes_the_generator(kind, piece, text):
