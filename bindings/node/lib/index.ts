@@ -85,7 +85,7 @@ export type {
   ThinkingLevel,
   ToolChoice,
 } from './options.js'
-export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, Provider } from './provider.js'
+export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
 export type { Delivery, Run, RunResult } from './run.js'
 export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'

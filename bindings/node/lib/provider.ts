@@ -50,13 +50,17 @@ export interface ModelEnd {
   responseId?: string | undefined
   /** The model that has answered, where it is another one than was asked for. */
   responseModel?: string | undefined
-  usage?: { -readonly [Name in keyof Usage]?: Usage[Name] | undefined } | undefined
+  usage?: ModelUsage | undefined
 }
+
+/** The tokens that a provider has counted. */
+export type ModelUsage = { -readonly [Name in keyof Usage]?: Usage[Name] | undefined }
 
 /**
  * A chunk of an answer: more text (a string, or `text`), more thinking, a complete tool call, or the start, delta or end of a
  * block in the form of events (the start may be left out). `end` ends the answer, and no chunk may follow; without it, the end of
- * the generator does. `error` fails the answer, as throwing does. `diagnostic` is emitted as an event.
+ * the generator does. `error` fails the answer, as throwing does. `usage` counts the tokens so far. `diagnostic` is emitted as an
+ * event.
  */
 export type ModelChunk =
   | string
@@ -69,6 +73,7 @@ export type ModelChunk =
   | { type: 'text_end' | 'thinking_end' | 'tool_call_end'; contentIndex?: number | undefined; signature?: string | undefined }
   | { end: ModelEnd | NonNullable<ModelEnd['stopReason']> }
   | { error: { kind: ErrorKind; message: string } & { [Name in keyof ErrorInfo]?: ErrorInfo[Name] | undefined } }
+  | { usage: ModelUsage }
   | { diagnostic: { code: string; message?: string | undefined; data?: unknown } }
 
 /** The context of a custom provider. */

@@ -213,6 +213,7 @@ const mine: Provider = async function* (request, { signal }) {
   yield { thinking: 'Hm' }
   yield { toolCall: { name: request.tools[0]?.name ?? 'x', arguments: { n: 1 } } }
   yield { type: 'text_delta', delta: 'x' }
+  yield { usage: { input: 5 } }
   yield { end: { stopReason: 'stop', usage: { input: 5, cacheRead: 1 } } }
 }
 new Agent({ model: 'acme/m', provider: mine })
