@@ -34,7 +34,10 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("ffi/src/log.rs", &[("constants", logs::ffi_constants), ("numbers", logs::ffi_numbers), ("words", logs::ffi_words)]),
-    ("bindings/node/lib/log.ts", &[("levels", logs::node_levels), ("codes", logs::node_codes)]),
+    (
+        "bindings/node/lib/log.ts",
+        &[("levels", logs::node_levels), ("codes", logs::node_codes), ("list of levels", logs::node_list_of_levels)],
+    ),
     ("docs/logs.md", &[("codes", logs::docs_codes)]),
     ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),

@@ -44,6 +44,10 @@ pub(crate) fn node_levels() -> String {
     levels(|row| format!("  /** {} */\n  | '{}'\n", sentence(row.doc, row.since), row.level.as_str()))
 }
 
+pub(crate) fn node_list_of_levels() -> String {
+    levels(|row| format!("  '{}',\n", row.level.as_str()))
+}
+
 pub(crate) fn node_codes() -> String {
     codes(|row| format!("  /** {} */\n  | '{}'\n", sentence(row.doc, row.since), row.code.word))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agent_loop_proto::did_you_mean::Spelling;
-use agent_loop_proto::table::{codes, errors, events, hooks, options};
+use agent_loop_proto::table::{codes, errors, events, hooks, logs, options};
 
 /// Checks that each file has each of the texts.
 fn expect(rows: &[(&str, Vec<String>)]) {
@@ -110,11 +110,28 @@ fn codes() {
 }
 
 #[test]
+fn log_records() {
+    let levels = |write: fn(&str) -> String| logs::LOG_LEVELS.iter().map(|row| write(row.level.as_str())).collect();
+    let codes = |write: fn(&str) -> String| logs::LOG_CODES.iter().map(|row| write(row.code.word)).collect();
+    expect(&[
+        ("include/agent.h", levels(|word| format!("AGENT_LOG_{} = ", word.to_ascii_uppercase()))),
+        ("ffi/src/log.rs", levels(|word| format!("c\"{word}\""))),
+        ("bindings/node/lib/log.ts", levels(|word| format!("\n  | '{word}'\n"))),
+        ("bindings/node/lib/log.ts", levels(|word| format!("\n  '{word}',\n"))),
+        ("bindings/node/lib/log.ts", codes(|word| format!("\n  | '{word}'\n"))),
+        ("bindings/python/python/agent_loop/codes.py", codes(|word| format!("\n    \"{word}\","))),
+        ("docs/logs.md", codes(|word| format!("\n| `{word}` | "))),
+    ]);
+}
+
+#[test]
 fn each_row_has_a_documentation_and_a_version() {
     let rows = options::all().map(|row| (row.name, row.doc, row.since));
     let rows = rows.chain(events::all().into_iter().map(|row| (row.word, row.doc, row.since)));
     let rows = rows.chain(errors::ERROR_KINDS.iter().map(|row| (row.word, row.doc, row.since)));
     let rows = rows.chain(codes::DIAGNOSTICS.iter().chain(codes::REPAIRS).map(|row| (row.word, row.doc, row.since)));
+    let rows = rows.chain(logs::LOG_LEVELS.iter().map(|row| (row.level.as_str(), row.doc, row.since)));
+    let rows = rows.chain(logs::LOG_CODES.iter().map(|row| (row.code.word, row.doc, row.since)));
     let hooks = hooks::all();
     let rows = rows.chain(hooks.iter().map(|row| (row.word, row.doc, row.since)));
     let fields = events::all().into_iter().flat_map(|row| row.fields).chain(hooks.iter().flat_map(|row| row.input.fields));

@@ -67,7 +67,14 @@ export interface LogRecord {
   error?: unknown
 }
 
-const LEVELS: readonly LogLevel[] = ['error', 'warn', 'info', 'debug']
+const LEVELS: readonly LogLevel[] = [
+  // <generated: list of levels>
+  'error',
+  'warn',
+  'info',
+  'debug',
+  // </generated>
+]
 
 type Log = (record: LogRecord) => unknown
 
