@@ -60,15 +60,11 @@ const collected = new FinalizationRegistry<Cancellation>((cancellation) => cance
 
 const NONE: readonly AgentEvent[] = []
 
-const NO_MORE =
-  'the events of this run were read to the end, or discarded by its result or close; a run is read once, so keep the events ' +
-  'in a list, or start another run'
-
 /**
  * A run in progress: an async iterator of its events. It continues whether or not its events are read, up to a bounded queue.
- * Leaving a `for await` loop early aborts the run and waits until the agent is idle. A run is read once: a second loop over one
- * that was read to its end throws InvalidStateError. A run that is garbage-collected is aborted, too; its agent's hooks and
- * listeners are called to the end of the run.
+ * Leaving a `for await` loop early aborts the run and waits until the agent is idle. A run is read once: a second loop gets the
+ * events that are left, and none after the end. A run that is garbage-collected is aborted, too; its agent's hooks and listeners
+ * are called to the end of the run.
  */
 export class Run implements AsyncIterableIterator<AgentEvent> {
   /** The run's id, as in its events. */
@@ -82,8 +78,6 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   #events = NONE
   #at = 0
   #reading = false
-  /** Whether there are no more events: they were read to the end, or discarded. */
-  #isOver = false
   /** Whether the end of the iteration throws the run's error. */
   #raises: boolean
   #result: Promise<RunResult> | undefined
@@ -107,9 +101,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     }
   }
 
-  /** @throws InvalidStateError if the run was read to its end, or `result` or `close` has discarded its events. */
   [Symbol.asyncIterator](): this {
-    if (this.#isOver && this.#at >= this.#events.length) throw invalidState(NO_MORE)
     return this
   }
 
@@ -135,7 +127,6 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
         const text = this.#native.drainJson()
         if (typeof text !== 'string') {
           this.#cancellation?.end()
-          this.#isOver = true
           if (this.#hasFailed()) await this.result()
           return { value: undefined, done: true }
         }
@@ -194,7 +185,6 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     try {
       return resultOf(await settled(ticket, this.#callbacks, this.#causes), this.#cancellation)
     } finally {
-      this.#isOver = true
       this.#cancellation?.end()
     }
   }

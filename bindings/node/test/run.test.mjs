@@ -114,29 +114,6 @@ test('a slow reader slows the run: its queue is bounded', async () => {
   assert.deepEqual(await run.next(), { value: undefined, done: true }, 'and discards what is unread')
 })
 
-test('found: a run that is over is not read again', async () => {
-  const failing = [{ error: { kind: 'provider', message: 'broken' } }]
-  for (const [how, end] of [
-    ['read', (run) => play(run)],
-    ['failed', (run) => play(run), failing],
-    ['result', (run) => run.result()],
-    ['close', (run) => run.close()],
-    ['break', async (run) => { for await (const _ of run) break }],
-  ]) {
-    const run = scripted([how === 'failed' ? failing : says('x')]).stream('go')
-    await end(run)
-    const again = async () => { for await (const _ of run); }
-    const message = /^the events of this run were read to the end, or discarded by its result or close; a run is read once/
-    await assert.rejects(again, { name: 'InvalidStateError', message }, how)
-    // Whoever has the iterator gets no more of it, as from any other.
-    assert.deepEqual(await run.next(), { value: undefined, done: true }, how)
-  }
-  // One that a loop has left by hand is read on.
-  const run = scripted([says('x')]).stream('go')
-  const first = await run.next()
-  assert.deepEqual((await play(run)).map(({ seq }) => seq)[0], first.value.seq + 1)
-})
-
 test('next after the end stays done', async () => {
   const run = scripted([says('x')]).stream('go')
   await play(run)

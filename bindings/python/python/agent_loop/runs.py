@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from .options import _Prompt
 
 
-NO_MORE = (
-    "the events of this run were read to the end, or discarded by its result or close; a run is read once, so keep the events "
-    "in a list, or start another run"
-)
-
-
 class Run:
     """An active or finished run: an async iterator of its events, for one reader, and its result.
 
@@ -40,8 +34,7 @@ class Run:
     When the outcome is `error`, reading a run to its end raises its error after the `AgentEnd`, the one that `result` raises,
     unless it was started with `raise_errors=False`.
 
-    A run is read once: a second loop over a run that was read to its end raises `InvalidStateError`, and so does one over a run
-    whose events `result` or `close` has discarded.
+    A run is read once: a second loop gets the events that are left, and none after the end.
 
     The run proceeds whether or not its events are read. Leaving the `async with` aborts it if it is still active, and waits until
     the agent is idle. Dropping the last reference to a `Run` aborts it too; its hooks and listeners are still called, to the end.
@@ -49,19 +42,7 @@ class Run:
     `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for coroutines, on any event loop.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_agent",
-        "_batch",
-        "_bridge",
-        "_error",
-        "_is_over",
-        "_is_read",
-        "_native",
-        "_number",
-        "_raises",
-        "_reading",
-    )
+    __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_error", "_is_read", "_native", "_number", "_raises", "_reading")
 
     def __init__(self, agent: AgentRuns, native: _native.Run, number: int, bridge: Bridge, raise_errors: bool) -> None:
         # The agent holds the tools and listeners that the run needs.
@@ -74,8 +55,6 @@ class Run:
         self._raises = raise_errors
         # Whether the last event was read.
         self._is_read = False
-        # Whether there are no more events: they were read to the end, or discarded.
-        self._is_over = False
         self._error: AgentError | None = None
 
     @property
@@ -111,7 +90,6 @@ class Run:
         from .bridge import wait
 
         result = await self._close_on_cancel(wait(self._native.outcome(INSIDE.get())))
-        self._is_over = True
         self._raise_error(result)
         return result
 
@@ -134,7 +112,6 @@ class Run:
         """
         if self._native.finished is None:
             await self._abort_and_wait()
-            self._is_over = True
 
     async def _close_on_cancel(self, waiting: Awaitable[RunResult]) -> RunResult:
         import asyncio
@@ -163,8 +140,6 @@ class Run:
             cancelling.cancel()
 
     def __aiter__(self) -> Self:
-        if self._is_over and not self._batch:
-            raise InvalidStateError(NO_MORE)
         return self
 
     async def __anext__(self) -> Event:
@@ -208,7 +183,6 @@ class Run:
 
     def _end(self) -> NoReturn:
         """Ends the iteration."""
-        self._is_over = True
         result = self._native.finished
         if self._raises and self._is_read and result is not None:
             self._raises = False

@@ -9,7 +9,6 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, TypeVar
 
 from .errors import InvalidStateError
-from .runs import NO_MORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -104,8 +103,6 @@ class SyncRun:
                 self._finish()
 
     def __iter__(self) -> Self:
-        if self._loop is None and not self._run._batch:
-            raise InvalidStateError(NO_MORE)
         return self
 
     def __next__(self) -> Event:
