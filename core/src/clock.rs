@@ -244,7 +244,7 @@ impl Virtual {
     }
 
     /// Callbacks that are at work now are not waited for any longer, nor are sleepers that have been woken since before the last
-    /// time: nobody polls a model while a listener or a reader holds up its run.
+    /// time: no model is polled while a listener or a reader holds up its run.
     fn give_up_callbacks(&self) {
         let mut state = self.lock();
         let last = state.given_up;

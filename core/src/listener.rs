@@ -92,7 +92,7 @@ impl Drop for Subscription {
     }
 }
 
-/// What has to be done to tell all listeners.
+/// What an event takes to reach all listeners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum ListenerKind {

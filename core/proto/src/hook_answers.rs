@@ -229,7 +229,7 @@ impl FromJson for TurnChange {
         let model = match map.remove("model") {
             None | Some(Value::Null) => None,
             Some(model) => {
-                // Told in the spelling that the host uses; the canonical names are known in each.
+                // Errors are in the spelling that the host uses; the canonical names are known in each.
                 let is_camel = |map: &Map<String, Value>| map.keys().any(|name| name.contains(char::is_uppercase));
                 let spelling = if model.as_object().is_some_and(is_camel) { Spelling::Camel } else { Spelling::Snake };
                 Some(ModelSpec::from_json_spelled(model, spelling).map_err(|error| error.message().to_owned())?)

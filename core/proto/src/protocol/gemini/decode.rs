@@ -430,7 +430,7 @@ impl Decoder for Reader {
         if !self.sources.is_empty() {
             out.push(Delta::Diagnostic {
                 code: codes::CITATIONS.into(),
-                message: "the answer names what it rests on".into(),
+                message: "the answer names its sources".into(),
                 data: Box::new(Value::Object(std::mem::take(&mut self.sources))),
             });
         }

@@ -548,7 +548,7 @@ fn grounding_is_reported_once() {
     assert_eq!(blocks(&deltas), [block("text", "aaaa", "")]);
     let data = json!({ "groundingMetadata": { "webSearchQueries": ["q", "r"] }, "citationMetadata": { "citationSources": [] } });
     let reported: Vec<&Delta> = deltas.iter().filter(|delta| matches!(delta, Delta::Diagnostic { .. })).collect();
-    let message = "the answer names what it rests on".to_owned();
+    let message = "the answer names its sources".to_owned();
     assert_eq!(reported, [&Delta::Diagnostic { code: "citations".into(), message, data: Box::new(data) }]);
 }
 
