@@ -247,7 +247,8 @@ async fn a_runtime_can_be_shut_down_in_async_code() {
         let ended = same.shutdown(std::time::Duration::ZERO);
         async move { Ok(json!(ended)) }
     });
-    let agent = builder(json!([[call("a", "t", json!({})), end("tool_use")]])).tool(shuts_down).runtime(&runtime).build().unwrap();
+    let script = json!([[call("a", "t", json!({})), end("tool_use")]]);
+    let agent = builder(script).tool(shuts_down).runtime(&runtime).build().unwrap();
     let (events, result) = all(agent.stream("go").unwrap()).await;
     assert_eq!(result.outcome, agent_loop::Outcome::Aborted);
     check_events(&events.iter().map(|event| json!(event)).collect::<Vec<_>>()).unwrap();
