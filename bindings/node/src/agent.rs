@@ -33,13 +33,7 @@ impl Agent {
     /// `providers` are the numbers of its custom providers' callbacks by name, the one of no name under "". Tools, hooks and
     /// middleware are set afterwards. With `stateless`, errors also know the options of a stateless run.
     #[napi(constructor, catch_unwind)]
-    pub fn new(
-        bridge: &Bridge,
-        number: u32,
-        options: String,
-        providers: HashMap<String, u32>,
-        stateless: bool,
-    ) -> Result<Agent> {
+    pub fn new(bridge: &Bridge, number: u32, options: String, providers: HashMap<String, u32>, stateless: bool) -> Result<Agent> {
         let options = options_of(&options)?;
         // Until the options are read: errors in them are reported first.
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
