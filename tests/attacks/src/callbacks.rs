@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 
 use crate::check;
 use crate::hosts;
+use crate::left;
 use crate::random::Random;
 use crate::watch::ON_PURPOSE;
 
@@ -260,11 +261,11 @@ pub(crate) fn play(random: &mut Random) -> Result<u64, String> {
         while let Some(ended) = runs.join_next().await {
             ended.map_err(|error| format!("a task ends with {error}"))??;
         }
-        Ok(())
+        Ok::<(), String>(())
     });
-    // Tools that block, and never end, keep no one waiting.
-    runtime.shutdown_background();
-    local.map(|()| AT_ONCE as u64)
+    local?;
+    left::no_task(&runtime)?;
+    Ok(AT_ONCE as u64)
 }
 
 async fn agent(random: &mut Random, runtime: &Runtime) -> Result<(), String> {

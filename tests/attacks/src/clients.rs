@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::check::{self, SECRET};
 use crate::hosts;
+use crate::left;
 use crate::server::Server;
 
 /// An agent with short limits, whose key is the secret.
@@ -28,7 +29,7 @@ pub(crate) fn agent(protocol: &str, base_url: &str, options: Value) -> Agent {
     agent
 }
 
-/// Runs the agents, all at the same time, each with its server; then nothing is left in their runtime.
+/// Runs the agents, all at the same time, each with its server; then no task is left in their runtime.
 pub(crate) fn play(agents: Vec<(String, Agent, Option<Server>)>) -> Result<u64, String> {
     let tried = agents.len() as u64;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -48,7 +49,9 @@ pub(crate) fn play(agents: Vec<(String, Agent, Option<Server>)>) -> Result<u64, 
         while let Some(ended) = runs.join_next().await {
             ended.map_err(|error| format!("a task ends with {error}"))??;
         }
-        Ok(())
+        Ok::<(), String>(())
     });
-    played.map(|()| tried)
+    played?;
+    left::no_task(&runtime)?;
+    Ok(tried)
 }

@@ -390,8 +390,8 @@ impl Play<'_> {
     }
 }
 
-/// Draws a scenario and a fault; gives all its places.
-fn draw(random: &mut Random) -> Result<Vec<Play<'static>>, String> {
+/// Draws a scenario, a fault and the kind of its places.
+fn draw(random: &mut Random) -> (Play<'static>, Random) {
     let folder = random.pick(&scenarios::FOLDERS).as_path();
     let fault = *random.pick(FAULTS);
     let places = match random.below(6) {
@@ -401,17 +401,27 @@ fn draw(random: &mut Random) -> Result<Vec<Play<'static>>, String> {
         3 => Places::PollsOfSilence,
         _ => Places::Polls,
     };
-    let play = |at| Play { folder, fault, places, at };
-    let count = play_at(folder, Fault::None, places, 0).map_err(|why| play(0).named(&why))?;
+    (Play { folder, fault, places, at: 0 }, Random::of_case(random.next(), "places", 0))
+}
+
+/// Counts the places, and draws some if there are many.
+fn all_places((play, mut random): (Play<'static>, Random)) -> Result<Vec<Play<'static>>, String> {
+    let Play { folder, fault, places, .. } = play;
+    let count = play_at(folder, Fault::None, places, 0).map_err(|why| play.named(&why))?;
     let step = count.div_ceil(MOST_PLACES).max(1);
     let first = random.below(step);
-    Ok((first..count).step_by(usize::try_from(step).unwrap_or(1)).map(play).collect())
+    Ok((first..count).step_by(usize::try_from(step).unwrap_or(1)).map(|at| Play { folder, fault, places, at }).collect())
 }
 
 /// Some scenarios, each with one fault, at each of its places.
 pub(crate) fn play(random: &mut Random) -> Result<u64, String> {
-    let drawn = (0..SCENARIOS).map(|_| draw(random)).collect::<Result<Vec<_>, _>>()?;
-    let plays: Vec<Play<'_>> = drawn.into_iter().flatten().collect();
+    let drawn: Vec<_> = (0..SCENARIOS).map(|_| draw(random)).collect();
+    let counted = std::thread::scope(|scope| {
+        let threads: Vec<_> = drawn.into_iter().map(|drawn| scope.spawn(|| all_places(drawn))).collect();
+        let counted = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("it panicked".to_owned())));
+        counted.collect::<Result<Vec<_>, String>>()
+    })?;
+    let plays: Vec<Play<'_>> = counted.into_iter().flatten().collect();
     let next = Mutex::new(plays.iter());
     let wrong = Mutex::new(Vec::new());
     let work = || {

@@ -19,6 +19,7 @@ mod driver;
 mod hosts;
 mod http1;
 mod http2;
+mod left;
 #[cfg(target_os = "linux")]
 mod limits;
 mod mutate;
@@ -54,7 +55,7 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family { name: "scenarios", short: 12, most_mib: 64, play: scenarios::play },
-    Family { name: "driver", short: 6, most_mib: 128, play: driver::play },
+    Family { name: "driver", short: 3, most_mib: 128, play: driver::play },
     Family { name: "recordings", short: 400, most_mib: 256, play: recordings::play },
     Family { name: "configurations", short: 400, most_mib: 256, play: configurations::play },
     Family { name: "http1", short: 8, most_mib: 512, play: http1::play },
@@ -118,6 +119,8 @@ struct Progress<'a> {
     /// What was allocated after the first cases.
     bytes: i64,
     peak: i64,
+    /// The threads and descriptors before the first case.
+    counts: left::Counts,
     failures: Vec<String>,
 }
 
@@ -139,6 +142,7 @@ impl Progress<'_> {
             Ok(Err(what)) => wrong.push(what),
             Err(_) => wrong.push("the case panicked".to_owned()),
         }
+        wrong.extend(self.counts.come_back().err());
         let (peak, bytes) = (watch::take_peak() - before, watch::bytes());
         self.peak = self.peak.max(peak);
         if peak > family.most_mib << 20 {
@@ -184,8 +188,9 @@ fn main() -> ExitCode {
     println!("attacks: --seed {seed}");
     watch::start();
     let families = FAMILIES.iter().filter(|family| asked.only.as_ref().is_none_or(|only| only == family.name));
+    let counts = left::Counts::now();
     let progress =
-        |family| Progress { family, cases: 0, tried: 0, spent: Duration::ZERO, bytes: 0, peak: 0, failures: Vec::new() };
+        |family| Progress { family, cases: 0, tried: 0, spent: Duration::ZERO, bytes: 0, peak: 0, counts, failures: Vec::new() };
     let mut all: Vec<Progress<'_>> = families.map(progress).collect();
     if let Some(case) = asked.case {
         all.iter_mut().for_each(|progress| progress.play(seed, case));
