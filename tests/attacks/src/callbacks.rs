@@ -1,12 +1,15 @@
 //! Odd callbacks: hooks, tools, middleware, listeners and models that panic, fail, answer nonsense, twice, late, from other
-//! threads or never, and that call back into their agent: prompt, abort, steer, settings, reset, the last handle dropped.
+//! threads or never, and that call back into their agent: prompt, abort, steer, settings, reset, the last handle and listeners
+//! dropped, its runtime shut down.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use agent_loop::event::Listener;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostKind, HostTool, Spelling};
-use agent_loop::{Agent, ErrorKind, ModelSpec, Runtime, Subscription, ToolSpec};
+use agent_loop::{AbortHandle, Agent, ErrorKind, ModelSpec, Runtime, Subscription, ToolSpec};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -29,6 +32,9 @@ struct Application {
     subscriptions: Mutex<Vec<Subscription>>,
     /// One in so many calls is odd.
     odd: u64,
+    /// Where it may be shut down: the agent's alone.
+    runtime: Option<Runtime>,
+    was_shut_down: AtomicBool,
     wrong: Mutex<Vec<String>>,
 }
 
@@ -52,7 +58,7 @@ impl Application {
     }
 
     fn behave(self: &Arc<Self>, call: Arc<HostCall>) {
-        let (odd, ms) = self.draw(|random| (if random.one_in(self.odd) { random.below(14) } else { 99 }, random.below(200)));
+        let (odd, ms) = self.draw(|random| (if random.one_in(self.odd) { random.below(17) } else { 99 }, random.below(200)));
         match odd {
             0 => panic!("{ON_PURPOSE}, in {:?}", call.kind()),
             1 => drop(call),
@@ -85,7 +91,30 @@ impl Application {
                 self.answer(&call);
             }
             11 | 12 => self.call_back(call),
+            // On the thread of the callback.
+            13 => {
+                self.shut_down(ms / 10);
+                self.answer(&call);
+            }
+            14 => {
+                let handle = locked(&self.agent).as_ref().and_then(Agent::abort_handle);
+                handle.iter().for_each(AbortHandle::abort);
+                self.answer(&call);
+            }
+            15 => {
+                drop(locked(&self.agent).take());
+                std::mem::take(&mut *locked(&self.subscriptions));
+                drop(call);
+            }
             _ => self.answer(&call),
+        }
+    }
+
+    /// Blocks the thread, which may be the run's, for that time at most, or does nothing where others have the runtime, too.
+    fn shut_down(&self, ms: u64) {
+        if let Some(runtime) = &self.runtime {
+            self.was_shut_down.store(true, Ordering::SeqCst);
+            runtime.shutdown(Duration::from_millis(ms));
         }
     }
 
@@ -127,7 +156,7 @@ impl Application {
     /// Calls what an application may call from inside, and what it may not.
     fn call_back(self: &Arc<Self>, call: Arc<HostCall>) {
         let Some(agent) = locked(&self.agent).clone() else { return self.answer(&call) };
-        let (what, text) = self.draw(|random| (random.below(16), random.text()));
+        let (what, text) = self.draw(|random| (random.below(17), random.text()));
         let scope = agent.scope();
         let application = Arc::clone(self);
         tokio::spawn(scope.enter(async move {
@@ -161,6 +190,7 @@ impl Application {
                 13 => application.listen(&agent),
                 // The last handle of the application: the run goes on.
                 14 => drop(locked(&application.agent).take()),
+                15 => application.shut_down(10),
                 _ => drop(agent.remove_hook(HookKind::AfterRun)),
             }
             drop(agent);
@@ -268,8 +298,16 @@ pub(crate) fn play(random: &mut Random) -> Result<u64, String> {
     Ok(AT_ONCE as u64)
 }
 
-async fn agent(random: &mut Random, runtime: &Runtime) -> Result<(), String> {
+async fn agent(random: &mut Random, shared: &Runtime) -> Result<(), String> {
     let is_custom = random.one_in(3);
+    // Some have a runtime of their own, on the thread of the others or with one of its own.
+    let own = match random.below(6) {
+        0 => Some(Runtime::current()),
+        1 => Some(Runtime::with_threads(1)),
+        _ => None,
+    };
+    let may_shut_down = own.is_some();
+    let runtime = own.unwrap_or_else(|| Ok(shared.clone())).map_err(|error| error.to_string())?;
     let spec = match is_custom {
         true => ModelSpec::from_json(json!({ "provider": "mine", "id": "m" })),
         false => ModelSpec::from_json(json!({ "provider": "scripted", "id": "s", "script": script(random) })),
@@ -280,9 +318,11 @@ async fn agent(random: &mut Random, runtime: &Runtime) -> Result<(), String> {
         held: Mutex::default(),
         subscriptions: Mutex::default(),
         odd: 1 + random.below(40),
+        runtime: may_shut_down.then(|| runtime.clone()),
+        was_shut_down: AtomicBool::default(),
         wrong: Mutex::default(),
     });
-    let agent = Agent::builder(spec.map_err(|error| error.to_string())?).runtime(runtime);
+    let agent = Agent::builder(spec.map_err(|error| error.to_string())?).runtime(&runtime);
     let agent = match is_custom {
         // Set below, as a host of another language sets it.
         true => agent.provider(|_| {}).build(),
@@ -301,7 +341,10 @@ async fn agent(random: &mut Random, runtime: &Runtime) -> Result<(), String> {
     }
     *locked(&application.agent) = Some(agent.clone());
     for _ in 0..2 {
-        let run = agent.stream("go").map_err(|error| format!("the next prompt is refused: {error}"))?;
+        let run = match agent.stream("go") {
+            Err(error) if error.kind() == ErrorKind::InvalidState && application.was_shut_down.load(Ordering::SeqCst) => break,
+            run => run.map_err(|error| format!("the next prompt is refused: {error}"))?,
+        };
         check::run(&agent, run).await?;
         agent.wait_for_idle().await.map_err(|error| error.to_string())?;
         if agent.is_streaming() {
@@ -310,6 +353,10 @@ async fn agent(random: &mut Random, runtime: &Runtime) -> Result<(), String> {
     }
     drop(locked(&application.agent).take());
     locked(&application.held).clear();
+    if may_shut_down {
+        // Once more, or for the first time.
+        runtime.shutdown(Duration::ZERO);
+    }
     let wrong = std::mem::take(&mut *locked(&application.wrong));
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join(", ")) }
 }

@@ -8,6 +8,7 @@ use agent_loop::machine::wire::{EncodeCache, Served};
 use agent_loop::model::{Encoder, Request};
 use agent_loop::testing::check_events;
 use agent_loop::{Agent, Message, ModelSpec, Run, RunResult, transcript};
+use agent_loop_proto::error::SHUT_DOWN;
 use agent_mock::{Flavour, Format, Strict};
 use serde_json::{Value, json};
 
@@ -158,7 +159,11 @@ pub(crate) async fn run(agent: &Agent, mut run: Run) -> Result<RunResult, String
     if let Some(error) = agent.error() {
         run_error_text(error.message())?;
     }
-    messages(&agent.messages())?;
+    match &result.error {
+        // It ended wherever it was: calls may be without results.
+        Some(error) if error.message() == SHUT_DOWN => read_back(&agent.messages()).and_then(|()| sendable(&agent.messages()))?,
+        _ => messages(&agent.messages())?,
+    }
     Ok(result)
 }
 
