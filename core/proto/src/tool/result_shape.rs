@@ -5,6 +5,8 @@
 //! JavaScript and by MCP servers (`isError`). What is meant as a full result and is wrong is refused: taken as plain JSON, a
 //! failure would count as a success. Other JSON has fields of its own beside those, or none that says how the call went.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::Spelling;
@@ -14,8 +16,9 @@ use crate::message::ContentBlock;
 #[cfg(test)]
 mod tests;
 
-/// The fields of a full result.
-const FIELDS: [&str; 4] = ["content", "details", "is_error", "terminate"];
+/// The fields of a full result, and their names folded.
+const FIELDS: [(&str, &str); 4] =
+    [("content", "content"), ("details", "details"), ("is_error", "iserror"), ("terminate", "terminate")];
 /// What the result of an MCP server may have beside, folded.
 const OF_MCP: [&str; 2] = ["meta", "structuredcontent"];
 /// What is written by mistake for the content, with a text.
@@ -53,8 +56,26 @@ impl FullResult {
 }
 
 /// A name without what tells one spelling from another.
-fn folded(name: &str) -> String {
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Cow::Borrowed(name);
+    }
     name.chars().filter(|c| *c != '_' && *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Whether two names are the same but for one letter more, less or another, or two that are swapped. Each object that a tool
+/// returns is looked at: a general distance costs a hundred times as much.
+fn is_near(name: &str, field: &str) -> bool {
+    let begin = name.chars().zip(field.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>();
+    let (name, field) = (name.get(begin..).unwrap_or_default(), field.get(begin..).unwrap_or_default());
+    let same_end = name.chars().rev().zip(field.chars().rev()).take_while(|(a, b)| a == b).count();
+    let mut rest = name.chars().take(name.chars().count() - same_end);
+    let mut others = field.chars().take(field.chars().count() - same_end);
+    match ([rest.next(), rest.next(), rest.next()], [others.next(), others.next(), others.next()]) {
+        ([_, None, _], [_, None, _]) => true,
+        ([a, b, None], [c, d, None]) => a == d && b == c,
+        _ => false,
+    }
 }
 
 /// The field of this name in any spelling, and otherwise the one whose name it nearly is.
@@ -64,15 +85,17 @@ fn field_of(name: &str) -> Result<&'static str, Option<&'static str>> {
     if name == "context" {
         return Err(None);
     }
-    if let Some(field) = FIELDS.into_iter().find(|field| folded(field) == name) {
+    if let Some((field, _)) = FIELDS.into_iter().find(|(_, folded)| *folded == name) {
         return Ok(field);
     }
-    let is_near = |field: &&str| strsim::damerau_levenshtein(&name, &folded(field)) <= 1;
-    Err(if name.starts_with("iserr") { Some("is_error") } else { FIELDS.into_iter().find(is_near) })
+    if name.starts_with("iserr") {
+        return Err(Some("is_error"));
+    }
+    Err(FIELDS.into_iter().find(|(_, folded)| is_near(&name, folded)).map(|(field, _)| field))
 }
 
 fn is_like_a_field(name: &str) -> bool {
-    field_of(name) != Err(None) || OF_MCP.contains(&folded(name).as_str())
+    field_of(name) != Err(None) || OF_MCP.contains(&&*folded(name))
 }
 
 /// Whether an object that is no full result was meant as one.
@@ -91,7 +114,7 @@ fn is_meant(map: &Map<String, Value>) -> bool {
     }
     // A text under another name than the content's.
     let is_true =
-        |(name, value): (&String, &Value)| matches!(field_of(name), Ok("is_error" | "terminate")) && *value == Value::Bool(true);
+        |(name, value): (&String, &Value)| *value == Value::Bool(true) && matches!(field_of(name), Ok("is_error" | "terminate"));
     let is_text = |(name, value): (&String, &Value)| TEXTS.contains(&name.as_str()) && value.is_string();
     map.iter().any(is_true) && map.iter().any(is_text) && map.iter().all(|field| is_text(field) || is_like_a_field(field.0))
 }
@@ -103,9 +126,8 @@ fn has_only_wrong_blocks(content: &Value) -> bool {
 
 /// The name of the field that says that an item is a text or an image: `type`, or nearly so.
 fn kind_of(item: &Value) -> Option<&String> {
-    let says_kind = |(name, kind): &(&String, &Value)| {
-        matches!(kind.as_str(), Some("text" | "image")) && strsim::damerau_levenshtein(&folded(name), "type") <= 1
-    };
+    let says_kind =
+        |(name, kind): &(&String, &Value)| matches!(kind.as_str(), Some("text" | "image")) && is_near(&folded(name), "type");
     Some(item.as_object()?.iter().find(says_kind)?.0)
 }
 

@@ -117,3 +117,17 @@ fn found_r1_what_is_meant_as_a_result_and_is_none() {
         assert!(refused.ends_with(" (return JSON that is no full result as text)"), "{refused}");
     }
 }
+
+/// By the general distance, for all short names.
+#[test]
+fn near_names_are_one_edit_apart() {
+    let mut names = vec![String::new()];
+    for length in 0..4 {
+        let longest: Vec<String> = names.iter().filter(|name| name.chars().count() == length).cloned().collect();
+        names.extend(longest.iter().flat_map(|name| ['a', 'b', 'é'].map(|c| format!("{name}{c}"))));
+    }
+    assert_eq!(names.len(), 1 + 3 + 9 + 27 + 81);
+    for (name, field) in names.iter().flat_map(|name| names.iter().map(move |field| (name, field))) {
+        assert_eq!(super::is_near(name, field), strsim::damerau_levenshtein(name, field) <= 1, "{name} {field}");
+    }
+}
