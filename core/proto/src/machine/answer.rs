@@ -13,6 +13,7 @@ use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
 use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
+use crate::protocol;
 use crate::size;
 use crate::usage::{Prices, StopReason, Usage};
 
@@ -137,13 +138,9 @@ impl ModelAnswer {
         self.builder.priced_usage()
     }
 
-    /// Whether the vendor's own word says that the model had nothing to add. Anthropic documents such answers after tool results:
-    /// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#empty-responses-with-end-turn>. The other
-    /// formats know no such thing, whatever word a gateway puts there.
+    /// Whether the vendor's own word says that the model had nothing to add.
     fn may_be_empty(&self) -> bool {
-        let raw = self.builder.raw_stop_reason().unwrap_or_default();
-        let is_good = ["end_turn", "stop_sequence"].iter().any(|word| raw.eq_ignore_ascii_case(word));
-        is_good && !matches!(self.head.protocol.as_str(), "openai_chat" | "openai_responses" | "gemini")
+        protocol::may_be_empty(&self.head.protocol, self.builder.raw_stop_reason().unwrap_or_default())
     }
 
     pub(super) fn treat_full_length_calls_as_truncated(&mut self, max_tokens: Option<u64>) {

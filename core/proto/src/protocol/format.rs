@@ -48,6 +48,13 @@ pub trait Protocol: Debug + Send + Sync {
         None
     }
 
+    /// Whether an answer without content is whole where it ends well and the vendor's word for that is this one. Most formats know
+    /// no such thing, whatever word a gateway puts there.
+    fn may_be_empty(&self, raw_stop_reason: &str) -> bool {
+        let _ = raw_stop_reason;
+        false
+    }
+
     /// The endpoint under the server's address, version first, for example `/v1/messages`.
     fn path(&self, model: &str) -> String;
 
@@ -62,6 +69,12 @@ pub trait Protocol: Debug + Send + Sync {
 
     /// Reads one answer.
     fn decoder(&self, target: Target<'_>) -> Box<dyn Decoder>;
+}
+
+/// Whether Anthropic's word for the end of an answer says that the model had nothing to add:
+/// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#empty-responses-with-end-turn>.
+pub(super) fn had_nothing_to_add(raw_stop_reason: &str) -> bool {
+    ["end_turn", "stop_sequence"].iter().any(|word| raw_stop_reason.eq_ignore_ascii_case(word))
 }
 
 /// The text of the user message that is sent where a server requires one and the transcript has none.

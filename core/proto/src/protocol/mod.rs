@@ -37,3 +37,9 @@ pub fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
     let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
     found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
 }
+
+/// Whether an answer in the protocol of that name may be empty: [`Protocol::may_be_empty`]. In a custom one any vendor's may be.
+pub(crate) fn may_be_empty(name: &str, raw_stop_reason: &str) -> bool {
+    let protocol = PROTOCOLS.iter().find(|protocol| protocol.name() == name);
+    protocol.map_or_else(|| format::had_nothing_to_add(raw_stop_reason), |protocol| protocol.may_be_empty(raw_stop_reason))
+}

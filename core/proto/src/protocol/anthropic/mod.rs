@@ -11,7 +11,7 @@ mod wire;
 
 use self::thinking::Thinking;
 use crate::hosting::Hosting;
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks, ThinkingStyle};
 use crate::request::Request;
@@ -42,6 +42,10 @@ impl Protocol for Anthropic {
 
     fn image_types(&self) -> Option<&'static [&'static str]> {
         Some(USUAL_IMAGES)
+    }
+
+    fn may_be_empty(&self, raw_stop_reason: &str) -> bool {
+        had_nothing_to_add(raw_stop_reason)
     }
 
     fn path(&self, _model: &str) -> String {

@@ -20,7 +20,7 @@ mod encode;
 mod tests;
 mod wire;
 
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target};
+use crate::protocol::format::{Decoder, Encoder, Protocol, Target, had_nothing_to_add};
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::Request;
 
@@ -35,6 +35,11 @@ impl Protocol for Relay {
     fn quirks(&self) -> Quirks {
         // The level is passed on as it is.
         Quirks { thinking: ThinkingStyle::None, ..Quirks::PLAIN }
+    }
+
+    fn may_be_empty(&self, raw_stop_reason: &str) -> bool {
+        // It may be any vendor's.
+        had_nothing_to_add(raw_stop_reason)
     }
 
     fn path(&self, _model: &str) -> String {
