@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
-use agent_loop::host::{not_messages, read_history_of};
+use agent_loop::host::{given_messages, read_history_of};
 use agent_loop::{Error, Message, Prompt, ToolResultMessage};
 use serde_json::Value;
 
@@ -48,15 +48,8 @@ impl agent_messages_t {
 }
 
 /// Messages in a JSON array. `name` is the argument or field, for the error.
-pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Message>, Error> {
-    let list = match value {
-        Value::Array(list) => list,
-        other => return Err(not_messages(name, &other)),
-    };
-    let read = |(i, message): (usize, Value)| {
-        Message::given(message).map_err(|unread| unread.at(format_args!("{name}: [{i}]")).invalid_argument())
-    };
-    list.into_iter().enumerate().map(read).collect()
+pub(crate) fn read_list(value: Value, name: &str) -> Result<Vec<Arc<Message>>, Error> {
+    given_messages(value).map_err(|unread| unread.at(name).invalid_argument())
 }
 
 /// A tool's result, if the message is one.
@@ -95,7 +88,7 @@ pub unsafe extern "C" fn agent_messages_from_json(
         guard(error, || {
             let out = output(messages, "messages")?;
             let list = read_list(text::json(json, length, "json")?, "json")?;
-            hand_out(out, agent_messages_t::new(list.into_iter().map(Arc::new)));
+            hand_out(out, agent_messages_t::new(list));
             Ok(AGENT_OK)
         })
     }

@@ -1,9 +1,8 @@
 //! Stateless runs: without an agent, over a context that the caller owns.
 
 use std::ffi::c_char;
-use std::sync::Arc;
 
-use agent_loop::host::{nearest, shown};
+use agent_loop::host::{Spelling, shown};
 use agent_loop::{Agent, Context, Error};
 use serde_json::Value;
 
@@ -20,30 +19,22 @@ use crate::text;
 /// # Safety
 /// As [`text::required`].
 unsafe fn read_context(pointer: *const c_char, length: usize, settings: &Agent) -> Result<Context, Error> {
-    const FIELDS: [&str; 3] = ["system_prompt", "messages", "tools"];
     let mut context = Context { system_prompt: settings.system_prompt(), tools: settings.tools(), ..Context::default() };
     if pointer.is_null() {
         return Ok(context);
     }
     // SAFETY: the caller's promise.
-    for (name, value) in unsafe { text::object(pointer, length, "context") }? {
+    let given = unsafe { text::object(pointer, length, "context") }?;
+    Context::check_fields(given.keys().map(String::as_str), Spelling::Snake)?;
+    for (name, value) in given {
         match (name.as_str(), value) {
-            ("system_prompt" | "messages" | "tools", Value::Null) => {}
+            (_, Value::Null) => {}
             ("system_prompt", Value::String(text)) => context.system_prompt = text,
-            ("messages", list) => {
-                context.messages = read_list(list, "context: messages")?.into_iter().map(Arc::new).collect();
-            }
-            ("tools", names) => select_tools(&mut context, names, settings)?,
             ("system_prompt", other) => {
                 return Err(Error::invalid_argument(format!("context: system_prompt: expected text, got {}", shown(&other))));
             }
-            (unknown, _) => {
-                let hint = match nearest(unknown, FIELDS) {
-                    Some(right) => format!("did you mean {right:?}?"),
-                    None => format!("known are {}", FIELDS.join(", ")),
-                };
-                return Err(Error::invalid_argument(format!("unknown context field {unknown:?}; {hint}")));
-            }
+            ("messages", list) => context.messages = read_list(list, "context: messages")?,
+            (_, names) => select_tools(&mut context, names, settings)?,
         }
     }
     Ok(context)

@@ -2,9 +2,11 @@
  * Stateless runs: runs without an agent, over a context that the caller owns and that is never changed.
  */
 
+import { enter } from './bridge.js'
 import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
+import { native } from './native.js'
 import { isObject, kindOf } from './object.js'
 import { makeAgent } from './options.js'
 import type { Settings } from './options.js'
@@ -61,10 +63,7 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   if (!isObject(options)) {
     throw invalidArgument('options: expected an object, for example { model: "anthropic/claude-sonnet-4-5" }')
   }
-  const unknown = Object.keys(context).find((name) => !PARTS.includes(name))
-  if (unknown !== undefined) {
-    throw invalidArgument(`unknown context field ${JSON.stringify(unknown)}; known are ${PARTS.join(', ')}`)
-  }
+  enter(() => native.checkContextFields(Object.keys(context)))
   const misplaced = PARTS.find((name) => name in options)
   if (misplaced !== undefined) throw invalidArgument(`option ${JSON.stringify(misplaced)}: give it in the context`)
   const { systemPrompt: given, messages, tools } = context
@@ -72,7 +71,7 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${kindOf(systemPrompt)}`)
   const { signal, raiseErrors, ...settings } = options
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
-  const { native, callbacks } = makeAgent({ ...settings, tools }, true)
+  const { native: agent, callbacks } = makeAgent({ ...settings, tools }, true)
   const list = messagesJson('context: messages', messages ?? [])
-  return new Run(callbacks, checked, (ticket, aborted) => native.runLoop(systemPrompt, list, text, ticket, aborted))
+  return new Run(callbacks, checked, (ticket, aborted) => agent.runLoop(systemPrompt, list, text, ticket, aborted))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{self, Spelling};
-use agent_loop::{Context, Delivery, Message, ModelSpec, PendingRun, Prompt};
+use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -165,7 +165,7 @@ impl Agent {
         aborted: bool,
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, false)?;
-        let messages: Vec<Message> = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
+        let messages = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
         let context = Context::new(messages).system_prompt(system_prompt).tools(self.agent.tools());
         let pending = match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
@@ -356,4 +356,10 @@ fn options_of(text: &str) -> Result<Map<String, Value>> {
 #[napi(catch_unwind)]
 pub fn option_names() -> Vec<String> {
     agent_loop::host::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
+}
+
+/// Refuses a field that the context of a stateless run does not have.
+#[napi(catch_unwind)]
+pub fn check_context_fields(names: Vec<String>) -> Result<()> {
+    Context::check_fields(names.iter().map(String::as_str), Spelling::Camel).map_err(|e| thrown(&e))
 }

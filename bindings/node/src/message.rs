@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::host::{not_messages, read_history_of, read_json};
+use agent_loop::host::{given_messages, read_history_of, read_json};
 use agent_loop::{Error, Message, Prompt};
 use serde_json::Value;
 
@@ -28,14 +28,8 @@ pub(crate) fn prompt(what: &str, text: &str) -> Result<Prompt, Error> {
 ///
 /// # Errors
 /// `invalid_argument`: the message names the invalid element and the reason, after `what`.
-pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Message>, Error> {
-    let list = match read(what, text)? {
-        Value::Array(list) => list,
-        other => return Err(not_messages(what, &other)),
-    };
-    let message =
-        |(i, value)| Message::given(value).map_err(|unread| unread.at(format_args!("{what}: [{i}]")).invalid_argument());
-    list.into_iter().enumerate().map(message).collect()
+pub(crate) fn list(what: &str, text: &str) -> Result<Vec<Arc<Message>>, Error> {
+    given_messages(read(what, text)?).map_err(|unread| unread.at(what).invalid_argument())
 }
 
 /// Reads a JSON array of messages of a stored history: what is not known in them is kept in their metadata.

@@ -169,7 +169,7 @@ test('an error in the options names the option', () => {
       'option "tools": [0]: expected a tool made with tool({ … }), got object',
     ],
     [{ model: scriptedModel, messages: [{ role: 'user' }] }, 'option "messages": [0]: user message: content is missing'],
-    [{ model: scriptedModel, messages: 'hi' }, 'option "messages": expected a list of messages, got "hi"'],
+    [{ model: scriptedModel, messages: 'hi' }, 'option "messages": expected an array of messages, got "hi"'],
     [{}, 'option "model" is missing; give "provider/id", for example "anthropic/claude-sonnet-4-5", or an object'],
     [{ model: 'gpt-5' }, 'model "gpt-5": expected "provider/id", for example "anthropic/claude-sonnet-4-5" or "openai/gpt-5"'],
     [{ model: { ...scriptedModel, baseURL: 'x' } }, 'unknown model field "baseURL"; did you mean "baseUrl"?'],

@@ -96,7 +96,9 @@ test('an error names the argument', () => {
   const options = { model: model() }
   for (const [context, given, message] of [
     ['x', options, 'context: expected an object { systemPrompt, messages, tools }'],
-    [{ message: [] }, options, 'unknown context field "message"; known are systemPrompt, messages, tools'],
+    [{ message: [] }, options, 'unknown context field "message"; did you mean "messages"?'],
+    [{ system_prompt: '' }, options, 'unknown context field "system_prompt"; did you mean "systemPrompt"?'],
+    [{ history: [] }, options, 'unknown context field "history"; known are systemPrompt, messages, tools'],
     [{ systemPrompt: 5 }, options, 'context: systemPrompt: expected text, got number'],
     [{ messages: 'x' }, options, 'context: messages: expected an array of messages, got "x"'],
     [{ messages: [{ role: 'user' }] }, options, 'context: messages: [0]: user message: content is missing'],

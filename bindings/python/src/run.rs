@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
-use agent_loop::host::Scope;
-use agent_loop::{Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
+use agent_loop::host::{Scope, Spelling};
+use agent_loop::{Context, Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -293,4 +293,11 @@ impl Undelivered {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         json::repr(py, "Undelivered", &self.0, &[])
     }
+}
+
+/// Refuses a field that the context of a stateless run does not have.
+#[pyfunction]
+pub(crate) fn check_context_fields(py: Python<'_>, names: Vec<json::Text>) -> PyResult<()> {
+    let names = names.iter().map(|name| &*name.0);
+    Context::check_fields(names, Spelling::Snake).map_err(|error| error::raised(py, error))
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::did_you_mean::{Spelling, check_names};
 use crate::json_error::shown;
 use crate::message::{ContentBlock, Message};
+use crate::message_reader::given_messages;
 use crate::model_spec::ModelSpec;
 use crate::prompt::Prompt;
 use crate::request::ThinkingLevel;
@@ -237,8 +238,7 @@ impl FromJson for TurnChange {
         };
         let list = match context.remove("messages") {
             None | Some(Value::Null) => None,
-            Some(Value::Array(list)) => Some(messages(list)?),
-            Some(other) => return Err(format!("context: messages: expected an array, got {}", shown(&other))),
+            Some(list) => Some(given_messages(list).map_err(|unread| unread.at("context: messages"))?),
         };
         Ok(TurnChange {
             system_prompt: field(&mut context, "system_prompt", "text")?,
@@ -306,7 +306,7 @@ impl FromJson for Option<Vec<Arc<Message>>> {
     fn from_json(value: Value) -> Result<Self, String> {
         match value {
             Value::Null => Ok(None),
-            Value::Array(list) => messages(list).map(Some),
+            Value::Array(_) => Ok(Some(given_messages(value)?)),
             other => Err(format!("expected an array of messages or null, got {}", shown(&other))),
         }
     }
@@ -326,9 +326,4 @@ impl FromJson for Vec<Message> {
             other => Ok(Prompt::given(other)?.0),
         }
     }
-}
-
-fn messages(list: Vec<Value>) -> Result<Vec<Arc<Message>>, String> {
-    let read = |(i, value): (usize, Value)| Message::given(value).map(Arc::new).map_err(|e| format!("[{i}]: {e}"));
-    list.into_iter().enumerate().map(read).collect()
 }

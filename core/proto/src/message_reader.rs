@@ -6,6 +6,7 @@ mod fields;
 mod tests;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -85,15 +86,31 @@ pub fn read_history(value: Value) -> Result<Vec<Message>, Error> {
     read_history_of("history", value)
 }
 
-/// The error of what is not an array of messages: most often an object that has one, or a single message.
+/// Reads an array of messages that a call or a hook gives.
+///
+/// # Errors
+/// What is no array of messages, or which of them is wrong, and why.
 #[doc(hidden)]
-pub fn not_messages(argument: &str, value: &Value) -> Error {
-    let advice = match value {
+pub fn given_messages(value: Value) -> Result<Vec<Arc<Message>>, Unread> {
+    let read = |(i, message): (usize, Value)| match Message::given(message) {
+        Ok(message) => Ok(Arc::new(message)),
+        Err(unread) => Err(unread.at(format_args!("[{i}]"))),
+    };
+    array_of_messages(value)?.into_iter().enumerate().map(read).collect()
+}
+
+/// What is not an array is most often an object that has one, or a single message.
+fn array_of_messages(value: Value) -> Result<Vec<Value>, Unread> {
+    let advice = match &value {
+        Value::Array(_) => "",
         Value::Object(map) if map.get("messages").is_some_and(Value::is_array) => "; give its \"messages\" alone",
         Value::Object(map) if map.contains_key("role") => "; put a single message into an array",
         _ => "",
     };
-    Error::invalid_argument(format!("{argument}: expected an array of messages, got {}{advice}", shown(value)))
+    match value {
+        Value::Array(list) => Ok(list),
+        other => Err(format!("expected an array of messages, got {}{advice}", shown(&other)).into()),
+    }
 }
 
 /// As [`read_history`], with the name of the argument for the error.
@@ -102,9 +119,7 @@ pub fn not_messages(argument: &str, value: &Value) -> Error {
 /// As [`read_history`].
 #[doc(hidden)]
 pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Error> {
-    let Value::Array(list) = value else {
-        return Err(not_messages(argument, &value));
-    };
+    let list = array_of_messages(value).map_err(|unread| unread.at(argument).invalid_argument())?;
     let mut ids = HashSet::new();
     let mut messages = Vec::with_capacity(list.len());
     for (i, mut value) in list.into_iter().enumerate() {

@@ -6,6 +6,7 @@ use agent_loop_proto::conversation::Conversation;
 
 use super::handle::Agent;
 use super::state::State;
+use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::message::Message;
 use crate::tool::ToolSet;
@@ -39,6 +40,19 @@ impl Context {
     /// A conversation without a system prompt and tools.
     pub fn new(messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Context {
         Context { messages: messages.into_iter().map(Into::into).collect(), ..Context::default() }
+    }
+
+    /// Refuses a field that a context does not have, in JSON or in an object of another language.
+    ///
+    /// # Errors
+    /// `invalid_argument`: names it, and the nearest right one.
+    #[doc(hidden)]
+    pub fn check_fields<'a>(names: impl IntoIterator<Item = &'a str>, spelling: Spelling) -> Result<(), Error> {
+        const FIELDS: [&str; 3] = ["system_prompt", "messages", "tools"];
+        match names.into_iter().find(|name| !FIELDS.iter().any(|field| spelling.spell(field) == *name)) {
+            None => Ok(()),
+            Some(unknown) => Err(unknown_name("context field", unknown, FIELDS.into_iter(), spelling)),
+        }
     }
 
     /// The text that comes before the messages.

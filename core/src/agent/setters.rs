@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
+use agent_loop_proto::message_reader::given_messages;
 use agent_loop_proto::model_spec::check_plain;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
@@ -342,11 +343,5 @@ fn read_messages(value: &Value, spelled: &str) -> Result<Vec<Arc<Message>>, Erro
     if value.is_null() {
         return Ok(Vec::new());
     }
-    let list = value.as_array().ok_or_else(|| options::wrong(value, spelled, options::MESSAGES))?;
-    let read = |(i, message): (usize, &Value)| {
-        Message::given(message.clone())
-            .map(Arc::new)
-            .map_err(|unread| unread.at(format_args!("option {spelled:?}: [{i}]")).invalid_argument())
-    };
-    list.iter().enumerate().map(read).collect()
+    given_messages(value.clone()).map_err(|unread| unread.at(format_args!("option {spelled:?}")).invalid_argument())
 }

@@ -39,7 +39,7 @@ mod names {
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;
     pub use agent_loop_proto::json_error::{Unread, read_value, shown, words};
-    pub use agent_loop_proto::message_reader::{field_names as message_fields, not_messages, read_history_of};
+    pub use agent_loop_proto::message_reader::{field_names as message_fields, given_messages, read_history_of};
     pub use agent_loop_proto::model_spec::{check_plain, field_names as model_fields};
     pub use agent_loop_proto::surrogate::read_json;
     pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._native import check_context_fields
 from .agent import Agent
 from .arguments import items_of
 from .errors import InvalidArgumentError
@@ -80,9 +81,7 @@ def start(
     raise_errors: bool,
 ) -> Run:
     if not isinstance(context, Context):
-        for name in context:
-            if name not in FIELDS:
-                raise InvalidArgumentError(f'unknown context field "{name}"; known are {", ".join(FIELDS)}')
+        check_context_fields([str(name) for name in context])
         context = Context(**context)
     for name in FIELDS:
         if name in options:

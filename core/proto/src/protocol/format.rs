@@ -48,8 +48,8 @@ pub trait Protocol: Debug + Send + Sync {
         None
     }
 
-    /// Whether an answer without content is whole where it ends well and the vendor's word for that is this one. Most formats know
-    /// no such thing, whatever word a gateway puts there.
+    /// Whether an answer without content is whole where it ends well and the vendor's word for that is this one. Most formats
+    /// know no such thing, whatever word a gateway puts there.
     fn may_be_empty(&self, raw_stop_reason: &str) -> bool {
         let _ = raw_stop_reason;
         false

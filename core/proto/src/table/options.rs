@@ -290,7 +290,8 @@ pub const MODEL: Type = Type::Special { expected: "\"provider/id\" or an object"
 pub const MODELS: Type =
     Type::Special { expected: "a list of models", python: "Sequence[_Model]", node: "readonly (string | ModelSpec)[]" };
 /// The option `messages`.
-pub const MESSAGES: Type = Type::Special { expected: "a list of messages", python: "_Messages", node: "readonly MessageInput[]" };
+pub const MESSAGES: Type =
+    Type::Special { expected: "an array of messages", python: "_Messages", node: "readonly MessageInput[]" };
 /// The option `headers`.
 pub const HEADERS: Type =
     Type::Special { expected: "an object of texts", python: "Mapping[str, str]", node: "Record<string, string>" };
