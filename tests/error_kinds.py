@@ -17,7 +17,7 @@ core/proto/src/api_key.rs callback
 core/proto/src/chunk.rs part ^text, thinking, tool_call
 !core/proto/src/chunk.rs provider ^(error|usage|diagnostic):
 core/proto/src/chunk.rs provider
-core/proto/src/conversation.rs invalid_argument ^(messages|prompt):
+core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
 core/proto/src/delta limit
 core/proto/src/depth.rs part
