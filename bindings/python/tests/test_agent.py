@@ -53,7 +53,7 @@ async def test_found_a_name_that_others_use_leads_to_ours(options, right):
             {"fallbacks": [{"provider": "groq", "id": "m", "apiversion": "1"}]},
             'option "fallbacks": [0]: unknown model field "apiversion"',
         ),
-        ({"messages": "x"}, 'option "messages": expected an array of messages, got "x"'),
+        ({"messages": "x"}, 'option "messages": expected a list of messages, got "x"'),
         ({"raw_events": 1}, 'option "raw_events": expected True or False, got 1'),
     ],
 )
