@@ -1,7 +1,7 @@
 """A program that ends with a run in flight: `exit_program.py HOW WHAT [URL]`. For test_exit.py.
 
-WHAT is in flight: an async or a plain tool, a tool asleep in native code, a listener, or a stream. The last three have the model
-server at URL and real time; the others the scripted model.
+WHAT is in flight: an async or a plain tool, a plain one whose thread gets Ctrl-C, a tool asleep in native code, a listener, or a
+stream. The last three have the model server at URL and real time; the others the scripted model.
 """
 
 import asyncio
@@ -39,6 +39,17 @@ def working(context: ToolContext):
 
 
 @tool
+def interrupted(context: ToolContext):
+    """Gets the signal in place of the main thread, which waits."""
+    in_flight()
+    # The main thread looks for signals while it runs Python, so it has to be asleep before.
+    time.sleep(0.2)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    while not context.is_cancelled:
+        time.sleep(0.001)
+
+
+@tool
 def sleeping(context: ToolContext):
     """Sleeps in native code, in real time."""
     in_flight()
@@ -53,8 +64,8 @@ async def listening(event):
 
 def make(what, url=None):
     """An agent, of whose next run the thing is in flight."""
-    if what in ("async", "plain"):
-        made = {"async": stuck, "plain": working}[what]
+    if what in ("async", "plain", "signal"):
+        made = {"async": stuck, "plain": working, "signal": interrupted}[what]
         call = {"delta": {"tool_call": {"name": made.name, "arguments": {}}}}
         agent = Agent({"provider": "scripted", "id": "s", "script": [[call, {"end": {}}]]}, tools=[made])
     else:

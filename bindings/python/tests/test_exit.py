@@ -68,3 +68,10 @@ def test_ctrl_c_with_a_run_in_flight(how, what, url):
     for code, errors in often([(how, what, url)] * TIMES, interrupt=True):
         assert code == -signal.SIGINT, errors
         assert errors.rstrip().endswith("KeyboardInterrupt"), errors
+
+
+@pytest.mark.parametrize("how", ["stay", "sync"])
+def test_ctrl_c_that_another_thread_gets_wakes_the_loop(how):
+    code, errors = spoken(how, "signal")
+    assert code == -signal.SIGINT, errors
+    assert errors.rstrip().endswith("KeyboardInterrupt"), errors

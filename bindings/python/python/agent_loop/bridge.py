@@ -17,7 +17,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from . import logs
+from . import logs, signals
 from ._native import JobQueue, LogRecord
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE, of_call
@@ -214,6 +214,7 @@ class Bridge:
             # Windows' default loop cannot watch a pipe.
             self.queue = JobQueue(functools.partial(loop.call_soon_threadsafe, self._take_jobs))
             self._fd = None
+        self._signals = None if self._fd is None else signals.wake(loop)
         # A loop announces its end only to its async generators, so the bridge has one. Its first step registers it.
         self._guard = self._close_with(loop)
         try:
@@ -236,6 +237,9 @@ class Bridge:
         self._ending.clear()
         if self._fd is not None and not loop.is_closed():
             loop.remove_reader(self._fd)
+        if self._signals is not None:
+            self._signals.leave(loop)
+            self._signals = None
         _bridges.pop(loop, None)
 
     async def cancel_after(self, seconds: float, run: int) -> None:
