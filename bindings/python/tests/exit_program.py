@@ -100,6 +100,30 @@ async def fail(*what):
     raise ZeroDivisionError
 
 
+async def resumed(*what):
+    """Says when the end of the run has resumed it, after some work of Python."""
+    kept = await reach(*what)
+    await kept[1].result()
+    for _ in range(10):
+        time.sleep(0.001)
+        await asyncio.sleep(0)
+    print("resumed", flush=True)
+
+
+async def serve(*what):
+    """Has the same in a task, and goes on."""
+    kept = asyncio.create_task(resumed(*what))  # noqa: F841
+    await asyncio.Event().wait()
+
+
+async def hang(*what):
+    """Never returns to its event loop."""
+    kept = await reach(*what)
+    await kept[1].result()
+    while True:
+        time.sleep(0.001)
+
+
 async def stay(*what):
     kept = await reach(*what)
     await kept[1].result()
@@ -121,6 +145,10 @@ def main(how, *what):
         kept = loop, loop.run_until_complete(reach(*what))
     elif how == "daemon":  # a loop that runs until the very end
         threading.Thread(target=asyncio.run, args=(stay(*what),), daemon=True).start()
+        ready.wait()
+    elif how in ("resumed", "serve", "hang"):
+        work = {"resumed": resumed, "serve": serve, "hang": hang}[how]
+        threading.Thread(target=asyncio.run, args=(work(*what),), daemon=True).start()
         ready.wait()
     elif how == "sync":
         make(*what).prompt_sync("go")

@@ -57,6 +57,16 @@ def test_exit_with_a_run_in_flight(how, url):
         assert is_quiet(errors), (program, errors)
 
 
+@pytest.mark.parametrize("what", ["async", "plain"])
+@pytest.mark.parametrize(("how", "output"), [("resumed", "resumed\n"), ("serve", "resumed\n"), ("hang", "")])
+def test_exit_waits_for_daemon_threads_that_it_wakes(how, output, what):
+    """But not for ever. The interpreter's end would find them at work, which has crashed it."""
+    command = [sys.executable, "-X", "dev", PROGRAM, how, what]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "in flight\n" + output), done.stderr
+    assert is_quiet(done.stderr), done.stderr
+
+
 def is_quiet(errors):
     """Whether Python says no more than that a loop and its tasks were left as they were."""
     return not any(word in errors for word in ("Error", "Fatal", "panicked", "never awaited", "Exception ignored"))

@@ -22,6 +22,7 @@ asyncio.run(main())
 """
 
 from . import interpreter as _interpreter  # before all others
+from . import at_exit as _at_exit  # before the native module; see there
 from ._native import (
     VERSION as __version__,
     AssistantMessage,

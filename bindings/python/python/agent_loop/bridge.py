@@ -8,16 +8,20 @@ imports asyncio; others import it inside functions, so that importing the packag
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import functools
 import inspect
 import itertools
 import sys
+import threading
+import time
 from collections.abc import AsyncGenerator, Awaitable, Iterator
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from . import logs, signals
+from . import at_exit, logs, signals
 from ._native import JobQueue, LogRecord
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE, of_call
@@ -29,9 +33,13 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from ._native import HostCall, NativeFuture, RunResult
+    from ._native import Run as NativeRun
     from .agent_runs import AgentRuns
 
     class _Run(Protocol):
+        @property
+        def _native(self) -> NativeRun: ...
+
         def abort(self) -> None: ...
 
 
@@ -39,6 +47,9 @@ T = TypeVar("T")
 
 numbers: itertools.count[int] = itertools.count(1)
 """Unique numbers. They name what a coroutine awaits, and the runs in `INSIDE`."""
+
+LAPS = 100
+"""After how many iterations without a wait an event loop has done what there was to do, also for tasks that await each other."""
 
 # A loop holds its bridge, through the pipe it watches, and not the other way round: nothing in this package keeps a loop alive.
 _bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, ref[Bridge]] = WeakKeyDictionary()
@@ -199,8 +210,10 @@ class Bridge:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runs: WeakSet[_Run] = WeakSet()
+        self.thread: threading.Thread = threading.current_thread()
         self._loop = ref(loop)
         self._is_open = True
+        self._is_idle = threading.Event()
         self._wakeups: dict[int, Wakeup] = {}
         self._tasks: dict[int, tuple[asyncio.Task[None], HostCall]] = {}
         self._ending: dict[int, tuple[AgentRuns, NativeFuture[RunResult]]] = {}
@@ -221,6 +234,8 @@ class Bridge:
             self._guard.__anext__().send(None)
         except StopIteration:
             pass
+        if self.thread.daemon:
+            at_exit.watch(self)
 
     async def _close_with(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
         try:
@@ -241,6 +256,35 @@ class Bridge:
             self._signals.leave(loop)
             self._signals = None
         _bridges.pop(loop, None)
+        self._is_idle.set()
+
+    def has_active_run(self) -> bool:
+        """From any thread."""
+        try:
+            return any(run._native.finished is None for run in self.runs)
+        except RuntimeError:
+            # The loop's thread has begun another one meanwhile.
+            return True
+
+    def wait_until_idle(self, deadline: float) -> None:
+        """Waits until the loop has nothing left to do, or its thread has ended. From another thread, at interpreter exit."""
+        loop = self._loop()
+        if loop is not None:
+
+            def lap(left: int) -> None:
+                if left == 0:
+                    self._is_idle.set()
+                else:
+                    loop.call_soon(lap, left - 1)
+
+            # It may be closed.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(lap, LAPS)
+        self._is_idle.wait(max(0, deadline - time.monotonic()))
+        if not self._is_open:
+            # The thread has not much left to do. One that Python did not start cannot be joined.
+            with contextlib.suppress(RuntimeError, AssertionError):
+                self.thread.join(max(0, deadline - time.monotonic()))
 
     async def cancel_after(self, seconds: float, run: int) -> None:
         """After a time, cancels the tasks of a run's tools, hooks and listeners, and those that start later."""
@@ -372,3 +416,6 @@ def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
     except RuntimeError:
         return asyncio.run(start())
     raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await agent.{method}(…)`")
+
+
+atexit.register(at_exit.before_abort)
