@@ -9,6 +9,7 @@ https://github.com/python/cpython/issues/110052. A thread that has ended or slee
 from __future__ import annotations
 
 import atexit
+import threading
 import time
 from typing import TYPE_CHECKING
 from weakref import ref
@@ -30,8 +31,13 @@ def watch(bridge: Bridge) -> None:
 
 def before_abort() -> None:
     """Notes which event loops will be woken. A loop that has ended by then is not there any more."""
-    bridges = [known() for known in list(_bridges)]
-    _woken.extend(bridge for bridge in bridges if bridge is not None and bridge.thread.is_alive() and bridge.has_active_run())
+    for known in list(_bridges):
+        bridge = known()
+        # A daemon thread that forked is the main thread of the child, where the parent's other threads are not.
+        if bridge is None or bridge.thread is threading.current_thread() or not bridge.thread.is_alive():
+            continue
+        if bridge.has_active_run():
+            _woken.append(bridge)
 
 
 def after_abort() -> None:
@@ -39,6 +45,7 @@ def after_abort() -> None:
     deadline = time.monotonic() + LIMIT
     for bridge in _woken:
         bridge.wait_until_idle(deadline)
+    _woken.clear()
 
 
 # The last that is registered is called first. This module is imported before the native one, which aborts the runs; the import of
