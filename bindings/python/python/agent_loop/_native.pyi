@@ -53,6 +53,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "check",
+    "check_context_fields",
     "check_events",
     "is_retryable",
     "models",
