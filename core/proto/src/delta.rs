@@ -265,11 +265,16 @@ impl MessageBuilder {
 
     fn end(&mut self, key: u32) -> Option<EventData> {
         self.last = None;
-        let Some(Open { index: content_index, kind }) = self.blocks.get(&key).copied() else {
+        let Some(open) = self.blocks.get(&key).copied() else {
             self.waiting.retain(|waiting| *waiting != key);
             return None;
         };
-        self.order.remove(&content_index)?;
+        self.order.remove(&open.index)?;
+        self.ended(open)
+    }
+
+    /// A block that was open until now.
+    fn ended(&mut self, Open { index: content_index, kind }: Open) -> Option<EventData> {
         let block = Box::new(self.log.end(content_index)?);
         self.marks += 1;
         let update = match kind {
@@ -284,8 +289,11 @@ impl MessageBuilder {
     /// Ends the next block that is still open, in the order they started. Call it until it gives nothing when the answer
     /// is complete; not when it failed: open blocks of a failed message get no end.
     pub fn end_next(&mut self) -> Option<EventData> {
-        while let Some(key) = self.order.first_key_value().map(|(_, key)| *key) {
-            if let Some(event) = self.end(key) {
+        self.last = None;
+        // Taken out whatever it is: a saved loop may name a block that it does not have.
+        while let Some((_, key)) = self.order.pop_first() {
+            let open = self.blocks.get(&key).copied();
+            if let Some(event) = open.and_then(|open| self.ended(open)) {
                 return Some(event);
             }
         }

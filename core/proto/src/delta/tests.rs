@@ -32,6 +32,24 @@ fn a_message_grows_so_far_by_text_signatures_and_opaque_blocks() {
     }
 }
 
+/// As a saved loop may have it that somebody has changed.
+#[test]
+fn open_blocks_that_are_not_there_are_passed_over() {
+    let mut builder = builder();
+    for key in 0..3 {
+        builder.apply(Delta::Start { key, block: BlockStart::Thinking { redacted: false } }).unwrap();
+    }
+    let mut saved = json!(builder);
+    assert_eq!(saved["order"], json!({ "0": 0, "1": 1, "2": 2 }));
+    saved["order"] = json!({ "0": 7, "1": 2, "5": 1, "9": u32::MAX });
+    let mut builder: MessageBuilder = serde_json::from_value(saved).unwrap();
+    let ends = std::iter::from_fn(|| builder.end_next()).take(9).map(|end| match end {
+        EventData::MessageUpdate(MessageUpdate::ThinkingEnd { content_index, .. }) => content_index,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [2, 1]);
+}
+
 #[test]
 fn found_a8_blocks_and_calls_of_a_message_are_counted() {
     let call = |n: u32| BlockStart::ToolCall { id: format!("call_{n}"), name: "t".into() };
