@@ -31,6 +31,7 @@ mkdir -p "$work"
 "$root/ffi/install.sh" "$prefix" "$target" || exit 2
 
 has() { command -v "$1" >/dev/null 2>&1; }
+limit=$(if has timeout; then echo timeout 900; fi)
 pass() { passed=$((passed + 1)); echo "  ok     $1"; }
 fail() { failed=$((failed + 1)); echo "  FAILED $1"; }
 skip() { skipped=$((skipped + 1)); echo "  skipped: $1"; }
@@ -47,11 +48,11 @@ check() {
     fi
 }
 
-# suite NAME COMMAND...: a program that counts its own tests. One that crashes counts as one more failure.
+# suite NAME COMMAND...: a program that counts its own tests. One that crashes or hangs counts as one more failure.
 suite() {
     echo "$1"
     shift
-    "$@" >"$work/output" 2>&1
+    $limit "$@" >"$work/output" 2>&1
     code=$?
     cat "$work/output"
     counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)*$/\1 \2 \4/p' "$work/output" | tail -n 1)
