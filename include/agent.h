@@ -16,6 +16,7 @@
  *         const agent_event_t *event;
  *         agent_error_t *error = NULL;
  *         agent_status_t rc;
+ *         int failed = 1;
  *
  *         if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
  *             || agent_new(runtime, "openai/gpt-5", AGENT_NTS, &agent, &error) < 0
@@ -30,13 +31,15 @@
  *             fprintf(stderr, "%s\n", agent_error_message(error, NULL));
  *         else if (agent_run_outcome(run) == AGENT_OUTCOME_ERROR)
  *             fprintf(stderr, "%s\n", agent_error_message(agent_run_error(run), NULL));
+ *         else
+ *             failed = 0;
  *
  *         agent_run_free(run);
  *         agent_free(agent);
  *         agent_runtime_shutdown(runtime, 5000, NULL);
  *         agent_runtime_free(runtime);
  *         agent_error_free(error);
- *         return 0;
+ *         return failed;
  *     }
  *
  *     cc hello.c $(pkg-config --cflags --libs libagent)
