@@ -54,6 +54,8 @@ fn plain_json_is_text() {
         json!({ "content": [{ "type": "paragraph", "text": "one" }] }),
         json!({ "type": "doc", "content": [{ "type": "text", "marks": [] }] }),
         json!({ "content": [{ "type": "resource_link", "uri": "file:///a" }], "isError": false }),
+        json!({ "content": [{ "type": "text", "text": "a" }, { "type": "resource", "resource": {} }], "isError": false }),
+        json!({ "content": [{ "type": "text", "text": "a" }, { "type": "audio", "data": "" }], "structuredContent": {} }),
         json!({ "contents": [{ "uri": "file:///a", "text": "a" }] }),
         json!({ "error": "no such file" }),
         json!({ "error": true }),
@@ -107,6 +109,10 @@ fn found_r1_what_is_meant_as_a_result_and_is_none() {
         (json!({ "content": [{ "type": "text", "text": 1 }] }), "content[0]: text block: text: expected text, got 1"),
         (json!({ "content": [{ "type": "image", "source": {} }] }), "content[0]: image block: data is missing"),
         (json!({ "content": [{ "type": "resource", "resource": {} }], "isError": true }), &format!("{ONLY} \"resource\"")),
+        (
+            json!({ "content": [{ "type": "text", "text": "a" }, { "type": "audio", "data": "" }], "isError": true }),
+            r#"content[1]: a result has text and image blocks only, not "audio""#,
+        ),
         (json!({ "content": [{ "type": "thinking", "thinking": "" }], "isError": true }), &format!("{ONLY} \"thinking\"")),
     ] {
         let refused = ToolOutput::check(&value).expect_err(&value.to_string());
