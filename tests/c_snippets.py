@@ -78,10 +78,10 @@ def split(text):
     """Functions and other definitions, and the statements after them."""
     definitions, statements, inside = "", "", False
     for line in text.splitlines(keepends=True):
-        begins = not inside and re.match(r"(static|void|#include)\b|/\*", line)
+        begins = not inside and re.match(r"(static|void|typedef|#include)\b|/\*", line)
         if inside or begins:
             definitions, statements = definitions + line, statements + "\n"
-            inside = line != "}\n" if inside else begins[0] in ("static", "void") and not re.search(r"[;}]$", line)
+            inside = line[0] != "}" if inside else begins[0] in ("static", "void", "typedef") and not re.search(r"[;}]$", line)
         else:
             definitions, statements = definitions + "\n", statements + line
     return definitions, statements
