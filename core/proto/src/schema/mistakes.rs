@@ -80,6 +80,11 @@ impl<'a> Search<'a> {
                     let why = "a list of the names that are required, beside \"properties\"";
                     return Err(self.wrong(Some(name), &format!("expected {why}, got {value}")));
                 }
+                ("required", Value::String(names)) => {
+                    let list: Vec<&str> = names.split(',').map(str::trim).collect();
+                    let why = format!("expected a list of names, got {}; write {}", shown(value), Value::from(list));
+                    return Err(self.wrong(Some(name), &why));
+                }
                 _ => {}
             }
         }

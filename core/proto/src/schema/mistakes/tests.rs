@@ -91,6 +91,12 @@ fn found_r2_a_required_property_that_is_not_described_is_refused() {
             json!({"type": "object", "properties": {"a": {"type": "string", "required": true}}}),
             wrong("/properties/a", "expected a list of the names that are required, beside \"properties\", got true"),
         ),
+        (of(json!("city")), wrong("", "expected a list of names, got \"city\"; write [\"city\"]")),
+        (of(json!("city, days")), wrong("", "expected a list of names, got \"city, days\"; write [\"city\",\"days\"]")),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "object", "required": "b"}}}),
+            wrong("/properties/a", "expected a list of names, got \"b\"; write [\"b\"]"),
+        ),
     ] {
         assert_eq!(refused(&parameters), why, "{parameters}");
     }
