@@ -148,7 +148,7 @@ bindings/python/python/agent_loop/tools.py part
 bindings/python/src/argument.rs part
 bindings/python/src/agent.rs part
 bindings/python/src/block.rs part
-bindings/python/src/call.rs part ^the answer
+bindings/python/src/call.rs part ^the (answer|tool's result)
 bindings/python/src/call.rs callback
 bindings/python/src/construct.rs part ^(\{class\}: \{name\}|did you|known are|ImageBlock|bytes)
 bindings/python/src/construct.rs invalid_argument

@@ -129,9 +129,8 @@ impl HostCall {
             HostKind::Hook(TransformContext | ConvertToLlm) => {
                 message::from_py(value, "the answer").map(|list| HostAnswer::Messages(Some(list)))
             }
-            HostKind::Tool | HostKind::PrepareArguments | HostKind::Middleware | HostKind::Hook(_) => {
-                json::from_py(value, "the answer").map(HostAnswer::Json)
-            }
+            HostKind::Tool | HostKind::Middleware => json::from_py(value, "the tool's result").map(HostAnswer::Json),
+            HostKind::PrepareArguments | HostKind::Hook(_) => json::from_py(value, "the answer").map(HostAnswer::Json),
         }
     }
 }

@@ -49,17 +49,17 @@ def loops():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (float("nan"), "ValueError: the answer: NaN is not JSON"),
-        ({"x": [float("inf")]}, "ValueError: the answer: at /x/0: inf is not JSON"),
-        (object(), "TypeError: the answer: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
-        ({"when": datetime(2020, 1, 1)}, "TypeError: the answer: at /when: a value of type datetime is not JSON"),
-        ({1: 2}, "TypeError: the answer: the key 1 is not a str"),
-        ({1, 2}, "TypeError: the answer: a value of type set is not JSON"),
-        (b"bytes", "TypeError: the answer: a value of type bytes is not JSON"),
-        (2**64, "ValueError: the answer: an integer beyond 64 bits; pass it as text"),
+        (float("nan"), "ValueError: the tool's result: NaN is not JSON"),
+        ({"x": [float("inf")]}, "ValueError: the tool's result: at /x/0: inf is not JSON"),
+        (object(), "TypeError: the tool's result: a value of type object is not JSON (str, int, float, bool, None, list, dict)"),
+        ({"when": datetime(2020, 1, 1)}, "TypeError: the tool's result: at /when: a value of type datetime is not JSON"),
+        ({1: 2}, "TypeError: the tool's result: the key 1 is not a str"),
+        ({1, 2}, "TypeError: the tool's result: a value of type set is not JSON"),
+        (b"bytes", "TypeError: the tool's result: a value of type bytes is not JSON"),
+        (2**64, "ValueError: the tool's result: an integer beyond 64 bits; pass it as text"),
         (
             loops(),
-            "ValueError: the answer: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels, or a value that contains itself",
+            "ValueError: the tool's result: at /0/0/0/0/0/0/0/0/…: nested deeper than 127 levels",
         ),
     ],
 )

@@ -20,7 +20,7 @@ from agent_loop import (
     transcript,
 )
 from agent_loop.testing import check_events
-from scripts import agent, calls, says
+from scripts import agent, calls, results, says
 
 JARGON = ("enum", "invalid type", "variant", "missing field", "sequence", " map", "struct", "EOF", "u64", "i64", "`", "base")
 
@@ -192,3 +192,22 @@ def test_found_p6_what_is_no_event_is_named(events, text):
     with pytest.raises(InvalidArgumentError) as caught:
         check_events(events)
     assert str(caught.value) == text
+
+
+async def test_found_p6_a_tools_result_that_is_not_json_is_named_so():
+    @tool
+    async def cities():
+        """Cities."""
+        return {"Oslo"}
+
+    @tool
+    def photo():
+        """A photo, made on a thread."""
+        return b"x"
+
+    subject = agent(calls("cities"), calls("photo"), says("done"), tools=[cities, photo])
+    known = "is not JSON (str, int, float, bool, None, list, dict)"
+    assert results(await subject.prompt("go")) == [
+        f"TypeError: the tool's result: a value of type set {known}",
+        f"TypeError: the tool's result: a value of type bytes {known}",
+    ]

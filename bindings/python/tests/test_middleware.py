@@ -144,7 +144,7 @@ async def test_a_links_own_failure_is_the_calls():
         return object()
 
     assert await text_of(broken) == "RuntimeError: broken"
-    assert (await text_of(odd)).startswith("TypeError: the answer: a value of type object is not JSON")
+    assert (await text_of(odd)).startswith("TypeError: the tool's result: a value of type object is not JSON")
     assert (await text_of(lambda call, next: next([1]))).startswith("TypeError: ")
 
 

@@ -306,7 +306,7 @@ async def test_found_a4_the_texts_of_errors():
     for answer, text in [
         (Odd, "RuntimeError: no class"),
         (lambda: OddMapping(raises), "RuntimeError: not to be read"),
-        (doubling, "ValueError: the answer: it is too large"),
+        (doubling, "ValueError: the tool's result: it is too large"),
     ]:
         (result,) = [m for m in (await agent_with("tool", answer).prompt("go")).messages if m.role == "tool_result"]
         assert (result.text, result.is_error) == (text, True)
