@@ -140,6 +140,7 @@ bindings/python/python/agent_loop/agent.py part
 bindings/python/python/agent_loop/bridge.py invalid_state
 bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
+bindings/python/python/agent_loop/middleware.py TypeError
 bindings/python/python/agent_loop/schema.py part
 bindings/python/python/agent_loop/stateless.py none
 bindings/python/python/agent_loop/sync.py invalid_state

@@ -105,6 +105,86 @@ async def test_found_r3_a_middleware_that_returns_nothing_fails_the_call():
     assert [result["content"][0]["text"] for result in ran] == ["4", "4"]
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+async def test_found_r3_a_plain_middleware_that_does_not_await_next_fails_the_call():
+    def drops(call, next):
+        next()
+        return "measured"
+
+    def keeps(call, next):
+        result = next({"n": 3})
+        return {"content": [{"type": "text", "text": str(type(result))}]}
+
+    def reads(call, next):
+        return next()["content"]
+
+    def changes(call, next):
+        result = next()
+        result.update(details=1)
+        return result
+
+    class Forgets:
+        def __call__(self, call, next):
+            next()
+
+    for link in (drops, keeps, reads, changes, Forgets()):
+        name = getattr(link, "__name__", "Forgets")
+        text = f"TypeError: the middleware {name} did not await next(), so that the tool did not run; "
+        assert await text_of(link) == text + "write `async def` and `await next()`"
+
+
+async def test_found_r3_a_middleware_that_has_next_awaited_is_taken():
+    later, tasks, kept = [], [], []
+
+    async def passes(call, next, note="passes"):
+        later.append(note)
+        return await next()
+
+    class Passes:
+        async def __call__(self, call, next):
+            return await passes(call, next, "object")
+
+        async def method(self, call, next):
+            return await passes(call, next, "method")
+
+    def begins(call, next):
+        tasks.append(asyncio.ensure_future(next()))
+        return tasks[-1]
+
+    def leaves(call, next):
+        tasks.append(asyncio.ensure_future(next()))
+        return "at once"
+
+    def holds(call, next):
+        kept.append(next())
+        return "at once"
+
+    for link, text in [
+        (passes, "4"),
+        (functools.partial(passes, note="partial"), "4"),
+        (functools.partial(functools.partial(passes), note="partial"), "4"),
+        (Passes(), "4"),
+        (Passes().method, "4"),
+        (lambda call, next: passes(call, next, "lambda"), "4"),
+        (lambda call, next: next({"n": 3}), "6"),
+        (lambda call, next: asyncio.wait_for(next(), 30), "4"),
+        (begins, "4"),
+        (leaves, "at once"),
+        (holds, "at once"),
+    ]:
+        assert await text_of(link) == text
+    assert later == ["passes", "partial", "partial", "object", "method", "lambda"]
+    assert (await tasks[0])["content"] == [{"type": "text", "text": "4"}]
+    tasks[1].cancel()
+    kept[0].close()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    def wrong(call, next):
+        raise TypeError("its own")
+
+    assert await text_of(wrong) == "TypeError: its own"
+
+
 async def test_found_r1_a_middleware_that_changes_a_result_wrongly_fails_the_call():
     async def changes(call, next):
         return {**await next(), "content": "changed"}

@@ -147,7 +147,8 @@ class Agent(AgentRuns):
     `MiddlewareCall`. `await next()`, or `await next(arguments)`, runs the rest of the chain and returns the full result,
     `{"content", "details", "is_error", "terminate"}`; when the tool failed, it raises the tool's exception, the same object
     (`CallbackError` where there is none, or one that is not for the middleware: a `CancelledError`, or another that is no
-    `Exception`; then as its cause). The function returns the result of the call; if it returns None, the call fails.
+    `Exception`; then as its cause). The function returns the result of the call; if it returns None, the call fails. So it does
+    when a plain function calls `next()` and drops it or takes it for the result: nothing has run, as nothing awaited it.
 
     A custom provider is `async def f(request, context)`, or a plain generator, which runs on a thread of its own. `request` is a
     `ModelRequest`, `context` a `ModelContext`, which may be left out. It yields chunks: text, `{"text"}`, `{"thinking"}`,
@@ -231,7 +232,8 @@ class Agent(AgentRuns):
     def add_middleware(self, function: _Middleware) -> None:
         """Adds a function `async def f(call, next)` around the execution of tools, inside of those that were added before.
 
-        Raises TypeError for a function that cannot be called so.
+        A plain function cannot await `next()`: it may return that, or a result. Raises TypeError for a function that cannot be
+        called so.
         """
         from .middleware import middleware_callback
 

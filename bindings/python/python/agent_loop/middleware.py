@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .arguments import must_take
 from .errors import CallbackError
+from .generators import is_async
 from .scope import here
 from .tool_context import ToolContext
 
@@ -67,11 +68,51 @@ def may_be_raised(original: BaseException | None) -> TypeGuard[Exception]:
     return issubclass(kind, Exception) and not issubclass(kind, StopIteration)
 
 
+def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A plain function, whose call fails when it cannot have meant what it did with `next()`: it dropped what that returned, or
+    took that for the result. To return it is right, as a lambda does, and so is a task that awaits it."""
+    import inspect
+    from weakref import ref
+
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def call_plain(call: MiddlewareCall, rest: Next) -> Any:
+        made: list[Callable[[], object]] = []
+        begun: list[bool] = []
+
+        async def begin(arguments: dict[str, Any] | None) -> dict[str, Any]:
+            begun.append(True)
+            return await rest(arguments)
+
+        def next(arguments: dict[str, Any] | None = None) -> Any:
+            coroutine = begin(arguments)
+            made.append(ref(coroutine))
+            return coroutine
+
+        failure: Exception | None = None
+        try:
+            answer = function(call, next)
+            if inspect.isawaitable(answer) or begun or not made or any(one() is not None for one in made):
+                return answer
+        except (TypeError, AttributeError) as error:
+            if begun or not made or type(error) not in (TypeError, AttributeError) or "coroutine" not in str(error):
+                raise
+            failure = error
+        try:
+            done = "did not await next(), so that the tool did not run"
+            raise TypeError(f"the middleware {name} {done}; write `async def` and `await next()`") from failure
+        finally:
+            del failure  # it refers to this frame
+
+    return call_plain
+
+
 def middleware_callback(function: Callable[..., Any]) -> Callable[[HostCall], Any]:
     """The function as the bridge calls it. Raises TypeError for one that cannot be called as `f(call, next)`."""
     if not callable(function):
         raise TypeError(f"middleware: expected a function of (call, next), got {type(function).__name__}")
     must_take("middleware", function, "call", "next")
+    function = function if is_async(function) else awaited(function)
 
     def callback(call: HostCall) -> Any:
         async def next(arguments: dict[str, Any] | None = None) -> dict[str, Any]:
