@@ -137,6 +137,7 @@ ffi/src/tool/call.rs part
 ffi/src/tool/middleware.rs result
 ffi/src/tool.rs part
 bindings/python/python/agent_loop/agent.py part
+bindings/python/python/agent_loop/agent_runs.py busy
 bindings/python/python/agent_loop/bridge.py invalid_state
 bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part

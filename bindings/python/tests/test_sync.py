@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from agent_loop import Agent, InvalidStateError, ProviderError, ServerError, tool
+from agent_loop import Agent, BusyError, InvalidStateError, ProviderError, ServerError, UserMessage, tool
 from scripts import agent, calls, fails, kinds, results, says
 
 
@@ -124,6 +124,59 @@ def test_found_p8_leaving_it_aborts_the_run(how):
         run.close()
         assert run.result().outcome == "aborted"
     assert (subject.is_streaming, ended, subject.messages[-1].stop_reason) == (False, ["aborted"], "aborted")
+
+
+def test_found_p8_a_run_that_was_left_is_named_where_the_agent_is_busy():
+    subject, ended = endless()
+    run = subject.stream_sync("go")
+    for event in run:
+        if event.type == "text_delta":
+            break
+    works = [
+        lambda: subject.prompt_sync("again"),
+        subject.resume_sync,
+        lambda: subject.stream_sync("again"),
+        subject.stream_resume_sync,
+        lambda: subject.append_message(UserMessage("more")),
+        lambda: subject.append_messages([UserMessage("more")]),
+        lambda: subject.replace_messages([]),
+        subject.clear_messages,
+        subject.reset,
+    ]
+    for work in works:
+        with pytest.raises(BusyError, match=r"^the run of stream_sync is still active: .* run\.close\(\), .* `with agent"):
+            work()
+    assert ended == []
+    run.close()
+    assert ended == ["aborted"]
+    other = agent(says("ok"), says("again"))
+    held = other.stream_sync("go")
+    assert (held.result().text, other.prompt_sync("again").text) == ("ok", "again")
+
+
+def test_found_p8_a_callback_of_the_run_is_not_told_to_close_it():
+    @tool
+    async def forgets():
+        """Empties the transcript."""
+        subject.reset()
+
+    @tool
+    def forgets_on_a_thread():
+        """Empties the transcript."""
+        subject.reset()
+
+    subject = agent(calls("forgets"), calls("forgets_on_a_thread"), says("ok"), tools=[forgets, forgets_on_a_thread])
+    run = subject.stream_sync("go")
+    for text in results(run.result()):
+        assert text.startswith("BusyError: a run is active on this agent, ")
+
+
+async def test_found_p8_a_run_on_an_event_loop_is_not_taken_for_one():
+    subject, _ = endless()
+    async with subject.stream("go") as run:
+        await run.__anext__()
+        with pytest.raises(BusyError, match="^a run is active on this agent, "):
+            await asyncio.to_thread(subject.prompt_sync, "again")
 
 
 def test_found_p8_ctrl_c_aborts_it():

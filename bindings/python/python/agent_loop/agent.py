@@ -300,23 +300,28 @@ class Agent(AgentRuns):
 
         Raises `BusyError` during a run, `InvalidArgumentError` or TypeError for what is not a message.
         """
-        self._native.append_message(message)
+        with self._not_left():
+            self._native.append_message(message)
 
     def append_messages(self, messages: _Messages) -> None:
         """Appends messages to the transcript: all, or on an error none. Raises what `append_message` does."""
-        self._native.append_messages(messages)
+        with self._not_left():
+            self._native.append_messages(messages)
 
     def replace_messages(self, messages: _Messages) -> None:
         """Replaces the transcript. Raises what `append_message` does; nothing is changed then."""
-        self._native.replace_messages(messages)
+        with self._not_left():
+            self._native.replace_messages(messages)
 
     def clear_messages(self) -> None:
         """Empties the transcript. Raises `BusyError` during a run."""
-        self._native.clear_messages()
+        with self._not_left():
+            self._native.clear_messages()
 
     def reset(self) -> None:
         """Empties the transcript and both queues, and clears `error`. Raises `BusyError` during a run."""
-        self._native.reset()
+        with self._not_left():
+            self._native.reset()
 
     @property
     def is_streaming(self) -> bool:

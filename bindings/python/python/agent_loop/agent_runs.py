@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
+from weakref import ref
 
 from ._native import Caller
+from .errors import BusyError
 from .runs import Run
 from .scope import INSIDE, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ._native import Agent as NativeAgent
     from ._native import Run as NativeRun
@@ -22,6 +25,9 @@ class AgentRuns:
     """The methods of an agent that start runs and steer them; see `Agent`."""
 
     _native: NativeAgent
+
+    _sync_run: Callable[[], SyncRun | None] = staticmethod(lambda: None)
+    """The latest run of `stream_sync`, while someone holds it."""
 
     async def prompt(self, prompt: _Prompt) -> RunResult:
         """Starts a run, waits until it is over and the agent is idle, and returns the result.
@@ -71,19 +77,32 @@ class AgentRuns:
         return self._begin(lambda caller: self._native.resume(False, True, caller), raise_errors)
 
     def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True) -> SyncRun:
-        """Same as `stream`, for code without an event loop: `for event in agent.stream_sync("Hello")`.
+        """Same as `stream`, for code without an event loop; see `SyncRun`.
 
-        Raises `InvalidStateError` where an event loop runs.
+        ```python
+        with agent.stream_sync("Hello") as run:
+            for event in run:
+                ...
+        ```
+
+        Leaving the `with` aborts the run if it is still active. Without one, a run that is left early is active until its
+        `close()`, or until the last reference to it is dropped. Raises `InvalidStateError` where an event loop runs.
         """
         from .sync import SyncRun
 
-        return SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors))
+        with self._not_left():
+            run = SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors))
+        self._sync_run = ref(run)
+        return run
 
     def stream_resume_sync(self, *, raise_errors: bool = True) -> SyncRun:
         """Same as `stream_resume`, for code without an event loop; see `stream_sync`."""
         from .sync import SyncRun
 
-        return SyncRun("stream_resume", lambda: self.stream_resume(raise_errors=raise_errors))
+        with self._not_left():
+            run = SyncRun("stream_resume", lambda: self.stream_resume(raise_errors=raise_errors))
+        self._sync_run = ref(run)
+        return run
 
     def prompt_sync(self, prompt: _Prompt) -> RunResult:
         """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
@@ -93,13 +112,28 @@ class AgentRuns:
         """
         from .bridge import run_sync
 
-        return run_sync("prompt", lambda: self.prompt(prompt))
+        with self._not_left():
+            return run_sync("prompt", lambda: self.prompt(prompt))
 
     def resume_sync(self) -> RunResult:
         """Same as `resume`, for code without an event loop; see `prompt_sync`."""
         from .bridge import run_sync
 
-        return run_sync("resume", self.resume)
+        with self._not_left():
+            return run_sync("resume", self.resume)
+
+    @contextmanager
+    def _not_left(self) -> Iterator[None]:
+        """Says to code without an event loop how a run ends that it has left and still holds: nothing else would end it."""
+        try:
+            yield
+        except BusyError:
+            left = self._sync_run()
+            if left is None or left._is_over or INSIDE.get():
+                raise
+            text = "the run of stream_sync is still active: read it to its end, or end it with run.close(), as `with` does: " \
+                "`with agent.stream_sync(…) as run:`"
+            raise BusyError(text) from None
 
     def _begin(self, start: Callable[[Caller], NativeRun], raise_errors: bool = True) -> Run:
         from .bridge import current, numbers

@@ -85,6 +85,10 @@ class SyncRun:
         """Same as `Run.abort`."""
         self._run.abort()
 
+    @property
+    def _is_over(self) -> bool:
+        return self._run._native.finished is not None
+
     def result(self) -> RunResult:
         """Same as `Run.result`: waits until the run is over, and discards unread events."""
         if self._end is not None:
