@@ -211,3 +211,31 @@ async def test_found_p6_a_tools_result_that_is_not_json_is_named_so():
         f"TypeError: the tool's result: a value of type set {known}",
         f"TypeError: the tool's result: a value of type bytes {known}",
     ]
+
+
+@pytest.mark.parametrize("name", ["prompt", "prompt_sync", "stream", "stream_sync"])
+def test_found_p6_a_wrong_argument_names_the_agents_method(name):
+    with pytest.raises(TypeError, match=rf"^Agent\.{name}\(\) got an unexpected keyword argument 'max_turns'"):
+        getattr(agent(says("ok")), name)("x", max_turns=3)
+
+
+def test_found_p6_messages_that_are_set_name_the_method():
+    class Mine(Agent):
+        pass
+
+    class Kept(Agent):
+        messages = ()
+
+    text = "an agent's messages are not set; use replace_messages, as in agent.replace_messages([])"
+    for kind in (Agent, Mine):
+        with pytest.raises(AttributeError) as caught:
+            kind("openai/x").messages = []
+        assert str(caught.value) == text
+    kept = Kept("openai/x")
+    kept.messages = [1]
+    assert kept.messages == [1]
+
+
+def test_found_p6_the_help_of_an_agent_says_how_to_leave_a_run():
+    assert "`prompt_sync` and" not in Agent.__doc__ and "those named `…_sync` are for code without one" in Agent.__doc__
+    assert 'with agent.stream_sync("Hello") as run:' in Agent.stream_sync.__doc__

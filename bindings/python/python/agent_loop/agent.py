@@ -29,8 +29,8 @@ class Agent(AgentRuns):
     print(result.text)
     ```
 
-    Every method may be called from any thread. Methods that start a run need a running event loop, except `prompt_sync` and
-    `resume_sync`; tools, hooks and listeners are called on that loop.
+    Every method may be called from any thread. Methods that start a run need a running event loop, on which tools, hooks and
+    listeners are called; those named `…_sync` are for code without one, and run their own.
 
     `model` is `provider/id`, or a dict (or its JSON) with the fields of `ModelSpec`: `{"provider", "id", "protocol", "base_url",
     "headers", "project", "location", "api_version", "thinking", "cost", "quirks", …}`. Raises `InvalidArgumentError` for a model
@@ -246,6 +246,8 @@ class Agent(AgentRuns):
             if type(self) is Agent and not name.startswith("_") and not hasattr(Agent, name):
                 hint = "options are set with set_options, as in set_options(temperature=0)"
                 raise AttributeError(f"an agent has no attribute {name!r} to set; {hint}")
+            if name == "messages" and type(self).messages is Agent.messages:
+                raise AttributeError("an agent's messages are not set; use replace_messages, as in agent.replace_messages([])")
             super().__setattr__(name, value)
 
     @property

@@ -198,3 +198,9 @@ class AgentRuns:
         from .bridge import wait
 
         await wait(self._native.wait_for_idle(INSIDE.get()))
+
+
+# Python names a method so when it is called with wrong arguments.
+for _method in vars(AgentRuns).values():
+    if callable(_method):
+        _method.__qualname__ = _method.__qualname__.replace("AgentRuns.", "Agent.", 1)
