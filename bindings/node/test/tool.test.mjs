@@ -42,6 +42,7 @@ test('found_r1_what_is_meant_as_a_full_result_and_is_none_is_an_error', async ()
     [{ isError: true }, 'content is missing; '],
     [{ isError: 'yes', content: [text] }, 'isError: expected true or false, got "yes"'],
     [{ isErr: true, content: [text] }, 'unknown field "isErr"; did you mean "isError"?'],
+    [{ iserror: true, content: [text] }, 'unknown field "iserror"; did you mean "is_error" or "isError"?'],
     [{ content: 'text', terminate: true }, 'content: expected an array of blocks '],
     [{ content: [{ typ: 'text' }] }, 'content[0]: unknown field "typ"; did you mean "type"?'],
   ]) {

@@ -158,7 +158,12 @@ fn misspelt(map: &Map<String, Value>, name: &str) -> Option<String> {
         Err(None) => return None,
     };
     let is_camel = map.keys().any(|name| name.contains(char::is_uppercase));
-    let meant = if is_camel { Spelling::Camel.spell(meant) } else { meant.to_owned() };
+    let camel = Spelling::Camel.spell(meant);
+    // All in lower case it says nothing of the language's spelling.
+    if !is_camel && camel != meant && name.bytes().all(|b| b.is_ascii_lowercase()) && name.starts_with("is") {
+        return Some(format!("unknown field {name:?}; did you mean {meant:?} or {camel:?}?"));
+    }
+    let meant = if is_camel { camel.as_str() } else { meant };
     Some(format!("unknown field {name:?}; did you mean {meant:?}?"))
 }
 
