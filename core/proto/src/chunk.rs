@@ -146,6 +146,9 @@ impl ChunkReader {
             Value::String(_) => read_value(&serde_json::json!({ "stop_reason": value })),
             _ => read_value(value),
         }?;
+        if let Some(usage) = value.get("usage") {
+            check_fields(usage, USAGE).map_err(|why| format!("usage: {why}"))?;
+        }
         if end.stop_reason.is_some_and(StopReason::is_failure) {
             return Err(
                 "a stop_reason of \"error\" or \"aborted\" cannot be given; fail the answer with an error, or abort the run"

@@ -78,3 +78,9 @@ fn the_names_of_fields_are_those_of_what_is_read() {
     assert_eq!(error.kind(), ErrorKind::Server);
     assert_eq!(names(json!(error)), ERROR);
 }
+
+#[test]
+fn found_a_misspelt_field_of_the_usage_at_the_end_is_refused() {
+    let why = ChunkReader::new("p").read(&json!({ "end": { "usage": { "cacheRead": 1 } } })).unwrap_err();
+    assert_eq!(why, "end: usage: unknown field \"cacheRead\"; did you mean \"cache_read\"?");
+}
