@@ -81,7 +81,7 @@ fn an_error_in_a_model_is_reported() {
         (json!({ "provider": "p", "id": "x", "input": "text" }), "model: input: expected an array, got \"text\""),
         (json!({ "provider": "", "id": "x" }), "model: provider and id may not be empty"),
         (json!(7), "model: expected \"provider/id\" or an object, got 7"),
-        (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers: a: expected text"),
+        (json!({ "provider": "p", "id": "x", "headers": { "a": 1 } }), "model: headers: \"a\": expected text"),
         (json!({ "provider": "p", "id": "x", "quirks": { "imges": 1 } }), "unknown quirk \"imges\"; known are"),
         (json!("p/x\n"), "model \"p/x\\n\" has the control character U+000A at byte 3; leave it out"),
         (json!({ "provider": "p", "id": "x\0" }), "model: id \"x\\0\" has the control character U+0000 at byte 1; leave it out"),

@@ -73,7 +73,7 @@ export interface ModelSpec {
     | undefined
   /** Differences of its server; the names are in `docs/providers.md`. */
   quirks?: Record<string, unknown> | undefined
-  /** The answers of a `scripted` model. */
+  /** The answers of a `scripted` model, each a list of steps. Their names are in snake case: `docs/testing.md`. */
   script?: unknown
 }
 

@@ -161,7 +161,7 @@ test('an error in the options names the option', () => {
     ],
     [{ model: scriptedModel, cacheRetention: 'ever' }, 'option "cacheRetention": expected "short", "long" or "none", got "ever"'],
     [{ model: scriptedModel, validation: 'loose' }, 'option "validation": expected "coerce", "strict" or "off", got "loose"'],
-    [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": x-a: expected text'],
+    [{ model: scriptedModel, headers: { 'x-a': 1 } }, 'option "headers": "x-a": expected text'],
     [{ model: scriptedModel, apiKey: { secret: 1 } }, 'option "apiKey": expected text'],
     [{ model: scriptedModel, tools: {} }, 'option "tools": expected a list of tools, each made with tool({ … }), got object'],
     [

@@ -96,3 +96,53 @@ test('found_p6_a_wrong_time_to_sleep_is_named', async () => {
     'TypeError: ms: expected milliseconds, got symbol',
   ])
 })
+
+test('found_names_and_values_of_the_user_are_not_respelled', () => {
+  const execute = () => ''
+  const text = (call) => {
+    try {
+      call()
+    } catch (error) {
+      return error.message
+    }
+    assert.fail('not refused')
+  }
+  const model = { provider: 'scripted', id: 's', script: [] }
+  const named = (name) => tool({ name, description: '', execute })
+  const parameters = (schema) => () => tool({ name: 't', description: '', execute, parameters: { type: 'object', ...schema } })
+  for (const [call, given] of [
+    [() => new Agent({ model, tools: [named('max_turns'), named('max_turns')] }), '"max_turns"'],
+    [parameters({ properties: { url: { type: 'string' } }, required: ['base_url'] }), '"base_url" is not in'],
+    [parameters({ properties: { base_url: { type: 'string' } }, required: ['base_ur'] }), '"base_url"'],
+    [parameters({ properties: { is_error: { type: 'bool' } } }), '/is_error/'],
+    [() => new Agent({ model, headers: { api_key: 'a\nb' } }), '"api_key"'],
+    [() => new Agent({ model, headers: { api_key: 5 } }), '"api_key"'],
+    [() => new Agent({ model: 'base_url/x' }), 'base_url/x'],
+    [() => new Agent({ model, thinkingLevel: 'max_tokens' }), '"max_tokens"'],
+    [() => new Agent({ model, maxTurns: { max_turns: 1 } }), '{"max_turns":1}'],
+  ]) {
+    const message = text(call)
+    assert.ok(message.includes(given), message)
+  }
+  assert.match(text(() => new Agent({ model, network: 5 })), /"caFile"/)
+  const result = { role: 'tool_result', toolCallId: 'c', content: [] }
+  const of = (fields) => text(() => scripted([]).appendMessages([{ ...result, ...fields }]))
+  assert.match(of({ toolNme: 't' }), /tool_result message: unknown field "toolNme"; did you mean "toolName"\?$/)
+  assert.match(of({ tool_use_id: 'c' }), /unknown field "tool_use_id"; the id of the call is "toolCallId"$/)
+})
+
+test('found_names_of_a_script_are_canonical_also_in_its_errors', () => {
+  for (const [step, why] of [
+    [{ end: { stopReason: 'stop' } }, 'end: unknown field "stopReason"; did you mean "stop_reason"?'],
+    [{ end: { rawStopReason: 'x' } }, 'end: unknown field "rawStopReason"; did you mean "raw_stop_reason"?'],
+    [{ end: { usage: { cacheRead: 1 } } }, '"cacheRead"; did you mean "cache_read"?'],
+    [{ delta: { type: 'text_delta', delta: 'x', contentIndex: 0 } }, '"contentIndex"; did you mean "content_index"?'],
+    [{ waitMs: 1 }, '"waitMs"; did you mean "wait_ms"?'],
+  ]) {
+    assert.throws(
+      () => scripted([[step]]),
+      (error) => error.message.startsWith('model "scripted/') && error.message.endsWith(why),
+      JSON.stringify(step),
+    )
+  }
+})

@@ -43,7 +43,7 @@ async def test_found_a_name_that_others_use_leads_to_ours(options, right):
         ({"cache_retention": "ever"}, 'option "cache_retention": expected "short", "long" or "none", got "ever"'),
         ({"validation": "maybe"}, 'option "validation": expected "coerce", "strict" or "off", got "maybe"'),
         ({"max_parallel_tools": 0}, 'option "max_parallel_tools": expected a whole number of at least 1, got 0'),
-        ({"headers": {"x": 1}}, 'option "headers": x: expected text'),
+        ({"headers": {"x": 1}}, 'option "headers": "x": expected text'),
         ({"api_key": 5}, 'option "api_key": expected text'),
         ({"base_url": "ftp://x"}, 'base_url "ftp://x": it does not begin with http:// or https://; give an address such as'),
         ({"fallbacks": "openai/gpt-5"}, 'option "fallbacks": expected a list of models, got "openai/gpt-5"'),

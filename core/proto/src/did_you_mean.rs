@@ -38,11 +38,39 @@ impl Spelling {
         canonical == name || Spelling::Camel.spell(canonical) == name
     }
 
-    /// A text with these canonical names in this spelling, wherever they stand as words.
+    /// A text with these canonical names in this spelling, wherever they stand as words of ours. What is quoted is the user's: a
+    /// tool's name, a value. Ours are the quoted words of the clauses that begin as one of [`OURS`], and of hints on our fields.
     pub fn respell(self, text: &str, names: &[&str]) -> String {
         if self == Spelling::Snake {
             return text.to_owned();
         }
+        let mut out = String::with_capacity(text.len());
+        let (mut rest, mut is_ours, mut of_field) = (text, false, false);
+        while !rest.is_empty() {
+            let (outside, from_quote) = rest.split_at(rest.find('"').unwrap_or(rest.len()));
+            if outside.contains(": script[") {
+                // A script has canonical names in every language.
+                return out + rest;
+            }
+            out.push_str(&self.respell_words(outside, names));
+            is_ours |= OURS.iter().any(|clause| outside.contains(clause)) || (of_field && outside == "; did you mean ");
+            of_field = outside.ends_with("unknown field ");
+            let (quoted, after) = from_quote.split_at(end_of_quoted(from_quote));
+            let is_of_message = outside.ends_with(" message: unknown field ") || outside.ends_with(" block: unknown field ");
+            if is_of_message && after.starts_with("; did you mean ") {
+                // The host has made the names of messages canonical before they were read.
+                out.push_str(&self.spell(quoted));
+            } else if is_ours {
+                out.push_str(&self.respell_words(quoted, names));
+            } else {
+                out.push_str(quoted);
+            }
+            rest = after;
+        }
+        out
+    }
+
+    fn respell_words(self, text: &str, names: &[&str]) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -50,14 +78,36 @@ impl Spelling {
             let (before, from) = rest.split_at(start);
             let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
             out.push_str(before);
-            // Not the misspelt name itself, where the hint is the right spelling of it.
-            let spelled = names.contains(&word).then(|| self.spell(word));
-            let spelled = spelled.filter(|right| !text.contains(&format!("{word:?}; did you mean {right:?}?")));
-            out.push_str(spelled.as_deref().unwrap_or(word));
+            out.push_str(names.contains(&word).then(|| self.spell(word)).as_deref().unwrap_or(word));
             rest = after;
         }
         out + rest
     }
+}
+
+/// How clauses begin that quote names of ours. The user's are in none of them, nor after them.
+const OURS: &[&str] = &[
+    "; an image is ",
+    "; a call is a block ",
+    "; a tool's result ",
+    "; the name of a tool is ",
+    "; the id of the call is ",
+    "; the kind of an image is ",
+    "; a model's calls are blocks ",
+    "; where caches begin is decided by the option ",
+    "; why a message ended is ",
+    "network: expected an object such as ",
+];
+
+/// How long the quoted text is with which this begins, if it does.
+fn end_of_quoted(text: &str) -> usize {
+    let mut is_escaped = false;
+    let is_end = |c: char| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    };
+    text.get(1..).and_then(|inside| inside.find(is_end)).map_or(text.len(), |length| length + 2)
 }
 
 /// The known name nearest to a wrong one, if one is near.
@@ -165,11 +215,39 @@ mod tests {
     fn only_known_names_are_respelled_and_only_whole_words() {
         let respell = |text| Spelling::Camel.respell(text, &["mime_type", "tool_call_id", "id"]);
         assert_eq!(respell("image block: mime_type is missing"), "image block: mimeType is missing");
-        assert_eq!(respell("give \"tool_call_id\", (id)"), "give \"toolCallId\", (id)");
+        assert_eq!(respell("give tool_call_id, (id)"), "give toolCallId, (id)");
         assert_eq!(respell("tool_call, my_mime_type, é mime_type"), "tool_call, my_mime_type, é mimeType");
         let hint = "unknown field \"mime_type\"; did you mean \"mimeType\"?";
         assert_eq!(respell(hint), hint);
         assert_eq!(Spelling::Snake.respell("mime_type", &["mime_type"]), "mime_type");
+    }
+
+    #[test]
+    fn found_a_name_that_the_user_gave_is_not_respelled() {
+        let respell = |text| Spelling::Camel.respell(text, &["mime_type", "tool_name", "stop_reason"]);
+        for unchanged in [
+            "two tools are named \"mime_type\"",
+            "expected text, got \"a \\\" mime_type \\\\\"",
+            "not closed \"mime_type",
+            "is not in \"properties\"; did you mean \"mime_type\"?",
+            "model \"scripted/s\": script[0][1]: end: unknown field \"stopReason\"; did you mean \"stop_reason\"?",
+            "model \"scripted/s\": script[0][1]: stop_reason: expected a word",
+        ] {
+            assert_eq!(respell(unchanged), unchanged);
+        }
+        for (text, expected) in [
+            ("\"mime_type\": mime_type is missing", "\"mime_type\": mimeType is missing"),
+            (
+                "tool_result message: unknown field \"tool_nme\"; did you mean \"tool_name\"?",
+                "tool_result message: unknown field \"toolNme\"; did you mean \"toolName\"?",
+            ),
+            (
+                "unknown field \"x\"; an image is \"data\" (base64) with \"mime_type\"",
+                "unknown field \"x\"; an image is \"data\" (base64) with \"mimeType\"",
+            ),
+        ] {
+            assert_eq!(respell(text), expected);
+        }
     }
 
     #[test]

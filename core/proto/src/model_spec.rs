@@ -319,7 +319,7 @@ pub fn check_headers(what: &str, headers: Option<&Value>) -> Result<(), Error> {
         None | Some(Value::Null) => Ok(()),
         Some(Value::Object(headers)) => match headers.iter().find(|(_, value)| !value.is_string()) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::invalid_argument(format!("{what}: {name}: expected text"))),
+            Some((name, _)) => Err(Error::invalid_argument(format!("{what}: {name:?}: expected text"))),
         },
         Some(_) => Err(Error::invalid_argument(format!("{what}: expected an object of texts"))),
     }

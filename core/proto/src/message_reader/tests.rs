@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::read_history;
+use crate::did_you_mean::Spelling;
 use crate::message::Message;
 
 fn refused(value: Value) -> String {
@@ -119,5 +120,22 @@ fn found_e13_a_stored_history_keeps_what_is_unknown() {
         ),
     ] {
         assert_eq!(read_history(value).unwrap_err().message(), text);
+    }
+}
+
+#[test]
+fn found_hints_on_fields_are_in_the_host_s_spelling() {
+    let content = |block: Value| json!({ "role": "user", "content": [block] });
+    let with = |name: &str| json!({ "role": "tool_result", "tool_call_id": "c", "tool_name": "t", "content": [], name: 1 });
+    let names = ["mime_type", "tool_call_id", "tool_name", "stop_reason", "cache_retention"];
+    let kinds = ["image_url", "tool_use", "function_call_output", "tool_result"].map(|kind| content(json!({ "type": kind })));
+    let image = |name: &str| content(json!({ "type": "image", "data": "", "mime_type": "image/png", name: "" }));
+    let messages = ["name", "tool_use_id", "tool_calls", "cache_control", "finish_reason", "tool_nme"].map(with);
+    let roles = [json!({ "role": "tool", "content": "" })];
+    for message in kinds.into_iter().chain(messages).chain(roles).chain(["source", "media_type"].map(image)) {
+        let text = refused(message);
+        let spelled = Spelling::Camel.respell(&text, &names);
+        let left: Vec<&str> = names.into_iter().filter(|name| spelled.contains(name)).collect();
+        assert!(left.is_empty(), "{spelled}");
     }
 }
