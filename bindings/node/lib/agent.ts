@@ -420,3 +420,11 @@ export class Agent {
     return `${this.constructor.name} ${inspect({ model, tools, messages: this.#native.messageCount, isStreaming }, options)}`
   }
 }
+
+// Not in the class, where it would let TypeScript assign. Without it, code that is not strict would assign in vain.
+Object.defineProperty(Agent.prototype, 'messages', {
+  ...Object.getOwnPropertyDescriptor(Agent.prototype, 'messages'),
+  set() {
+    throw new TypeError('messages: cannot be assigned; give the new ones to replaceMessages(), or more to appendMessages()')
+  },
+})

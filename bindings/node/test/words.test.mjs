@@ -146,3 +146,12 @@ test('found_names_of_a_script_are_canonical_also_in_its_errors', () => {
     )
   }
 })
+
+test('found_assigning_messages_names_what_replaces_them', () => {
+  const agent = scripted([])
+  const sloppy = new Function('agent', 'agent.messages = []')
+  for (const assign of [() => (agent.messages = []), () => sloppy(agent)]) {
+    assert.throws(assign, { name: 'TypeError', message: /replaceMessages/ })
+  }
+  assert.deepEqual(agent.messages, [])
+})

@@ -408,3 +408,7 @@ void texts
 const shown = (message: { role: string; content?: readonly { text?: string }[] }): number => message.content?.length ?? 0
 result.messages.map(shown)
 for (const block of read) if (block.text !== undefined) check<Equal<typeof block.text, string>>()
+
+// To replace messages is a call.
+// @ts-expect-error
+new Agent({ model: 'p/m' }).messages = []
