@@ -339,7 +339,7 @@ async def test_found_e15_a_record_that_waits_outlives_its_agent(caplog):
         await asyncio.sleep(0)
     with pytest.raises(AgentError):
         await agent(fails("invalid_request", "no"), max_retries=0).prompt("x")
-    assert {record.agent_loop["code"] for record in records_of(caplog)} == {"run_error"}
+    assert "run_error" in {record.agent_loop["code"] for record in records_of(caplog)}
 
 
 async def test_found_e15_log_of_an_agent_that_was_collected(caplog):
@@ -355,10 +355,15 @@ async def test_found_e15_log_of_an_agent_that_was_collected(caplog):
     held += [subject, run]
     while run._native.finished is None:
         time.sleep(0.001)  # and the loop takes no job
-    gone = weakref.ref(subject)
+    gone, run_id = weakref.ref(subject), run.id
     del subject, run, held
     gc.collect()
     assert gone() is None
-    while not records_of(caplog):
+
+    def of_run():
+        # What other tests have left to the collector may log, too.
+        return [record for record in records_of(caplog) if record.agent_loop.get("run_id") == run_id]
+
+    while not of_run():
         await asyncio.sleep(0.001)
-    assert lines(caplog) == [("ERROR", "run_error", "the run failed: no key")]
+    assert [(record.levelname, record.getMessage()) for record in of_run()] == [("ERROR", "the run failed: no key")]
