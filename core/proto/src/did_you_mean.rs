@@ -39,7 +39,7 @@ impl Spelling {
     }
 
     /// A text with these canonical names in this spelling, wherever they stand as words of ours. What is quoted is the user's: a
-    /// tool's name, a value. Ours are the quoted words of the clauses that begin as one of [`OURS`], and of hints on our fields.
+    /// tool's name, a value. Ours are the quoted words of the clauses that begin as one of `OURS`, and of hints on our fields.
     pub fn respell(self, text: &str, names: &[&str]) -> String {
         if self == Spelling::Snake {
             return text.to_owned();
