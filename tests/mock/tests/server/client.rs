@@ -86,6 +86,8 @@ pub(crate) fn receive(stream: &mut TcpStream) -> Reply {
                 break Ended::Held;
             }
             Err(e) if e.kind() == ErrorKind::ConnectionReset => break Ended::Cut,
+            // A process that was stopped and goes on; with a time limit, the system does not read again by itself.
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
             Err(e) => panic!("reading the response: {e}"),
         }
         waited.get_or_insert_with(|| begin.elapsed());
