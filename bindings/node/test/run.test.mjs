@@ -176,6 +176,7 @@ test('found_p1_collected_runs: one that is collected with its agent calls hooks 
   const gc = (await import('node:vm')).runInNewContext('gc')
   const kept = []
   const refs = []
+  const held = []
   const soon = () => new Promise((resolve) => setTimeout(resolve, 10))
   const leave = async (start) => {
     const afterRun = async ({ outcome, message }) => {
@@ -193,7 +194,8 @@ test('found_p1_collected_runs: one that is collected with its agent calls hooks 
   }
   async function* endless() {
     yield 'so far'
-    await new Promise(() => {})
+    // As something that a server's answer is awaited with: what nobody holds is collected, and then the provider fails.
+    await new Promise((resolve) => held.push(resolve))
   }
   await leave((options, listener) => {
     const agent = new Agent(options)
