@@ -12,7 +12,7 @@ VENV = target/python-venv
 export PROFILE
 
 # What the bindings and the tests see of the crates.
-BINDINGS = --features agent-loop/__bindings,agent-loop/schema
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
@@ -114,7 +114,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && \
-	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema --doc" \
+	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/store --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \
 	  "attacks-python=$(VENV)/bin/python tests/attacks/odd.py" \

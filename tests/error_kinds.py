@@ -72,6 +72,7 @@ core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a v
 core/proto/src/schema.rs result
 core/proto/src/schema/ part
 core/proto/src/script.rs part
+core/proto/src/session part
 core/proto/src/table/logs.rs none
 core/proto/src/table/options.rs none (^the provider's|^the environment's|^1,024|readonly|\[str|Record<)
 core/proto/src/table/options.rs part

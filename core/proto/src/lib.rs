@@ -10,6 +10,7 @@
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
 //!   [`schema`] (arguments), [`retry`], [`retry_after`].
+//! - Sessions: [`session`] (what a journal holds, and what comes of it).
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_error`] (what is wrong with it).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
@@ -56,6 +57,7 @@ pub mod retry;
 pub mod retry_after;
 pub mod schema;
 pub mod script;
+pub mod session;
 pub mod settings;
 pub(crate) mod size;
 pub mod sse;

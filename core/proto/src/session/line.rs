@@ -1,0 +1,158 @@
+//! A record as a line of JSON: `{"seq":7,"at":1767225600000,"kind":"message",…,"crc":"0badf00d"}`. The checksum is the CRC-32 of
+//! what stands before it.
+//!
+//! A line is read only as it was written: its beginning and its end have this form, to the byte.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Deserialize;
+
+use super::record::{JOURNAL_VERSION, Record};
+use crate::error::{Error, ErrorKind};
+
+/// What stands before a line's checksum, and behind it.
+const BEFORE_CRC: &[u8] = b",\"crc\":\"";
+const AFTER_CRC: &[u8] = b"\"}";
+const CRC_DIGITS: usize = 8;
+
+/// A line of a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its place in the journal: 1, 2, 3 …
+    pub seq: u64,
+    /// When it was written, in milliseconds since the epoch.
+    pub at: u64,
+    /// What it holds.
+    pub record: Record,
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is not as it was written.
+    Damaged(String),
+    /// It is of a newer version of the library, which writes journals of this version.
+    Newer(u32),
+}
+
+impl Unreadable {
+    pub(super) fn damaged(what: impl Into<String>) -> Unreadable {
+        Unreadable::Damaged(what.into())
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Damaged(what) => f.write_str(what),
+            Unreadable::Newer(version) => write!(
+                f,
+                "it was written by a newer version of agent-loop, as a journal of version {version}; this one reads versions up \
+                 to {JOURNAL_VERSION}: update agent-loop"
+            ),
+        }
+    }
+}
+
+/// The line of a record, without a line end. `at` is in milliseconds since the epoch.
+///
+/// # Errors
+/// `invalid_argument` for a record that is no JSON; there is none among those that the loop makes.
+pub fn encode(seq: u64, at: u64, record: &Record) -> Result<String, Error> {
+    let mut line = format!("{{\"seq\":{seq},\"at\":{at}").into_bytes();
+    let head = line.len();
+    let refused =
+        |error: serde_json::Error| Error::invalid_argument(format!("the record is no JSON: {error}")).with_source(error);
+    serde_json::to_writer(&mut line, record).map_err(refused)?;
+    // The record's fields go on in the line's object.
+    if let Some(brace) = line.get_mut(head) {
+        *brace = b',';
+    }
+    line.pop();
+    let crc = crc32fast::hash(&line);
+    line.extend_from_slice(BEFORE_CRC);
+    line.extend_from_slice(format!("{crc:08x}").as_bytes());
+    line.extend_from_slice(AFTER_CRC);
+    String::from_utf8(line).map_err(|error| Error::new(ErrorKind::InvalidArgument, error.to_string()))
+}
+
+/// What a line holds.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(line: &[u8]) -> Result<Entry, Unreadable> {
+    check(line)?;
+    let head = |rest| {
+        let (seq, rest) = number(rest, b"{\"seq\":")?;
+        let (at, rest) = number(rest, b",\"at\":")?;
+        let rest = rest.strip_prefix(b",\"kind\":\"")?;
+        let end = memchr::memchr(b'"', rest)?;
+        Some((seq, at, rest.get(..end)?))
+    };
+    let Some((seq, at, kind)) = head(line) else {
+        return Err(Unreadable::damaged("it does not begin as a record does"));
+    };
+    Ok(Entry { seq, at, record: record(kind, line)? })
+}
+
+/// Compares the checksum.
+fn check(line: &[u8]) -> Result<(), Unreadable> {
+    let parts = || {
+        let rest = line.strip_suffix(AFTER_CRC)?;
+        let (rest, digits) = rest.split_at_checked(rest.len().checked_sub(CRC_DIGITS)?)?;
+        Some((rest.strip_suffix(BEFORE_CRC)?, digits))
+    };
+    let Some((body, digits)) = parts() else {
+        return Err(Unreadable::damaged("it does not end with a checksum"));
+    };
+    if format!("{:08x}", crc32fast::hash(body)).as_bytes() != digits {
+        return Err(Unreadable::damaged("its checksum does not match"));
+    }
+    Ok(())
+}
+
+/// A number as we write it, and what stands behind it.
+fn number<'a>(text: &'a [u8], before: &[u8]) -> Option<(u64, &'a [u8])> {
+    let text = text.strip_prefix(before)?;
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at_checked(digits)?;
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
+}
+
+/// The record of this kind. Its fields are read from the whole line: a message is parsed once.
+fn record(kind: &[u8], line: &[u8]) -> Result<Record, Unreadable> {
+    /// All that is known of a version that is not.
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    Ok(match kind {
+        b"session" => {
+            let Version { version } = fields(kind, line)?;
+            if version > JOURNAL_VERSION {
+                return Err(Unreadable::Newer(version));
+            }
+            Record::Session(fields(kind, line)?)
+        }
+        b"run_start" => Record::RunStart(fields(kind, line)?),
+        b"message" => Record::Message(fields(kind, line)?),
+        b"queued" => Record::Queued(fields(kind, line)?),
+        b"queue_cleared" => Record::QueueCleared(fields(kind, line)?),
+        b"tool_start" => Record::ToolStart(fields(kind, line)?),
+        b"tool_answer" => Record::ToolAnswer(fields(kind, line)?),
+        b"hook_decision" => Record::HookDecision(fields(kind, line)?),
+        b"suspended" => Record::Suspended(fields(kind, line)?),
+        b"decisions" => Record::Decisions(fields(kind, line)?),
+        b"run_end" => Record::RunEnd(fields(kind, line)?),
+        b"appended" => Record::Appended(fields(kind, line)?),
+        b"replaced" => Record::Replaced(fields(kind, line)?),
+        b"reset" => Record::Reset(fields(kind, line)?),
+        b"info" => Record::Info(fields(kind, line)?),
+        other => return Err(Unreadable::damaged(format!("its kind {:?} is not known", String::from_utf8_lossy(other)))),
+    })
+}
+
+fn fields<'a, T: Deserialize<'a>>(kind: &[u8], line: &'a [u8]) -> Result<T, Unreadable> {
+    let wrong = |error| Unreadable::damaged(format!("its fields are not those of {:?}: {error}", String::from_utf8_lossy(kind)));
+    serde_json::from_slice(line).map_err(wrong)
+}

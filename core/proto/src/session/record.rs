@@ -1,0 +1,449 @@
+//! What a journal holds: one type per kind of record.
+//!
+//! In its JSON a record has its kind as `kind`, and the fields of its type in the order given here. A field that a reader does
+//! not know is left out; a kind that it does not know is damage, as a new kind comes with a new version.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::message::Message;
+use crate::queues::Queue;
+use crate::tool::ToolOutput;
+use crate::usage::{Outcome, Usage};
+
+/// The version of the journals that this library writes. It reads this one and all before it.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// A record of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum Record {
+    /// The first record of each journal.
+    Session(SessionStart),
+    /// A run begins.
+    RunStart(RunStart),
+    /// A message joins the transcript.
+    Message(MessageRecord),
+    /// A message joins a queue.
+    Queued(Queued),
+    /// A queue was cleared.
+    QueueCleared(QueueCleared),
+    /// A tool is about to be called.
+    ToolStart(ToolStart),
+    /// A tool has answered.
+    ToolAnswer(ToolAnswer),
+    /// A hook has changed something.
+    HookDecision(HookDecision),
+    /// Calls wait for decisions.
+    Suspended(Suspended),
+    /// Calls that waited were decided.
+    Decisions(Decisions),
+    /// A run has ended.
+    RunEnd(RunEnd),
+    /// The application has appended messages between two runs.
+    Appended(Appended),
+    /// The application has replaced the transcript between two runs.
+    Replaced(Replaced),
+    /// The application has emptied transcript and queues between two runs.
+    Reset(Reset),
+    /// The session has another title or other metadata.
+    Info(Info),
+}
+
+impl Record {
+    /// A message that joins the transcript and comes from no queue.
+    pub fn message(message: impl Into<Arc<Message>>) -> Record {
+        Record::Message(MessageRecord { message: message.into(), queue: None })
+    }
+}
+
+/// The first record of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct SessionStart {
+    /// That of the journal: [`JOURNAL_VERSION`] when it was written.
+    pub version: u32,
+    /// The session's id.
+    pub id: Arc<str>,
+    /// When it was created, in milliseconds since the epoch.
+    pub created_ms: u64,
+    /// Of a fork: what the records after this one were copied from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+}
+
+impl SessionStart {
+    /// The first record of a new session.
+    pub fn new(id: impl Into<Arc<str>>, created_ms: u64) -> SessionStart {
+        SessionStart { version: JOURNAL_VERSION, id: id.into(), created_ms, forked_from: None }
+    }
+}
+
+/// Where a session was forked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ForkedFrom {
+    /// The other session's id.
+    pub id: Arc<str>,
+    /// The last record that both have.
+    pub seq: u64,
+}
+
+impl ForkedFrom {
+    /// A fork of that session behind that record.
+    pub fn new(id: impl Into<Arc<str>>, seq: u64) -> ForkedFrom {
+        ForkedFrom { id: id.into(), seq }
+    }
+}
+
+/// What a run was begun with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum RunOf {
+    /// Prompts, which follow as messages.
+    Prompt,
+    /// Nothing new.
+    Resume,
+    /// Messages of a queue.
+    Queued,
+    /// Decisions about calls that waited.
+    Decisions,
+}
+
+/// A run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct RunStart {
+    /// The run's id.
+    pub run_id: Arc<str>,
+    /// What it was begun with.
+    pub of: RunOf,
+}
+
+impl RunStart {
+    /// A run that begins so.
+    pub fn new(run_id: impl Into<Arc<str>>, of: RunOf) -> RunStart {
+        RunStart { run_id: run_id.into(), of }
+    }
+}
+
+/// A message joins the transcript: its `message_end` is emitted after this is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct MessageRecord {
+    /// The whole message.
+    pub message: Arc<Message>,
+    /// Where it comes from, if it waited in a queue, which it leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<OfQueue>,
+}
+
+impl MessageRecord {
+    /// A message that leaves this place of a queue.
+    pub fn of_queue(message: impl Into<Arc<Message>>, queue: Queue, number: u64) -> MessageRecord {
+        MessageRecord { message: message.into(), queue: Some(OfQueue { queue, number }) }
+    }
+}
+
+/// A place in a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct OfQueue {
+    /// Which queue.
+    #[serde(with = "queue_word")]
+    pub queue: Queue,
+    /// The number under which the message waits: of all that ever waited in this session, the first has 1.
+    pub number: u64,
+}
+
+/// A message joins a queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Queued {
+    /// Which queue.
+    #[serde(with = "queue_word")]
+    pub queue: Queue,
+    /// Its number; see [`OfQueue::number`].
+    pub number: u64,
+    /// The message.
+    pub message: Arc<Message>,
+}
+
+impl Queued {
+    /// A message that waits under this number.
+    pub fn new(queue: Queue, number: u64, message: impl Into<Arc<Message>>) -> Queued {
+        Queued { queue, number, message: message.into() }
+    }
+}
+
+/// A queue was cleared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct QueueCleared {
+    /// Which queue.
+    #[serde(with = "queue_word")]
+    pub queue: Queue,
+    /// The numbers of the messages that stay, because a turn has begun with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u64>,
+}
+
+impl QueueCleared {
+    /// All messages of a queue leave it but those of these numbers.
+    pub fn new(queue: Queue, kept: Vec<u64>) -> QueueCleared {
+        QueueCleared { queue, kept }
+    }
+}
+
+/// A tool is about to be called: written before, so that a call whose outcome is not known is known as such.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ToolStart {
+    /// The call's id.
+    pub tool_call_id: Arc<str>,
+    /// The tool's name.
+    pub tool_name: Arc<str>,
+    /// What the tool gets: the model's arguments after validation and hooks.
+    pub arguments: Arc<Map<String, Value>>,
+    /// The same each time that this call is executed, wherever that is.
+    pub idempotency_key: Arc<str>,
+}
+
+impl ToolStart {
+    /// A call with these arguments.
+    pub fn new(
+        tool_call_id: impl Into<Arc<str>>,
+        tool_name: impl Into<Arc<str>>,
+        arguments: Arc<Map<String, Value>>,
+        idempotency_key: impl Into<Arc<str>>,
+    ) -> ToolStart {
+        let (tool_call_id, tool_name) = (tool_call_id.into(), tool_name.into());
+        ToolStart { tool_call_id, tool_name, arguments, idempotency_key: idempotency_key.into() }
+    }
+}
+
+/// A tool has answered: its own answer, before hooks change it and before it is used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ToolAnswer {
+    /// The call's id.
+    pub tool_call_id: Arc<str>,
+    /// The answer.
+    pub result: ToolOutput,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolAnswer {
+    /// The answer to a call.
+    pub fn new(tool_call_id: impl Into<Arc<str>>, result: ToolOutput, is_error: bool) -> ToolAnswer {
+        ToolAnswer { tool_call_id: tool_call_id.into(), result, is_error }
+    }
+}
+
+/// A hook has changed something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct HookDecision {
+    /// The hook's word: `before_tool_call`, for example.
+    pub hook: Arc<str>,
+    /// The call, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<Arc<str>>,
+    /// The answer in canonical JSON.
+    pub answer: Value,
+}
+
+impl HookDecision {
+    /// What a hook answered, and about which call.
+    pub fn new(hook: impl Into<Arc<str>>, tool_call_id: Option<Arc<str>>, answer: Value) -> HookDecision {
+        HookDecision { hook: hook.into(), tool_call_id, answer }
+    }
+}
+
+/// Calls wait for decisions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Suspended {
+    /// The calls in the order in which the model made them.
+    pub calls: Vec<PendingCall>,
+}
+
+impl Suspended {
+    /// These calls wait.
+    pub fn new(calls: Vec<PendingCall>) -> Suspended {
+        Suspended { calls }
+    }
+}
+
+/// A call that waits for a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct PendingCall {
+    /// Its id.
+    pub tool_call_id: Arc<str>,
+    /// The tool's name.
+    pub tool_name: Arc<str>,
+    /// The arguments to be decided about.
+    pub arguments: Arc<Map<String, Value>>,
+    /// Why it waits.
+    pub reason: Arc<str>,
+    /// See [`ToolStart::idempotency_key`].
+    pub idempotency_key: Arc<str>,
+}
+
+impl PendingCall {
+    /// The call of a tool, which waits for this reason.
+    pub fn new(start: ToolStart, reason: impl Into<Arc<str>>) -> PendingCall {
+        let ToolStart { tool_call_id, tool_name, arguments, idempotency_key } = start;
+        PendingCall { tool_call_id, tool_name, arguments, reason: reason.into(), idempotency_key }
+    }
+}
+
+/// Calls that waited were decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Decisions {
+    /// The decision about each call, in canonical JSON, by the call's id.
+    pub decisions: Map<String, Value>,
+}
+
+impl Decisions {
+    /// The decisions by the ids of the calls.
+    pub fn new(decisions: Map<String, Value>) -> Decisions {
+        Decisions { decisions }
+    }
+}
+
+/// A run has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct RunEnd {
+    /// The run's id.
+    pub run_id: Arc<str>,
+    /// Why it ended.
+    pub outcome: Outcome,
+    /// There exactly when the outcome is `error` or `aborted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// The run's sum.
+    pub usage: Usage,
+    /// How many turns began.
+    pub turns: u32,
+}
+
+impl RunEnd {
+    /// The end of a run without an error.
+    pub fn new(run_id: impl Into<Arc<str>>, outcome: Outcome, usage: Usage, turns: u32) -> RunEnd {
+        RunEnd { run_id: run_id.into(), outcome, error: None, usage, turns }
+    }
+
+    /// The same with the run's error.
+    #[must_use]
+    pub fn with_error(mut self, error: Option<Error>) -> RunEnd {
+        self.error = error;
+        self
+    }
+}
+
+/// The application has appended messages between two runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Appended {
+    /// In order.
+    pub messages: Vec<Arc<Message>>,
+}
+
+impl Appended {
+    /// These messages were appended.
+    pub fn new(messages: Vec<Arc<Message>>) -> Appended {
+        Appended { messages }
+    }
+}
+
+/// The application has replaced the transcript between two runs. Calls that waited for decisions are gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Replaced {
+    /// The transcript.
+    pub messages: Vec<Arc<Message>>,
+}
+
+impl Replaced {
+    /// This is the transcript now.
+    pub fn new(messages: Vec<Arc<Message>>) -> Replaced {
+        Replaced { messages }
+    }
+}
+
+/// The application has emptied transcript and queues between two runs. Calls that waited for decisions are gone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Reset {}
+
+/// The session has another title or other metadata. A part that is not given stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Info {
+    /// What the application calls it; an empty text takes it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the application keeps with it; an empty object takes it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+impl Info {
+    /// Another title.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Info {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Other metadata.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Map<String, Value>) -> Info {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// Takes over the parts that the other one has.
+    pub fn merge(&mut self, other: Info) {
+        self.title = other.title.or(self.title.take()).filter(|title| !title.is_empty());
+        self.metadata = other.metadata.or(self.metadata.take()).filter(|metadata| !metadata.is_empty());
+    }
+}
+
+/// A queue by its word in JSON.
+mod queue_word {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::queues::Queue;
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Word {
+        Steering,
+        FollowUp,
+    }
+
+    pub(super) fn serialize<S: Serializer>(queue: &Queue, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match queue {
+            Queue::Steering => "steering",
+            Queue::FollowUp => "follow_up",
+        })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Queue, D::Error> {
+        Ok(match Word::deserialize(deserializer)? {
+            Word::Steering => Queue::Steering,
+            Word::FollowUp => Queue::FollowUp,
+        })
+    }
+}

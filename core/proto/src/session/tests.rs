@@ -1,0 +1,161 @@
+//! Records to lines and back, damage, and what comes of a journal.
+
+mod damage;
+mod folded;
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::error::{Error, ErrorKind};
+use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
+use crate::queues::Queue;
+use crate::tool::ToolOutput;
+use crate::usage::{Outcome, StopReason, Usage};
+
+/// An object of these fields.
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// An answer with these calls.
+fn answer(text: &str, calls: &[&str]) -> Message {
+    let call = |id: &&str| ContentBlock::ToolCall(ToolCall::new(*id, "add", object(json!({ "a": 1 }))));
+    let content = std::iter::once(ContentBlock::text(text)).chain(calls.iter().map(call)).collect();
+    let mut message = AssistantMessage::new(content);
+    message.stop_reason = Some(if calls.is_empty() { StopReason::Stop } else { StopReason::ToolUse });
+    Message::Assistant(message)
+}
+
+fn result(id: &str, text: &str) -> Message {
+    Message::ToolResult(ToolResultMessage::new(id, "add", vec![ContentBlock::text(text)]))
+}
+
+fn start(id: &str) -> ToolStart {
+    ToolStart::new(id, "add", Arc::new(object(json!({ "a": 2 }))), format!("s/1/{id}"))
+}
+
+/// One record of each kind, with all of its fields.
+fn all_kinds() -> Vec<Record> {
+    let mut first = SessionStart::new("s1", 5);
+    first.forked_from = Some(ForkedFrom::new("s0", 7));
+    let failed = RunEnd::new("run_1", Outcome::Error, Usage::new(3, 4), 2);
+    vec![
+        Record::Session(first),
+        Record::RunStart(RunStart::new("run_1", RunOf::Decisions)),
+        Record::message(answer("I add.\n\u{0}\u{2028}\"", &["call_1", "call_2"])),
+        Record::Queued(Queued::new(Queue::Steering, 1, Message::user("stop", 9))),
+        Record::Message(MessageRecord::of_queue(Message::user("stop", 9), Queue::Steering, 1)),
+        Record::QueueCleared(QueueCleared::new(Queue::FollowUp, vec![3])),
+        Record::ToolStart(start("call_1")),
+        Record::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::error("no"), true)),
+        Record::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
+        Record::Suspended(Suspended::new(vec![PendingCall::new(start("call_2"), "ask")])),
+        Record::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
+        Record::RunEnd(failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long")))),
+        Record::Appended(Appended::new(vec![Arc::new(Message::user("a", 1))])),
+        Record::Replaced(Replaced::new(Vec::new())),
+        Record::Reset(Reset {}),
+        Record::Info(Info::default().title("A title").metadata(object(json!({ "user": 7 })))),
+    ]
+}
+
+#[test]
+fn each_kind_is_read_as_it_was_written() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for (seq, record) in (1..).zip(all_kinds()) {
+        let line = encode(seq, 1_000 + seq, &record).unwrap();
+        assert!(!line.contains('\n'), "{line}");
+        let read = decode(line.as_bytes()).unwrap();
+        assert_eq!(read, Entry { seq, at: 1_000 + seq, record: record.clone() });
+        let json: Value = serde_json::from_str(&line).expect("a line is JSON");
+        kinds.insert(json["kind"].as_str().unwrap().to_owned());
+        // A variant that is added is a kind that this list has to have.
+        match record {
+            Record::Session(_) | Record::RunStart(_) | Record::Message(_) | Record::Queued(_) | Record::QueueCleared(_) => {}
+            Record::ToolStart(_) | Record::ToolAnswer(_) | Record::HookDecision(_) | Record::Suspended(_) => {}
+            Record::Decisions(_) | Record::RunEnd(_) | Record::Appended(_) | Record::Replaced(_) | Record::Reset(_) => {}
+            Record::Info(_) => {}
+        }
+    }
+    assert_eq!(kinds.len(), 15);
+}
+
+#[test]
+fn a_line_has_this_form() {
+    let record = Record::Queued(Queued::new(Queue::FollowUp, 2, Message::user("Später", 9)));
+    let body = concat!(
+        r#"{"seq":7,"at":1767225600000,"kind":"queued","queue":"follow_up","number":2,"#,
+        r#""message":{"role":"user","content":[{"type":"text","text":"Später"}],"timestamp":9}"#
+    );
+    let crc = crc32fast::hash(body.as_bytes());
+    assert_eq!(encode(7, 1_767_225_600_000, &record).unwrap(), format!("{body},\"crc\":\"{crc:08x}\"}}"));
+}
+
+/// A line with a right checksum.
+fn sealed(body: &str) -> Vec<u8> {
+    format!("{body},\"crc\":\"{:08x}\"}}", crc32fast::hash(body.as_bytes())).into_bytes()
+}
+
+#[test]
+fn a_newer_version_is_refused_and_says_what_to_do() {
+    // Nothing but the version is known of it.
+    let line = sealed(r#"{"seq":1,"at":5,"kind":"session","version":2,"id":{"of":"tomorrow"}"#);
+    let refused = decode(&line).unwrap_err();
+    assert_eq!(refused, Unreadable::Newer(2));
+    let text = refused.to_string();
+    assert!(text.contains("version 2") && text.contains("up to 1") && text.contains("update agent-loop"), "{text}");
+    let unknown = sealed(r#"{"seq":2,"at":5,"kind":"mood","is":"good""#);
+    assert_eq!(decode(&unknown).unwrap_err(), Unreadable::Damaged("its kind \"mood\" is not known".to_owned()));
+}
+
+#[test]
+fn a_field_of_a_later_version_is_left_out() {
+    let line = sealed(r#"{"seq":1,"at":5,"kind":"run_start","run_id":"r","of":"prompt","by":"someone""#);
+    assert_eq!(decode(&line).unwrap().record, Record::RunStart(RunStart::new("r", RunOf::Prompt)));
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    prop::collection::vec(any::<char>(), 0..40).prop_map(|chars| chars.into_iter().collect())
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("JSON has none", |number| number.is_finite()).prop_map(Value::from),
+        texts().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from);
+        let map = prop::collection::vec((texts(), inner), 0..4);
+        prop_oneof![list, map.prop_map(|fields| Value::Object(fields.into_iter().collect()))]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read(seq: u64, at: u64, texts in prop::collection::vec(texts(), 4), value in values()) {
+        let mut message = AssistantMessage::new(vec![ContentBlock::text(&texts[0])]);
+        message.metadata = Some(value.clone()).filter(|value| !value.is_null());
+        message.raw_stop_reason = Some(texts[1].clone());
+        let arguments = object(json!({ texts[2].as_str(): value }));
+        let records = [
+            Record::message(Message::Assistant(message)),
+            Record::message(Message::Custom(object(json!({ "role": "note", texts[3].as_str(): value })))),
+            Record::ToolStart(ToolStart::new("c", "t", Arc::new(arguments), texts[1].as_str())),
+            Record::HookDecision(HookDecision::new(texts[0].as_str(), None, value)),
+        ];
+        for record in records {
+            let line = encode(seq, at, &record).unwrap();
+            prop_assert!(!line.contains('\n'));
+            let again = decode(line.as_bytes()).unwrap();
+            prop_assert_eq!((again.seq, again.at, &again.record), (seq, at, &record));
+            prop_assert_eq!(encode(seq, at, &again.record).unwrap(), line);
+        }
+    }
+}
