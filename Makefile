@@ -113,7 +113,7 @@ QUICK = $(if $(filter ci,$(PROFILE)),$(CARGO) quick --no-fail-fast,$(TEST))
 test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
-	    --lib --bins --examples --test api --test allocations --test layers -- --show-output && \
+	    --lib --bins --examples --test api --test stores --test allocations --test layers -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/store --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \

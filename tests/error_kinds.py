@@ -118,6 +118,19 @@ core/src/run/listeners.rs diagnostic
 core/src/run/model_call.rs part
 core/src/runtime/builder.rs part ^a whole
 core/src/runtime/builder.rs invalid_argument
+core/src/session/sqlite/ none ^\s*(SELECT|INSERT|UPDATE|DELETE|BEGIN|CREATE|id, title)
+core/src/session/sqlite/ part ^(the|opening|reading|writing|renewing|closing|deleting)
+core/src/session/sqlite/ io
+core/src/session/jsonl part ^(the folder of sessions \{\}$|\w+ it$)
+core/src/session/jsonl io
+core/src/session/alive.rs io
+core/src/session/backend.rs none
+core/src/session/handle.rs part
+core/src/session/memory.rs part
+core/src/session/open.rs diagnostic
+core/src/session/reading.rs part
+core/src/session/store.rs invalid_argument
+core/src/session/store_options.rs part
 core/src/threads/workers.rs part
 core/src/tool/typed.rs part ^\(the
 core/src/tool/ result

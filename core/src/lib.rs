@@ -17,6 +17,7 @@
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
 //! | drive a run by hand, save and load it | [`machine`] |
+//! | keep conversations in a store (feature `store`) | `session` |
 //! | test without a model server | [`ModelSpec::script`], [`testing`] |
 //!
 //! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate.
@@ -53,6 +54,9 @@ mod provider;
 mod run;
 mod runtime;
 mod scope;
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub mod session;
 pub mod testing;
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What bindings hand over.
 mod threads;

@@ -1,0 +1,115 @@
+//! Follows a session: its records as they are written, by whoever has it open.
+
+use std::collections::VecDeque;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agent_loop_proto::session::Entry;
+use futures_core::Stream;
+
+use super::reading::{PAGE, entries};
+use super::shared::SharedStore;
+use crate::error::Error;
+use crate::future::BoxFuture;
+
+/// The records of a session from a number on, those that are there and those to come. It ends only with an error.
+///
+/// A follower that stops may go on with [`Session::follow`](super::Session::follow) after the number of the last record that it
+/// got: it loses and repeats nothing.
+///
+/// ```
+/// # let runtime = agent_loop::Runtime::new()?;
+/// # runtime.block_on(async {
+/// use agent_loop::session::{Record, Store};
+///
+/// let store = Store::open("memory:")?;
+/// let session = store.session("user-7")?.open().await?;
+/// let mut records = store.session("user-7")?.follow(0);
+/// let first = records.next().await?;
+/// assert!(first.seq == 1 && matches!(first.record, Record::Session(_)));
+/// # session.close().await
+/// # })?;
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+#[must_use = "nothing is read until it is polled"]
+pub struct Follow {
+    shared: Arc<SharedStore>,
+    id: String,
+    after: u64,
+    ready: VecDeque<Entry>,
+    /// Reads more.
+    more: Option<BoxFuture<'static, Result<Vec<Entry>, Error>>>,
+    has_failed: bool,
+}
+
+impl Follow {
+    pub(super) fn new(shared: Arc<SharedStore>, id: String, after: u64) -> Follow {
+        Follow { shared, id, after, ready: VecDeque::new(), more: None, has_failed: false }
+    }
+
+    /// The next record, when it is there. May be dropped before; nothing is lost then.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such session; `io` for a damaged one and for what the store's disk or server refuses;
+    /// `invalid_state` for one of a newer version.
+    pub async fn next(&mut self) -> Result<Entry, Error> {
+        std::future::poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Entry, Error>> {
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                self.after = entry.seq;
+                return Poll::Ready(Ok(entry));
+            }
+            let more = self.more.get_or_insert_with(|| Box::pin(more(Arc::clone(&self.shared), self.id.clone(), self.after)));
+            let read = std::task::ready!(more.as_mut().poll(cx));
+            self.more = None;
+            self.ready.extend(read?);
+        }
+    }
+}
+
+impl Stream for Follow {
+    type Item = Result<Entry, Error>;
+
+    /// As [`Follow::next`]; there is nothing behind an error.
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.has_failed {
+            return Poll::Ready(None);
+        }
+        let next = std::task::ready!(self.poll(cx));
+        self.has_failed = next.is_err();
+        Poll::Ready(Some(next))
+    }
+}
+
+/// Records behind a number, when there are any.
+async fn more(shared: Arc<SharedStore>, id: String, after: u64) -> Result<Vec<Entry>, Error> {
+    let backend = &*shared.backend;
+    if after > 0 {
+        // The first record has the version.
+        entries(backend, &id, 0, 1).await?;
+    }
+    let watcher = shared.watchers.watch(&id);
+    loop {
+        let mut written = pin!(watcher.notify().notified());
+        // Before the look at the store: what is written behind it is not missed.
+        written.as_mut().enable();
+        let read = entries(backend, &id, after, PAGE).await?;
+        if !read.is_empty() {
+            return Ok(read);
+        }
+        tokio::select! {
+            () = written => {}
+            changed = backend.changed(id.clone(), after) => changed?,
+        }
+    }
+}
+
+impl std::fmt::Debug for Follow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follow").field("session", &self.id).field("after", &self.after).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,219 @@
+//! A session by its id, whether it is open or not.
+
+use std::sync::Arc;
+
+use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, Record, SessionStart};
+
+use super::backend::SessionInfo;
+use super::follow::Follow;
+use super::open::OpenSession;
+use super::place::{check_id, missing};
+use super::reading::{PAGE, each, entries, read_line};
+use super::shared::SharedStore;
+use crate::error::{Error, ErrorKind};
+
+/// A session of a store, which need not exist. Cheap to make and to clone: nothing is read or written before a function is
+/// called.
+#[derive(Debug, Clone)]
+pub struct Session {
+    shared: Arc<SharedStore>,
+    id: String,
+}
+
+/// What can be read of a session that is damaged.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct SalvagedSession {
+    /// The records before the damage.
+    pub entries: Vec<Entry>,
+    /// The same as JSON lines, as [`Store::import`](super::Store::import) takes them.
+    pub text: String,
+    /// What is wrong behind them; `None` for a session that is whole.
+    pub damage: Option<String>,
+}
+
+impl Session {
+    pub(super) fn new(shared: &Arc<SharedStore>, id: &str) -> Result<Session, Error> {
+        check_id(id)?;
+        Ok(Session { shared: Arc::clone(shared), id: id.to_owned() })
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Opens it to write, and creates it if there is none of this id. In a tokio runtime, as runs are.
+    ///
+    /// # Errors
+    /// `busy` with the holder's name, while it is open elsewhere; `io` for a damaged session, with the place, and for what the
+    /// store's disk or server refuses; `invalid_state` for a session of a newer version.
+    pub async fn open(&self) -> Result<OpenSession, Error> {
+        OpenSession::open(&self.shared, &self.id).await
+    }
+
+    /// What the store knows of it without reading it; `None` if there is no such session.
+    ///
+    /// # Errors
+    /// `io` for what the store's disk or server refuses.
+    pub async fn info(&self) -> Result<Option<SessionInfo>, Error> {
+        self.shared.backend.info(self.id.clone()).await
+    }
+
+    /// The records behind the number `after`, at most `limit`. Also while it is open elsewhere.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such session; else as [`Session::open`] for what cannot be read.
+    pub async fn records(&self, after: u64, limit: usize) -> Result<Vec<Entry>, Error> {
+        entries(&*self.shared.backend, &self.id, after, limit).await
+    }
+
+    /// Its records behind the number `after`: those that are there, and those to come.
+    pub fn follow(&self, after: u64) -> Follow {
+        Follow::new(Arc::clone(&self.shared), self.id.clone(), after)
+    }
+
+    /// Sets title, metadata or both of a session that is not open. One that is has [`OpenSession::set_info`].
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub async fn set_info(&self, info: Info) -> Result<(), Error> {
+        let open = self.open().await?;
+        let set = open.set_info(info).await;
+        set.and(open.close().await)
+    }
+
+    /// Makes another session of the records up to the number `at`, which this one keeps; `None` for all of them.
+    ///
+    /// # Errors
+    /// `invalid_argument` if there is a session of that id, or if this one has no such record; else as [`Session::open`].
+    pub async fn fork(&self, at: Option<u64>, id: &str) -> Result<Session, Error> {
+        let mut lines = Vec::new();
+        let mut title = Info::default();
+        let until = at.unwrap_or(u64::MAX);
+        let last = each(&*self.shared.backend, &self.id, |line, entry| {
+            if entry.seq <= until {
+                if let Record::Info(info) = entry.record {
+                    title.merge(info);
+                }
+                lines.push(line.text);
+            }
+            Ok(())
+        })
+        .await?;
+        if last == 0 {
+            return Err(missing(&self.id, &self.shared.backend.name()));
+        }
+        if at.is_some_and(|at| at == 0 || at > last) {
+            let text = format!("fork: at: the session {:?} has records 1 to {last}, and not {until}", self.id);
+            return Err(Error::invalid_argument(text));
+        }
+        let from = ForkedFrom::new(self.id.as_str(), until.min(last));
+        // Its first record is its own; the others have the same numbers.
+        Session::create(&self.shared, id, Some(from), lines.split_off(1), title).await
+    }
+
+    /// Makes a session of lines, which are those behind its first.
+    pub(super) async fn create(
+        shared: &Arc<SharedStore>,
+        id: &str,
+        forked_from: Option<ForkedFrom>,
+        lines: Vec<Vec<u8>>,
+        info: Info,
+    ) -> Result<Session, Error> {
+        let session = Session::new(shared, id)?;
+        let exists = || Error::invalid_argument(format!("there is a session {id:?} already; give another id, or delete it"));
+        if session.info().await?.is_some() {
+            return Err(exists());
+        }
+        let start = |created_ms| {
+            let mut start = SessionStart::new(id, created_ms);
+            start.forked_from = forked_from;
+            start
+        };
+        let open = OpenSession::begin(shared, id, start).await?;
+        if open.last() != 1 {
+            // Somebody else was faster.
+            open.close().await?;
+            return Err(exists());
+        }
+        let copied = open.copy(lines, info).await;
+        if copied.is_err() {
+            let _ = open.delete().await;
+            return copied.map(|()| session);
+        }
+        open.close().await.map(|()| session)
+    }
+
+    /// Deletes it.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such session; `busy` while it is open elsewhere; `io` for what the store's disk or server
+    /// refuses.
+    pub async fn delete(&self) -> Result<(), Error> {
+        if self.info().await?.is_none() {
+            return Err(missing(&self.id, &self.shared.backend.name()));
+        }
+        OpenSession::take(&self.shared, &self.id).await
+    }
+
+    /// All of it as JSON lines, each with its line end: what [`Store::import`](super::Store::import) takes, here or elsewhere.
+    ///
+    /// # Errors
+    /// As [`Session::records`].
+    pub async fn export(&self) -> Result<String, Error> {
+        let mut text = Vec::new();
+        each(&*self.shared.backend, &self.id, |line, _| {
+            text.extend_from_slice(&line.text);
+            text.push(b'\n');
+            Ok(())
+        })
+        .await?;
+        // Each line was read as JSON.
+        String::from_utf8(text)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("the session {:?} is no UTF-8: {error}", self.id)))
+    }
+
+    /// What can be read of a damaged session: the records before the first one that cannot. The session stays as it is. To go on
+    /// from there, [import](super::Store::import) the text under another id.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such session; `io` if nothing can be read.
+    pub async fn salvage(&self) -> Result<SalvagedSession, Error> {
+        let mut salvaged = SalvagedSession { entries: Vec::new(), text: String::new(), damage: None };
+        let mut reader = JournalReader::new();
+        // Where a disk refuses a page, the lines of that page are read one by one.
+        let mut limit = PAGE;
+        loop {
+            let page = match self.shared.backend.read(self.id.clone(), reader.last(), limit).await {
+                Ok(page) => page,
+                Err(_) if limit > 1 => {
+                    limit = 1;
+                    continue;
+                }
+                Err(error) if reader.last() == 0 => return Err(error),
+                Err(error) => {
+                    salvaged.damage = Some(error.message().to_owned());
+                    return Ok(salvaged);
+                }
+            };
+            let is_last = page.lines.len() < limit;
+            for line in page.lines {
+                match read_line(&mut reader, &line) {
+                    Ok(entry) => {
+                        salvaged.text.push_str(&String::from_utf8_lossy(&line.text));
+                        salvaged.text.push('\n');
+                        salvaged.entries.push(entry);
+                    }
+                    Err(why) => {
+                        salvaged.damage = Some(format!("record {}: {why}", reader.last().saturating_add(1)));
+                        return Ok(salvaged);
+                    }
+                }
+            }
+            if is_last {
+                return Ok(salvaged);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Sessions in a folder: a readable file for each, with a line for each record.
+//!
+//! Beside `ID.jsonl` stand `ID.lease`, who has the session open, and `ID.info`, its title and metadata, if it has any. Whoever
+//! appends has a lock on the lease while it does: the lease cannot change between the look at it and the write.
+
+mod files;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_loop_proto::session::Info;
+
+use self::files::{Files, OpenFiles, Places};
+use super::alive::Alive;
+use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
+use super::place::{file_name, held, id_of_file, io, lost, missing, now_ms};
+use super::store_options::Durability;
+use crate::error::{Error, ErrorKind};
+use crate::future::BoxFuture;
+
+/// How often a follower looks at the length of a file.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A store in a folder.
+#[derive(Debug)]
+pub(super) struct Jsonl(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    folder: PathBuf,
+    durability: Durability,
+    alive: Alive,
+    /// The sessions that are open here. Each has a lock of its own: they do not wait for each other's disk.
+    open: Mutex<HashMap<String, Arc<Mutex<OpenFiles>>>>,
+    places: Places,
+    pid: u32,
+}
+
+impl Jsonl {
+    /// Opens the folder, and makes it if there is none.
+    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Jsonl, Error> {
+        let refused = |error| io(&format!("the folder of sessions {} cannot be made", folder.display()), error);
+        std::fs::create_dir_all(folder).map_err(refused)?;
+        let alive = Alive::new(folder.join(".open-"));
+        let (folder, pid) = (folder.to_owned(), std::process::id());
+        let (open, places) = (Mutex::default(), Places::default());
+        Ok(Jsonl(Arc::new(Shared { folder, durability, alive, open, places, pid })))
+    }
+
+    /// Runs work that may wait for a disk or for another process on a thread of its own.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T, Error> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, Error>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(crate::threads::blocking(move || {
+            shared.check_process()?;
+            work(&shared)
+        }))
+    }
+}
+
+impl Shared {
+    fn name(&self) -> String {
+        format!("the folder of sessions {}", self.folder.display())
+    }
+
+    /// Its locks are the parent's.
+    fn check_process(&self) -> Result<(), Error> {
+        if self.pid != std::process::id() {
+            let text = format!("{} was opened before the process forked: open it again in the child", self.name());
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        Ok(())
+    }
+
+    fn open_sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Mutex<OpenFiles>>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self, id: &str) -> Files {
+        Files::new(&self.folder, &file_name(id))
+    }
+
+    /// Does something with a session that is open here, under the lock on its lease, if that is still the last one.
+    fn with<T>(&self, lease: &HeldLease, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
+        let found = self.open_sessions().get(&lease.id).cloned();
+        let Some(files) = found else { return Err(lost(&lease.id, None)) };
+        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.locked(|files, holding| match holding.token == lease.token {
+            true => work(files, holding),
+            false => Err(lost(&lease.id, holding.holder())),
+        })
+    }
+
+    fn acquire(&self, request: &Acquire) -> Result<Lease, Error> {
+        let instance = self.alive.instance()?;
+        let mut files = self.files(&request.id).open()?;
+        let (token, torn) = files.locked(|files, before| {
+            let left_ms = before.left_ms();
+            if left_ms > 0 && !self.alive.has_ended(&before.instance) {
+                return Err(held(&request.id, &before.holder, left_ms));
+            }
+            let lease = before.next(request, instance);
+            let torn = files.mend()?;
+            files.write_lease(&lease)?;
+            Ok((lease.token, torn))
+        })?;
+        self.open_sessions().insert(request.id.clone(), Arc::new(Mutex::new(files)));
+        Ok(Lease { token, torn })
+    }
+
+    fn release(&self, lease: &HeldLease) -> Result<(), Error> {
+        let released = self.with(lease, |files, before| {
+            if self.durability == Durability::Normal {
+                files.sync()?;
+            }
+            files.write_lease(&Holding { token: before.token, ..Holding::default() })
+        });
+        match released {
+            Ok(()) => drop(self.open_sessions().remove(&lease.id)),
+            // It is somebody else's by now.
+            Err(error) if error.kind() == ErrorKind::Busy => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn append(&self, lease: &HeldLease, lines: &[String]) -> Result<(), Error> {
+        self.with(lease, |files, _| files.append(lines, self.durability == Durability::Full))
+    }
+
+    fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
+        let files = self.files(id);
+        let Some((created_ms, updated_ms)) = files.times()? else { return Ok(None) };
+        let lease = files.lease()?;
+        let Info { title, metadata, .. } = files.info()?;
+        let holder = lease.holder().filter(|_| lease.left_ms() > 0).map(str::to_owned);
+        Ok(Some(SessionInfo { id: id.to_owned(), title, metadata, created_ms, updated_ms, holder }))
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<SessionPage, Error> {
+        query.place()?;
+        let refused = |error| io(&format!("{} cannot be read", self.name()), error);
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).map_err(refused)? {
+            let name = entry.map_err(refused)?.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).and_then(id_of_file);
+            // One that is deleted meanwhile has no info.
+            if let Some(id) = id
+                && let Some(info) = self.info(&id)?
+            {
+                all.push(info);
+            }
+        }
+        query.page_of(all)
+    }
+}
+
+impl StoreBackend for Jsonl {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn acquire(&self, request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
+        self.blocking(move |shared| shared.acquire(&request))
+    }
+
+    fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
+        self.blocking(move |shared| {
+            let expires_ms = now_ms().saturating_add(lease_ms);
+            let mut gone = Vec::new();
+            for lease in leases {
+                let renewed = shared.with(&lease, |files, holding| files.write_lease(&Holding { expires_ms, ..holding }));
+                match renewed {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::Busy => gone.push(lease.id),
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(gone)
+        })
+    }
+
+    fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| shared.release(&lease))
+    }
+
+    fn append(&self, lease: HeldLease, _seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
+        if self.0.durability == Durability::Full {
+            return self.blocking(move |shared| shared.append(&lease, &lines));
+        }
+        // It takes microseconds: less than handing it to a thread.
+        Box::pin(async move {
+            self.0.check_process()?;
+            self.0.append(&lease, &lines)
+        })
+    }
+
+    fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
+        self.blocking(move |shared| {
+            let lines = shared.files(&id).read(&shared.places, after, limit)?;
+            lines.map(Page::new).ok_or_else(|| missing(&id, &shared.name()))
+        })
+    }
+
+    fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
+        self.blocking(move |shared| shared.info(&id))
+    }
+
+    fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| shared.with(&lease, |files, _| files.write_info(&info)))
+    }
+
+    fn list(&self, query: ListQuery) -> BoxFuture<'_, Result<SessionPage, Error>> {
+        self.blocking(move |shared| shared.list(&query))
+    }
+
+    fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| {
+            shared.with(&lease, |files, _| files.remove())?;
+            shared.open_sessions().remove(&lease.id);
+            Ok(())
+        })
+    }
+
+    fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let mut seen = None;
+            loop {
+                self.0.check_process()?;
+                let length = self.0.files(&id).length()?;
+                if seen.replace(length) != Some(length) && !self.read(id.clone(), after, 1).await?.lines.is_empty() {
+                    return Ok(());
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        })
+    }
+}

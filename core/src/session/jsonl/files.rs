@@ -1,0 +1,324 @@
+//! The files of one session.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use agent_loop_proto::session::{Info, decode};
+
+use crate::error::{Error, ErrorKind};
+use crate::session::backend::{Holding, StoredLine};
+use crate::session::place::io;
+
+/// A lease is written at once: a disk's sector, so that no reader sees half of one.
+const LEASE_BYTES: usize = 512;
+/// How many places in files are remembered.
+const REMEMBERED: usize = 64;
+/// How long another process may keep the lock on a lease, which it has for one write.
+const LOCKED: Duration = Duration::from_secs(10);
+/// How often the lock is tried meanwhile.
+const TRY_EVERY: Duration = Duration::from_millis(1);
+
+/// Where the files are.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    journal: PathBuf,
+    lease: PathBuf,
+    info: PathBuf,
+}
+
+/// The places at which readers have stopped, for those that go on there.
+#[derive(Debug, Default)]
+pub(super) struct Places(Mutex<VecDeque<Place>>);
+
+/// Where a line ends in a file.
+#[derive(Debug)]
+struct Place {
+    journal: PathBuf,
+    seq: u64,
+    end: u64,
+}
+
+impl Places {
+    /// Where the line of this number ends.
+    fn find(&self, journal: &Path, seq: u64) -> Option<u64> {
+        let places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        places.iter().find(|place| place.seq == seq && place.journal == journal).map(|place| place.end)
+    }
+
+    fn remember(&self, journal: &Path, seq: u64, end: u64) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|place| place.seq != seq || place.journal != journal);
+        if places.len() == REMEMBERED {
+            places.pop_front();
+        }
+        places.push_back(Place { journal: journal.to_owned(), seq, end });
+    }
+}
+
+fn refused<'a>(doing: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Error + 'a {
+    move |error| match error.kind() {
+        IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded | IoErrorKind::FileTooLarge => {
+            let text = format!(
+                "{}: {doing} failed, as there is no room ({error}); make room and open the session again",
+                path.display()
+            );
+            Error::new(ErrorKind::Io, text).with_source(error)
+        }
+        IoErrorKind::PermissionDenied | IoErrorKind::ReadOnlyFilesystem => {
+            let text = format!("{}: {doing} failed ({error}); check the permissions of the folder and its files", path.display());
+            Error::new(ErrorKind::Io, text).with_source(error)
+        }
+        _ => io(&format!("{}: {doing} failed", path.display()), error),
+    }
+}
+
+impl Files {
+    pub(super) fn new(folder: &Path, name: &str) -> Files {
+        let file = |end: &str| folder.join(format!("{name}.{end}"));
+        Files { journal: file("jsonl"), lease: file("lease"), info: file("info") }
+    }
+
+    /// Opens the files to write, and makes them if there are none.
+    pub(super) fn open(self) -> Result<OpenFiles, Error> {
+        let opened = |path: &Path, append: bool| {
+            let mut options = OpenOptions::new();
+            options.read(true).create(true);
+            let options = if append { options.append(true) } else { options.write(true).truncate(false) };
+            options.open(path).map_err(refused("opening it", path))
+        };
+        let lease = opened(&self.lease, false)?;
+        let journal = opened(&self.journal, true)?;
+        Ok(OpenFiles { journal, lease, paths: self })
+    }
+
+    /// The lease, without a lock.
+    pub(super) fn lease(&self) -> Result<Holding, Error> {
+        match std::fs::read(&self.lease) {
+            Ok(text) => read_lease(&self.lease, &text),
+            Err(error) if error.kind() == IoErrorKind::NotFound => Ok(Holding::default()),
+            Err(error) => Err(refused("reading it", &self.lease)(error)),
+        }
+    }
+
+    /// Title and metadata.
+    pub(super) fn info(&self) -> Result<Info, Error> {
+        match std::fs::read(&self.info) {
+            // If it is damaged: the journal has both, too.
+            Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+            Err(error) if error.kind() == IoErrorKind::NotFound => Ok(Info::default()),
+            Err(error) => Err(refused("reading it", &self.info)(error)),
+        }
+    }
+
+    /// When the session was created, and when it was changed; none if there is no such session.
+    pub(super) fn times(&self) -> Result<Option<(u64, u64)>, Error> {
+        let opened = match File::open(&self.journal) {
+            Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(None),
+            other => other.map_err(refused("reading it", &self.journal))?,
+        };
+        let meta = opened.metadata().map_err(refused("reading it", &self.journal))?;
+        let changed = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let changed = u64::try_from(changed.as_millis()).unwrap_or_default();
+        let mut first = Vec::new();
+        let line = BufReader::new(opened).read_until(b'\n', &mut first);
+        line.map_err(refused("reading it", &self.journal))?;
+        let created = decode(first.strip_suffix(b"\n").unwrap_or(&first)).map_or(changed, |entry| entry.at);
+        Ok(Some((created, changed)))
+    }
+
+    /// How long the journal is; 0 without one.
+    pub(super) fn length(&self) -> Result<u64, Error> {
+        match std::fs::metadata(&self.journal) {
+            Ok(meta) => Ok(meta.len()),
+            Err(error) if error.kind() == IoErrorKind::NotFound => Ok(0),
+            Err(error) => Err(refused("reading it", &self.journal)(error)),
+        }
+    }
+
+    /// Lines behind a number, without an end that is torn or is being written; none if there is no such session.
+    pub(super) fn read(&self, places: &Places, after: u64, limit: usize) -> Result<Option<Vec<StoredLine>>, Error> {
+        let refused = refused("reading it", &self.journal);
+        let opened = match File::open(&self.journal) {
+            Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(None),
+            other => other.map_err(&refused)?,
+        };
+        let mut reader = BufReader::with_capacity(1 << 16, opened);
+        let (mut seq, mut end) = (0, 0);
+        if let Some(known) = places.find(&self.journal, after) {
+            reader.seek(SeekFrom::Start(known)).map_err(&refused)?;
+            let expected = format!("{{\"seq\":{},", after.saturating_add(1));
+            // Not if another session has been written there meanwhile, under the same id.
+            match reader.fill_buf().map_err(&refused)?.starts_with(expected.as_bytes()) {
+                true => (seq, end) = (after, known),
+                false => reader.rewind().map_err(&refused)?,
+            }
+        }
+        let mut lines = Vec::new();
+        while lines.len() < limit {
+            let mut text = Vec::new();
+            let read = reader.read_until(b'\n', &mut text).map_err(&refused)?;
+            if text.pop() != Some(b'\n') {
+                break;
+            }
+            seq = seq.saturating_add(1);
+            end = end.saturating_add(read as u64);
+            if seq > after {
+                lines.push(StoredLine { seq, text });
+            }
+        }
+        places.remember(&self.journal, seq, end);
+        Ok(Some(lines))
+    }
+}
+
+/// The files of a session that may be written to.
+#[derive(Debug)]
+pub(super) struct OpenFiles {
+    journal: File,
+    lease: File,
+    paths: Files,
+}
+
+impl OpenFiles {
+    /// Does something under the lock on the lease, which it is given.
+    pub(super) fn locked<T>(&mut self, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
+        self.lock().map_err(refused("locking it", &self.paths.lease))?;
+        let lease = self.read_lease();
+        let done = lease.and_then(|lease| work(self, lease));
+        let unlocked = fs4::FileExt::unlock(&self.lease).map_err(refused("unlocking it", &self.paths.lease));
+        done.and_then(|done| unlocked.map(|()| done))
+    }
+
+    fn lock(&self) -> std::io::Result<()> {
+        let began = Instant::now();
+        loop {
+            match fs4::FileExt::try_lock(&self.lease) {
+                Ok(()) => return Ok(()),
+                Err(fs4::TryLockError::Error(error)) => return Err(error),
+                Err(fs4::TryLockError::WouldBlock) if began.elapsed() > LOCKED => {
+                    let text = format!("another process has kept it locked for {} s, or was stopped meanwhile", LOCKED.as_secs());
+                    return Err(std::io::Error::new(IoErrorKind::TimedOut, text));
+                }
+                Err(fs4::TryLockError::WouldBlock) => std::thread::sleep(TRY_EVERY),
+            }
+        }
+    }
+
+    fn read_lease(&mut self) -> Result<Holding, Error> {
+        let mut text = [0; LEASE_BYTES];
+        let mut length = 0;
+        let mut read = || {
+            self.lease.seek(SeekFrom::Start(0))?;
+            loop {
+                let Some(rest) = text.get_mut(length..).filter(|rest| !rest.is_empty()) else { return Ok(()) };
+                match self.lease.read(rest)? {
+                    0 => return Ok(()),
+                    read => length += read,
+                }
+            }
+        };
+        read().map_err(refused("reading it", &self.paths.lease))?;
+        read_lease(&self.paths.lease, text.get(..length).unwrap_or_default())
+    }
+
+    pub(super) fn write_lease(&mut self, lease: &Holding) -> Result<(), Error> {
+        let mut text = serde_json::to_vec(lease).unwrap_or_default();
+        if text.len() >= LEASE_BYTES {
+            let wrong = format!("store: holder: the name {:?} is too long; give one of at most 200 bytes", lease.holder);
+            return Err(Error::invalid_argument(wrong));
+        }
+        text.resize(LEASE_BYTES - 1, b' ');
+        text.push(b'\n');
+        let written = self.lease.seek(SeekFrom::Start(0)).and_then(|_| self.lease.write_all(&text));
+        written.map_err(refused("writing it", &self.paths.lease))
+    }
+
+    /// Removes a torn end, and returns how many bytes that were. A last record that lacks only its line end gets it.
+    pub(super) fn mend(&mut self) -> Result<u64, Error> {
+        let refused = refused("reading it", &self.paths.journal);
+        let length = self.journal.metadata().map_err(&refused)?.len();
+        let mut tail = Vec::new();
+        let mut from = length;
+        let start = loop {
+            if let Some(at) = memchr::memrchr(b'\n', &tail) {
+                break from.saturating_add(at as u64).saturating_add(1);
+            }
+            if from == 0 {
+                break 0;
+            }
+            let back = from.min(1 << 12).max(tail.len() as u64).min(from);
+            from = from.saturating_sub(back);
+            let mut more = vec![0; usize::try_from(back).unwrap_or_default()];
+            self.journal.seek(SeekFrom::Start(from)).map_err(&refused)?;
+            self.journal.read_exact(&mut more).map_err(&refused)?;
+            more.extend_from_slice(&tail);
+            tail = more;
+        };
+        let torn = tail.get(usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX)..).unwrap_or_default();
+        if torn.is_empty() {
+            return Ok(0);
+        }
+        if decode(torn).is_ok() {
+            self.journal.write_all(b"\n").map_err(&refused)?;
+            return Ok(0);
+        }
+        self.journal.set_len(start).map_err(&refused)?;
+        Ok(torn.len() as u64)
+    }
+
+    /// Appends lines, all or none; `sync`: and waits for the disk.
+    pub(super) fn append(&mut self, lines: &[String], sync: bool) -> Result<(), Error> {
+        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let refused = refused("writing it", &self.paths.journal);
+        let before = self.journal.metadata().map_err(&refused)?.len();
+        let written = self.journal.write_all(text.as_bytes()).and_then(|()| if sync { self.journal.sync_data() } else { Ok(()) });
+        written.map_err(|error| {
+            // What was written of it is no record. If that fails, too, whoever opens the session next removes it.
+            let _ = self.journal.set_len(before);
+            refused(error)
+        })
+    }
+
+    /// Waits until the disk has all.
+    pub(super) fn sync(&mut self) -> Result<(), Error> {
+        self.journal.sync_data().map_err(refused("writing it", &self.paths.journal))
+    }
+
+    pub(super) fn write_info(&mut self, info: &Info) -> Result<(), Error> {
+        let text = serde_json::to_vec(info).unwrap_or_default();
+        let fresh = self.paths.info.with_extension("info-new");
+        let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, &self.paths.info));
+        written.map_err(refused("writing it", &self.paths.info))
+    }
+
+    /// Removes the session. The lease stays, so that whoever had it before is refused still.
+    pub(super) fn remove(&mut self) -> Result<(), Error> {
+        for path in [&self.paths.journal, &self.paths.info] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != IoErrorKind::NotFound => return Err(refused("deleting it", path)(error)),
+                _ => {}
+            }
+        }
+        let lease = self.read_lease()?;
+        self.write_lease(&Holding { token: lease.token, ..Holding::default() })
+    }
+}
+
+/// A file without text is that of a session that nobody has opened yet.
+fn read_lease(path: &Path, text: &[u8]) -> Result<Holding, Error> {
+    if text.trim_ascii().is_empty() {
+        return Ok(Holding::default());
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        let text = format!("{}: it does not say who has the session open ({error}); delete it if no program has", path.display());
+        Error::new(ErrorKind::Io, text).with_source(error)
+    })
+}

@@ -1,0 +1,76 @@
+//! Sessions: conversations that outlive their process, in a store.
+//!
+//! - `store`: a [`Store`] is opened by its address, and has sessions by their ids. `store_options` has its options, and
+//!   `shared` what all of its sessions share.
+//! - `handle`: a [`Session`] is a cheap handle: it reads, forks, deletes, exports.
+//! - `open`, `writer`, `renewal`: an [`OpenSession`] is the one that may write, for as long as it has the lease.
+//! - `follow`: what another task, process or machine is doing with a session; `watchers` are those of this process. `reading`
+//!   has what is common to all that read.
+//! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl` and `sqlite` are ours;
+//!   `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
+//!
+//! ```
+//! use agent_loop::message::Message;
+//! use agent_loop::session::{Record, Store};
+//!
+//! # let folder = std::env::temp_dir().join(format!("agent-loop-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("agents.db").to_string_lossy().into_owned();
+//! # let runtime = agent_loop::Runtime::new()?;
+//! # runtime.block_on(async {
+//! let store = Store::open(&path)?; // "agents.db", for example
+//! let session = store.session("user-7")?.open().await?;
+//! session.append(vec![Record::message(Message::user("Rain in Oslo?", 0))]).await?;
+//! session.close().await?;
+//!
+//! let again = store.session("user-7")?.open().await?;
+//! assert_eq!(again.rebuilt().messages[0].text(), "Rain in Oslo?");
+//! # agent_loop::session::Result::Ok(())
+//! # })?;
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is durable when
+//!
+//! A record is in the store when the future of [`OpenSession::append`] ends. What that means is [`Durability`]:
+//!
+//! | | the process is killed | the machine loses power |
+//! | --- | --- | --- |
+//! | `full` | nothing is lost | nothing is lost |
+//! | `normal` (default) | nothing is lost | the last records may be |
+//! | `off` | nothing is lost | the store may be damaged |
+//!
+//! # One writer
+//!
+//! Who opens a session has a lease on it, which is renewed meanwhile. Another one gets `busy` with the holder's name. When the
+//! holder's process has ended, or its lease has not been renewed in time, the session can be opened elsewhere; whatever the
+//! former holder still wants to write is refused.
+
+mod alive;
+mod backend;
+mod follow;
+mod handle;
+mod jsonl;
+mod memory;
+mod open;
+mod place;
+mod reading;
+mod renewal;
+mod shared;
+mod sqlite;
+mod store;
+mod store_options;
+mod watchers;
+mod writer;
+
+pub use agent_loop_proto::session::*;
+pub use backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
+pub use follow::Follow;
+pub use handle::{SalvagedSession, Session};
+pub use open::{Diagnostic, OpenSession};
+pub use store::{Store, StoreBuilder};
+pub use store_options::Durability;
+
+/// What the functions of this module return.
+pub type Result<T> = std::result::Result<T, crate::error::Error>;

@@ -1,0 +1,283 @@
+//! A session that is open: the one that may append to it.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use agent_loop_proto::session::{Fold, Info, Rebuilt, Record, SessionStart};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+use super::backend::{Acquire, HeldLease};
+use super::place::now_ms;
+use super::reading::each;
+use super::shared::SharedStore;
+use super::writer::Writer;
+use crate::error::{Error, ErrorKind};
+
+/// A session with the right to append to it. Cheap to clone.
+///
+/// Its lease is renewed until it is closed: with [`close`](OpenSession::close), or when the last clone is dropped.
+///
+/// ```
+/// # let runtime = agent_loop::Runtime::new()?;
+/// # runtime.block_on(async {
+/// use agent_loop::message::Message;
+/// use agent_loop::session::{Record, Store};
+///
+/// let store = Store::open("memory:")?;
+/// let session = store.session("user-7")?.open().await?;
+/// // Nobody needs to wait for it,
+/// drop(session.append(vec![Record::message(Message::user("Hello", 0))]));
+/// // until it matters.
+/// session.flush().await?;
+/// # agent_loop::session::Result::Ok(())
+/// # })?;
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OpenSession(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<SharedStore>,
+    writer: Arc<Writer>,
+    rebuilt: Mutex<Arc<Rebuilt>>,
+    diagnostics: Vec<Diagnostic>,
+    is_closed: AtomicBool,
+}
+
+/// Something about a session that is unusual and no error.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Diagnostic {
+    /// `journal_torn`: the end of the journal was half a record, which was removed. The process or the machine that wrote it
+    /// ended meanwhile.
+    pub code: &'static str,
+    /// In a sentence.
+    pub message: String,
+    /// More, for programs: of `journal_torn`, `session` and `bytes`.
+    pub data: Value,
+}
+
+impl OpenSession {
+    /// Opens a session, and creates it if there is none.
+    pub(super) async fn open(shared: &Arc<SharedStore>, id: &str) -> Result<OpenSession, Error> {
+        OpenSession::begin(shared, id, |created_ms| SessionStart::new(id, created_ms)).await
+    }
+
+    /// The same, with the first record of a session that is new.
+    pub(super) async fn begin(
+        shared: &Arc<SharedStore>,
+        id: &str,
+        start: impl FnOnce(u64) -> SessionStart,
+    ) -> Result<OpenSession, Error> {
+        let runtime = Handle::try_current().map_err(|_| {
+            let text = "there is no tokio runtime here; open a session from async code, or in the block_on of a Runtime";
+            Error::new(ErrorKind::InvalidState, text)
+        })?;
+        let backend = &shared.backend;
+        let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
+        let lease = backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
+        let held = HeldLease { id: id.to_owned(), token: lease.token };
+        let guard = Release { shared, lease: &held, runtime: &runtime, is_armed: true };
+        let begun = OpenSession::rebuild(shared, &held, &runtime, start).await;
+        if begun.is_err() {
+            // Before the error is known: who tries again finds it free.
+            let _ = backend.release(held.clone()).await;
+        }
+        guard.disarm();
+        let (writer, rebuilt) = begun?;
+        shared.renewals.add(&writer, lease_ms);
+        let diagnostics = Some(lease.torn).filter(|torn| *torn > 0).map(|bytes| Diagnostic {
+            code: "journal_torn",
+            message: format!(
+                "the journal of the session {id:?} ended with {bytes} bytes of a record that was not written to its end; they \
+                 were removed"
+            ),
+            data: json!({ "session": id, "bytes": bytes }),
+        });
+        let diagnostics = diagnostics.into_iter().collect();
+        let is_closed = AtomicBool::new(false);
+        let rebuilt = Mutex::new(Arc::new(rebuilt));
+        Ok(OpenSession(Arc::new(Inner { shared: Arc::clone(shared), writer, rebuilt, diagnostics, is_closed })))
+    }
+
+    /// Reads the journal, or begins it.
+    async fn rebuild(
+        shared: &SharedStore,
+        held: &HeldLease,
+        runtime: &Handle,
+        start: impl FnOnce(u64) -> SessionStart,
+    ) -> Result<(Arc<Writer>, Rebuilt), Error> {
+        let (backend, id) = (&shared.backend, &*held.id);
+        let mut fold = Fold::new();
+        let last = each(&**backend, id, |_, entry| {
+            fold.push(entry.record);
+            Ok(())
+        })
+        .await?;
+        let writer = Writer::new(Arc::clone(backend), held.clone(), Arc::clone(&shared.watchers), runtime.clone(), last);
+        if last == 0 {
+            let start = Record::Session(start(now_ms()));
+            writer.append(std::slice::from_ref(&start)).await?;
+            fold.push(start);
+        }
+        let rebuilt = fold.finish();
+        match rebuilt.start.as_ref().filter(|start| *start.id != *id) {
+            Some(start) => {
+                let text = format!("the session {id:?} in {} is another one's journal, that of {:?}", backend.name(), start.id);
+                Err(Error::new(ErrorKind::Io, text))
+            }
+            None => Ok((writer, rebuilt)),
+        }
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &str {
+        &self.0.writer.lease().id
+    }
+
+    /// What the session was when it was opened.
+    pub fn rebuilt(&self) -> Arc<Rebuilt> {
+        Arc::clone(&self.lock_rebuilt())
+    }
+
+    /// The same; it is not kept any longer. After that, [`rebuilt`](OpenSession::rebuilt) is empty.
+    pub fn take_rebuilt(&self) -> Arc<Rebuilt> {
+        std::mem::take(&mut *self.lock_rebuilt())
+    }
+
+    fn lock_rebuilt(&self) -> MutexGuard<'_, Arc<Rebuilt>> {
+        self.0.rebuilt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was unusual when it was opened.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.0.diagnostics
+    }
+
+    /// The number of the last record that was appended, whether it is written or not.
+    pub fn last(&self) -> u64 {
+        self.0.writer.last()
+    }
+
+    /// Appends records, in the order of the calls. They are handed over at once; the future ends when the store has them, with
+    /// the number of the last one, and may be dropped. After an error nothing more is written, and each further call returns it:
+    /// what would be appended then would stand behind a gap.
+    ///
+    /// # Errors
+    /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
+    /// `invalid_state` after `close`.
+    pub fn append(&self, records: Vec<Record>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        self.0.writer.append(&records)
+    }
+
+    /// Sets title, metadata or both.
+    ///
+    /// # Errors
+    /// As [`OpenSession::append`].
+    pub async fn set_info(&self, info: Info) -> Result<(), Error> {
+        self.append(vec![Record::Info(info.clone())]).await?;
+        let lease = self.0.writer.lease().clone();
+        let mut merged = Info::default();
+        if let Some(known) = self.0.shared.backend.info(lease.id.clone()).await? {
+            (merged.title, merged.metadata) = (known.title, known.metadata);
+        }
+        merged.merge(info);
+        self.0.shared.backend.set_info(lease, merged).await
+    }
+
+    /// Waits until the store has all records.
+    ///
+    /// # Errors
+    /// As [`OpenSession::append`].
+    pub async fn flush(&self) -> Result<(), Error> {
+        self.0.writer.flush().await
+    }
+
+    /// Writes what waits, and gives the lease back. A second call does nothing.
+    ///
+    /// # Errors
+    /// As [`OpenSession::append`], for records that could not be written.
+    pub async fn close(&self) -> Result<(), Error> {
+        if self.0.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let id = self.id();
+        let flushed = self.0.writer.flush();
+        self.0.writer.close(Error::new(ErrorKind::InvalidState, format!("the session {id:?} was closed; open it again")));
+        let flushed = flushed.await;
+        let released = self.0.shared.backend.release(self.0.writer.lease().clone()).await;
+        flushed.and(released)
+    }
+
+    /// Appends lines as they stand, behind the first, and sets title and metadata as they say.
+    pub(super) async fn copy(&self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
+        self.0.writer.copy(lines).await?;
+        if info != Info::default() {
+            self.0.shared.backend.set_info(self.0.writer.lease().clone(), info).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a session without reading it.
+    pub(super) async fn take(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
+        let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
+        let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
+        shared.backend.delete(HeldLease { id: id.to_owned(), token: lease.token }).await
+    }
+
+    /// Removes the session.
+    pub(super) async fn delete(self) -> Result<(), Error> {
+        self.0.is_closed.store(true, Ordering::Release);
+        let _ = self.flush().await;
+        self.0.shared.backend.delete(self.0.writer.lease().clone()).await
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if !*self.is_closed.get_mut() {
+            let (flushed, shared, lease) = (self.writer.flush(), Arc::clone(&self.shared), self.writer.lease().clone());
+            let release = async move {
+                let _ = flushed.await;
+                let _ = shared.backend.release(lease).await;
+            };
+            in_background(self.writer.runtime(), release);
+        }
+    }
+}
+
+/// Does something here, as far as it does not wait, then in a task.
+fn in_background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
+    let _runtime = runtime.enter();
+    let mut work = Box::pin(work);
+    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending {
+        drop(runtime.spawn(work));
+    }
+}
+
+/// Gives a lease back if opening fails or is given up.
+struct Release<'a> {
+    shared: &'a Arc<SharedStore>,
+    lease: &'a HeldLease,
+    runtime: &'a Handle,
+    is_armed: bool,
+}
+
+impl Release<'_> {
+    fn disarm(mut self) {
+        self.is_armed = false;
+    }
+}
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            let (shared, lease) = (Arc::clone(self.shared), self.lease.clone());
+            in_background(self.runtime, async move { drop(shared.backend.release(lease).await) });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Keeps the leases of a store's open sessions: one task for all of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use super::backend::{HeldLease, StoreBackend};
+use super::place::lost;
+use super::writer::Writer;
+
+/// The sessions whose leases are renewed.
+#[derive(Debug, Default)]
+pub(super) struct Renewals(Mutex<Renewed>);
+
+#[derive(Debug, Default)]
+struct Renewed {
+    writers: Vec<Weak<Writer>>,
+    /// Whether there is a task.
+    is_running: bool,
+}
+
+impl Renewals {
+    fn renewed(&self) -> MutexGuard<'_, Renewed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Renews the lease of a session from now on, for as long as its writer lives.
+    pub(super) fn add(self: &Arc<Renewals>, writer: &Arc<Writer>, lease_ms: u64) {
+        let mut renewed = self.renewed();
+        renewed.writers.push(Arc::downgrade(writer));
+        if !std::mem::replace(&mut renewed.is_running, true) {
+            let task = Task { renewals: Arc::downgrade(self), backend: Arc::downgrade(writer.backend()) };
+            drop(writer.runtime().spawn(task.run(lease_ms)));
+        }
+    }
+
+    /// The sessions that are open, if there are any; else there is no task any more.
+    fn open(&self) -> Vec<Arc<Writer>> {
+        let mut renewed = self.renewed();
+        renewed.writers.retain(|writer| writer.strong_count() > 0);
+        let open: Vec<Arc<Writer>> = renewed.writers.iter().filter_map(Weak::upgrade).collect();
+        renewed.is_running = !open.is_empty();
+        open
+    }
+}
+
+/// It keeps nothing alive.
+struct Task {
+    renewals: Weak<Renewals>,
+    backend: Weak<dyn StoreBackend>,
+}
+
+impl Task {
+    async fn run(self, lease_ms: u64) {
+        loop {
+            // Twice before it ends.
+            tokio::time::sleep(Duration::from_millis((lease_ms / 3).max(1))).await;
+            let (Some(renewals), Some(backend)) = (self.renewals.upgrade(), self.backend.upgrade()) else { return };
+            let open = renewals.open();
+            if open.is_empty() {
+                return;
+            }
+            let leases: Vec<HeldLease> = open.iter().map(|writer| writer.lease().clone()).collect();
+            // What fails is tried again the next time; a session that was taken meanwhile refuses what is appended.
+            if let Ok(taken) = backend.renew(leases, lease_ms).await {
+                for writer in open.iter().filter(|writer| taken.contains(&writer.lease().id)) {
+                    let now = backend.info(writer.lease().id.clone()).await.ok().flatten();
+                    writer.fail(&lost(&writer.lease().id, now.and_then(|info| info.holder).as_deref()));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // The runtime has ended: another one's session starts the task again.
+        if let Some(renewals) = self.renewals.upgrade() {
+            let mut renewed = renewals.renewed();
+            renewed.is_running = false;
+        }
+    }
+}

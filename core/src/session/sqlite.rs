@@ -1,0 +1,191 @@
+//! Sessions in an SQLite file.
+//!
+//! Two tables: a row for each session with its lease, a row for each record. A record's key has the session's number in its upper
+//! half and the record's in its lower, so that the records of a session stand together and appending one writes one page.
+//!
+//! Whoever appends while nobody writes does it itself, and with it all that comes meanwhile: one transaction for what waits. Only
+//! what waits for a disk has a thread.
+
+mod commit;
+mod file;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent_loop_proto::session::Info;
+use tokio::sync::oneshot;
+
+use self::commit::{Job, Writer};
+use self::file::Database;
+use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
+use super::place::missing;
+use super::store_options::Durability;
+use crate::error::{Error, ErrorKind};
+use crate::future::BoxFuture;
+use crate::threads::{Blocking, hand_over};
+
+/// A store in an SQLite file.
+#[derive(Debug)]
+pub(super) struct Sqlite(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    database: Database,
+    writer: Mutex<Writer>,
+    waiting: Mutex<Waiting>,
+    /// Whether writing waits for a disk.
+    is_slow: bool,
+}
+
+/// What is to be written.
+#[derive(Debug, Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    /// Whether somebody writes, who takes these too.
+    is_written: bool,
+}
+
+impl Sqlite {
+    /// Opens the file, and makes it if there is none.
+    pub(super) fn open(path: &Path, durability: Durability) -> Result<Sqlite, Error> {
+        let database = Database::open(path, durability)?;
+        let writer = Mutex::new(Writer::new(database.writer()?));
+        let is_slow = durability == Durability::Full;
+        Ok(Sqlite(Arc::new(Shared { database, writer, waiting: Mutex::default(), is_slow })))
+    }
+
+    /// Runs work that may wait for a disk or for another process on a thread of its own.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T, Error> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, Error>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(crate::threads::blocking(move || {
+            shared.database.check_process()?;
+            work(&shared)
+        }))
+    }
+}
+
+impl Shared {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turn of who writes. Without its end, what waits would wait for ever.
+struct Turn {
+    shared: Arc<Shared>,
+    is_over: bool,
+}
+
+impl Turn {
+    /// Writes all that waits, until nothing does.
+    fn write(mut self) {
+        loop {
+            let jobs = {
+                let mut waiting = self.shared.waiting();
+                if waiting.jobs.is_empty() {
+                    waiting.is_written = false;
+                    // From here on, it may be another one's turn.
+                    self.is_over = true;
+                    return;
+                }
+                std::mem::take(&mut waiting.jobs)
+            };
+            if self.shared.writer().commit(&self.shared.database, jobs) {
+                // Not here: it waits for the disk.
+                let shared = Arc::clone(&self.shared);
+                hand_over(Blocking::Other, shared, |shared| shared.database.checkpoint(), |_, _| ());
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // A thread that never came: who waits is told by the end of the channel.
+            let mut waiting = self.shared.waiting();
+            let jobs = std::mem::take(&mut waiting.jobs);
+            waiting.is_written = false;
+            drop(waiting);
+            drop(jobs);
+        }
+    }
+}
+
+impl StoreBackend for Sqlite {
+    fn name(&self) -> String {
+        self.0.database.name()
+    }
+
+    fn acquire(&self, request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
+        self.blocking(move |shared| shared.writer().acquire(&shared.database, &request))
+    }
+
+    fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
+        self.blocking(move |shared| shared.writer().renew(&shared.database, leases, lease_ms))
+    }
+
+    fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| shared.writer().release(&shared.database, &lease))
+    }
+
+    fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.0.database.check_process()?;
+            let (done, is_done) = oneshot::channel();
+            let is_first = {
+                let mut waiting = self.0.waiting();
+                waiting.jobs.push(Job { lease, seq, lines, done });
+                !std::mem::replace(&mut waiting.is_written, true)
+            };
+            if is_first {
+                let turn = Turn { shared: Arc::clone(&self.0), is_over: false };
+                // What has the connection may wait for another process.
+                if self.0.is_slow || self.0.writer.try_lock().is_err() {
+                    // Without a thread, this one has to wait.
+                    hand_over(Blocking::Other, turn, Turn::write, |turn, _| turn.write());
+                } else {
+                    turn.write();
+                }
+            }
+            is_done.await.unwrap_or_else(|_| {
+                let text = format!("{}: the write was given up, as the runtime ends", self.name());
+                Err(Error::new(ErrorKind::InvalidState, text))
+            })
+        })
+    }
+
+    fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
+        self.blocking(move |shared| {
+            let page = shared.database.read(&id, after, limit)?;
+            page.ok_or_else(|| missing(&id, &shared.database.name()))
+        })
+    }
+
+    fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
+        self.blocking(move |shared| shared.database.info(&id))
+    }
+
+    fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| shared.writer().set_info(&shared.database, &lease, info))
+    }
+
+    fn list(&self, query: ListQuery) -> BoxFuture<'_, Result<SessionPage, Error>> {
+        self.blocking(move |shared| shared.database.list(&query))
+    }
+
+    fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |shared| shared.writer().delete(&shared.database, &lease))
+    }
+
+    fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(self.0.database.changed(id, after))
+    }
+}

@@ -1,0 +1,270 @@
+//! The connection that writes: appends in groups, and leases.
+
+use std::collections::HashMap;
+
+use agent_loop_proto::session::Info;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::file::{Database, number_of, place};
+use crate::error::{Error, ErrorKind};
+use crate::session::backend::{Acquire, HeldLease, Holding, Lease};
+use crate::session::place::{held, lost, now_ms};
+
+/// How exact `updated_ms` is: writing it costs as much as a record.
+const TOUCH_EVERY_MS: u64 = 1_000;
+
+/// How many pages are written before they are copied into the file itself.
+const CHECKPOINT_PAGES: usize = 1_000;
+/// The bits of a token that count a session's leases; those above are of the session.
+const TOKEN_BITS: u32 = 24;
+
+/// Lines to be appended to a session.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) lease: HeldLease,
+    pub(super) seq: u64,
+    pub(super) lines: Vec<String>,
+    pub(super) done: oneshot::Sender<Result<(), Error>>,
+}
+
+/// The connection that writes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    connection: Option<Connection>,
+    /// The sessions to which this store may append.
+    open: HashMap<String, Open>,
+    /// Some pages that were written since the last checkpoint: no fewer than half of them.
+    uncopied: usize,
+    pid: u32,
+}
+
+impl Job {
+    /// Some of the pages that it writes.
+    fn pages(&self) -> usize {
+        1 + self.lines.iter().map(String::len).sum::<usize>() / 4096
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    number: i64,
+    token: u64,
+    /// When `updated_ms` was last written.
+    touched_ms: u64,
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection) -> Writer {
+        Writer { connection: Some(connection), open: HashMap::new(), uncopied: 0, pid: std::process::id() }
+    }
+
+    fn connection(&mut self, database: &Database) -> Result<(&mut Connection, &mut HashMap<String, Open>), Error> {
+        match &mut self.connection {
+            Some(connection) => Ok((connection, &mut self.open)),
+            None => Err(Error::new(ErrorKind::InvalidState, format!("{} was closed", database.name()))),
+        }
+    }
+
+    /// Writes all in one transaction. Who has lost its lease gets an error; the others are written. Returns whether a checkpoint
+    /// is due.
+    pub(super) fn commit(&mut self, database: &Database, jobs: Vec<Job>) -> bool {
+        self.uncopied = self.uncopied.saturating_add(jobs.iter().map(Job::pages).sum());
+        let written = self.connection(database).and_then(|(connection, open)| {
+            let written = match jobs.as_slice() {
+                // A statement is a transaction by itself, for half the price.
+                [job] if job.lines.len() == 1 => append(connection, open, job).map(|result| vec![result]),
+                jobs => in_transaction(connection, |connection| {
+                    jobs.iter().map(|job| append(connection, open, job)).collect::<rusqlite::Result<Vec<_>>>()
+                }),
+            };
+            written.map_err(|error| database.failed("writing", error))
+        });
+        match written {
+            Ok(results) => {
+                for (job, result) in jobs.into_iter().zip(results) {
+                    let _ = job.done.send(result);
+                }
+            }
+            // None of it was written.
+            Err(error) => jobs.into_iter().for_each(|job| drop(job.done.send(Err(error.clone())))),
+        }
+        let is_due = self.uncopied >= CHECKPOINT_PAGES;
+        if is_due {
+            self.uncopied = 0;
+        }
+        is_due
+    }
+
+    pub(super) fn acquire(&mut self, database: &Database, request: &Acquire) -> Result<Lease, Error> {
+        let instance = database.alive.instance()?;
+        let (connection, open) = self.connection(database)?;
+        let taken = in_transaction(connection, |connection| {
+            let found = connection
+                .prepare_cached("SELECT number, token, holder, instance, expires_ms FROM sessions WHERE id = ?1")?
+                .query_row([&request.id], |row| {
+                    let lease = Holding {
+                        token: unsigned(row.get(1)?),
+                        holder: row.get(2)?,
+                        instance: row.get(3)?,
+                        expires_ms: unsigned(row.get(4)?),
+                    };
+                    Ok((row.get::<_, i64>(0)?, lease))
+                })
+                .optional()?;
+            let (number, before) = match found {
+                Some((_, lease)) if lease.left_ms() > 0 && !database.alive.has_ended(&lease.instance) => {
+                    return Ok(Err(held(&request.id, &lease.holder, lease.left_ms())));
+                }
+                Some((number, lease)) => (number, lease),
+                None => {
+                    let mut insert =
+                        connection.prepare_cached("INSERT INTO sessions (id, created_ms, updated_ms) VALUES (?1, ?2, ?2)")?;
+                    let number = insert.insert(params![request.id, signed(now_ms())])?;
+                    // A deleted session's tokens are those of no other of the same id.
+                    (number, Holding { token: unsigned(number) << TOKEN_BITS, ..Holding::default() })
+                }
+            };
+            let lease = before.next(request, instance);
+            connection
+                .prepare_cached("UPDATE sessions SET token = ?2, holder = ?3, instance = ?4, expires_ms = ?5 WHERE number = ?1")?
+                .execute(params![number, signed(lease.token), lease.holder, lease.instance, signed(lease.expires_ms)])?;
+            Ok(Ok((number, lease.token)))
+        });
+        let (number, token) = taken.map_err(|error| database.failed("opening a session", error))??;
+        open.insert(request.id.clone(), Open { number, token, touched_ms: 0 });
+        Ok(Lease::new(token))
+    }
+
+    pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
+        let expires_ms = signed(now_ms().saturating_add(lease_ms));
+        let (connection, _) = self.connection(database)?;
+        let lost = in_transaction(connection, |connection| {
+            let mut update = connection.prepare_cached("UPDATE sessions SET expires_ms = ?3 WHERE id = ?1 AND token = ?2")?;
+            let mut lost = Vec::new();
+            for lease in leases {
+                if update.execute(params![lease.id, signed(lease.token), expires_ms])? == 0 {
+                    lost.push(lease.id);
+                }
+            }
+            Ok(lost)
+        });
+        lost.map_err(|error| database.failed("renewing leases", error))
+    }
+
+    pub(super) fn release(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
+        let (connection, open) = self.connection(database)?;
+        if let Some(closed) = open.remove(&lease.id).filter(|closed| closed.token != lease.token) {
+            // It was opened again here.
+            open.insert(lease.id.clone(), closed);
+        }
+        let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3 WHERE id = ?1 AND token = ?2";
+        let released = connection
+            .prepare_cached(text)
+            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms())]));
+        released.map(drop).map_err(|error| database.failed("closing a session", error))
+    }
+
+    pub(super) fn set_info(&mut self, database: &Database, lease: &HeldLease, info: Info) -> Result<(), Error> {
+        let (connection, _) = self.connection(database)?;
+        let metadata = info.metadata.map(|metadata| Value::Object(metadata).to_string());
+        let text = "UPDATE sessions SET title = ?3, metadata = ?4 WHERE id = ?1 AND token = ?2";
+        let changed = connection
+            .prepare_cached(text)
+            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), info.title, metadata]))
+            .map_err(|error| database.failed("writing", error))?;
+        if changed == 0 { Err(now_held(connection, database, &lease.id)) } else { Ok(()) }
+    }
+
+    pub(super) fn delete(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
+        let (connection, open) = self.connection(database)?;
+        let deleted = in_transaction(connection, |connection| {
+            let number = number_of(connection, &lease.id)?;
+            let removed = connection
+                .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND token = ?2")?
+                .execute(params![lease.id, signed(lease.token)])?;
+            if let Some(number) = number.filter(|_| removed == 1) {
+                let mut delete = connection.prepare_cached("DELETE FROM records WHERE place >= ?1 AND place <= ?2")?;
+                delete.execute(params![place(number, 0), place(number, u64::from(u32::MAX))])?;
+            }
+            Ok(removed == 1)
+        });
+        if !deleted.map_err(|error| database.failed("deleting a session", error))? {
+            return Err(now_held(connection, database, &lease.id));
+        }
+        open.remove(&lease.id);
+        Ok(())
+    }
+}
+
+/// Appends the lines of a job, or says who has the session now.
+fn append(connection: &Connection, open: &mut HashMap<String, Open>, job: &Job) -> rusqlite::Result<Result<(), Error>> {
+    let id = &job.lease.id;
+    let Some(session) = open.get_mut(id).filter(|session| session.token == job.lease.token) else {
+        return Ok(Err(lost(id, None)));
+    };
+    // The lease is checked where the line is written, so that nothing can come between.
+    let text =
+        "INSERT INTO records (place, line) SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM sessions WHERE number = ?3 AND token = ?4)";
+    let mut insert = connection.prepare_cached(text)?;
+    let last = job.seq.saturating_add(job.lines.len() as u64);
+    let (Some(first), Some(_)) = (place(session.number, job.seq), place(session.number, last)) else {
+        let text = format!("the session {id:?} has {} records, and an SQLite store takes no more of one session", u32::MAX);
+        return Ok(Err(Error::new(ErrorKind::Limit, text)));
+    };
+    for (place, line) in (first..).zip(&job.lines) {
+        // All lines of a job have the same lease: none or each of them is written.
+        if insert.execute(params![place, line, session.number, signed(job.lease.token)])? == 0 {
+            return holder_of(connection, id).map(|holder| Err(lost(id, holder.as_deref())));
+        }
+    }
+    let now = now_ms();
+    if now.saturating_sub(session.touched_ms) >= TOUCH_EVERY_MS {
+        connection
+            .prepare_cached("UPDATE sessions SET updated_ms = ?2 WHERE number = ?1")?
+            .execute(params![session.number, signed(now)])?;
+        session.touched_ms = now;
+    }
+    Ok(Ok(()))
+}
+
+/// Who has a session.
+fn holder_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached("SELECT holder FROM sessions WHERE id = ?1 AND holder != ''")?;
+    select.query_row([id], |row| row.get(0)).optional()
+}
+
+/// The error of who has lost its lease.
+fn now_held(connection: &Connection, database: &Database, id: &str) -> Error {
+    match holder_of(connection, id) {
+        Ok(holder) => lost(id, holder.as_deref()),
+        Err(error) => database.failed("reading it", error),
+    }
+}
+
+/// Runs work in a transaction that has the write lock from its beginning, and takes it back if it fails.
+fn in_transaction<T>(connection: &mut Connection, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let result = work(&transaction)?;
+    transaction.commit()?;
+    Ok(result)
+}
+
+/// A number as SQLite has it.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            // Closing it in a child of a fork would change what the parent has.
+            std::mem::forget(self.connection.take());
+        }
+    }
+}

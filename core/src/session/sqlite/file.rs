@@ -1,0 +1,294 @@
+//! The file: its tables, what is read of them, and what its errors mean.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind};
+use crate::session::alive::Alive;
+use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
+use crate::session::store_options::Durability;
+
+/// The version of the tables.
+const TABLES_VERSION: i64 = 1;
+/// How long another process may keep the file locked: each transaction is short.
+const BUSY: Duration = Duration::from_secs(10);
+/// How often a follower looks whether another process has changed the file.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The bits of a record's number in its key; those above are the session's.
+const RECORD_BITS: u32 = 32;
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS sessions (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        title TEXT,
+        metadata TEXT,
+        token INTEGER NOT NULL DEFAULT 0,
+        holder TEXT NOT NULL DEFAULT '',
+        instance TEXT NOT NULL DEFAULT '',
+        expires_ms INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX IF NOT EXISTS sessions_by_time ON sessions (updated_ms DESC, id);
+    CREATE TABLE IF NOT EXISTS records (place INTEGER PRIMARY KEY, line TEXT NOT NULL);
+";
+
+/// An SQLite file, with a connection to read it.
+#[derive(Debug)]
+pub(super) struct Database {
+    path: PathBuf,
+    durability: Durability,
+    reader: Mutex<Option<Connection>>,
+    /// A connection for checkpoints.
+    copier: Mutex<Option<Connection>>,
+    pub(super) alive: Alive,
+    pid: u32,
+}
+
+impl Database {
+    /// Opens the file, and makes it and its tables if there are none.
+    pub(super) fn open(path: &Path, durability: Durability) -> Result<Database, Error> {
+        let mut prefix = path.as_os_str().to_owned();
+        prefix.push("-open-");
+        let alive = Alive::new(prefix.into());
+        let database = Database {
+            path: path.to_owned(),
+            durability,
+            reader: Mutex::default(),
+            copier: Mutex::default(),
+            alive,
+            pid: std::process::id(),
+        };
+        let connection = database.connect()?;
+        let prepared = || {
+            let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            if version == 0 {
+                connection.pragma_update(None, "journal_mode", "WAL")?;
+                // Who opens the file at the same time waits here, and finds it done.
+                connection.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {TABLES_VERSION}; COMMIT"))?;
+                return Ok(TABLES_VERSION);
+            }
+            Ok(version)
+        };
+        match prepared().map_err(|error| database.failed("opening it", error))? {
+            TABLES_VERSION => {}
+            newer => {
+                let text = format!(
+                    "{} was made by a newer version of agent-loop (its tables have version {newer}, this one knows \
+                     {TABLES_VERSION}): update agent-loop",
+                    database.name()
+                );
+                return Err(Error::new(ErrorKind::InvalidState, text));
+            }
+        }
+        *database.reader() = Some(connection);
+        Ok(database)
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("the SQLite store {}", self.path.display())
+    }
+
+    fn connect(&self) -> Result<Connection, Error> {
+        // Each connection is behind a lock of ours.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = || {
+            let connection = Connection::open_with_flags(&self.path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            connection.pragma_update(
+                None,
+                "synchronous",
+                match self.durability {
+                    Durability::Full => "FULL",
+                    Durability::Normal => "NORMAL",
+                    Durability::Off => "OFF",
+                },
+            )?;
+            Ok(connection)
+        };
+        opened().map_err(|error| self.failed("opening it", error))
+    }
+
+    /// A connection for who writes. It never copies what it has written into the file itself: that waits for the disk.
+    pub(super) fn writer(&self) -> Result<Connection, Error> {
+        let connection = self.connect()?;
+        let set = connection.pragma_update(None, "wal_autocheckpoint", 0);
+        set.map_err(|error| self.failed("opening it", error))?;
+        Ok(connection)
+    }
+
+    /// Copies what was written into the file itself, beside those who read and write. What cannot be copied now is copied later.
+    pub(super) fn checkpoint(&self) {
+        let mut copier = self.copier.lock().unwrap_or_else(PoisonError::into_inner);
+        if copier.is_none() && !self.is_forked() {
+            *copier = self.connect().ok();
+        }
+        if let Some(connection) = copier.as_ref() {
+            let _ = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+        }
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reading<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let reader = self.reader();
+        let Some(connection) = reader.as_ref() else {
+            return Err(Error::new(ErrorKind::InvalidState, format!("{} was closed", self.name())));
+        };
+        work(connection).map_err(|error| self.failed("reading it", error))
+    }
+
+    /// SQLite's connections cannot be used in a child of a fork.
+    pub(super) fn check_process(&self) -> Result<(), Error> {
+        if self.is_forked() {
+            let text = format!("{} was opened before the process forked: open it again in the child", self.name());
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_forked(&self) -> bool {
+        self.pid != std::process::id()
+    }
+
+    /// What an error means to who uses the store.
+    pub(super) fn failed(&self, doing: &str, error: rusqlite::Error) -> Error {
+        let name = self.name();
+        let what = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => {
+                format!("{name}: {doing} failed, as the disk is full; make room and open the session again")
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                format!("{name}: {doing} failed, as the file or its folder cannot be written; check their permissions")
+            }
+            Some(ErrorCode::CannotOpen) => {
+                format!("{name}: it cannot be opened: check that its folder is there and can be written ({error})")
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                format!("{name}: {doing} failed, as another program keeps it locked for more than {} s", BUSY.as_secs())
+            }
+            Some(ErrorCode::NotADatabase) => format!("{name}: the file is not an SQLite database; give another path"),
+            Some(ErrorCode::DatabaseCorrupt) => {
+                format!("{name}: the file is damaged ({error}); salvage gives what can be read of a session")
+            }
+            _ => format!("{name}: {doing} failed: {error}"),
+        };
+        Error::new(ErrorKind::Io, what).with_source(error)
+    }
+
+    /// The lines behind a number; none if there is no such session.
+    pub(super) fn read(&self, id: &str, after: u64, limit: usize) -> Result<Option<Page>, Error> {
+        self.reading(|connection| {
+            let Some(number) = number_of(connection, id)? else { return Ok(None) };
+            let (Some(from), Some(to)) = (place(number, after), place(number, u64::from(u32::MAX))) else {
+                return Ok(Some(Page::default()));
+            };
+            let text = "SELECT place, line FROM records WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3";
+            let mut statement = connection.prepare_cached(text)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let line = |row: &Row<'_>| {
+                let place: i64 = row.get(0)?;
+                // Damaged text need not be UTF-8.
+                let text = row.get_ref(1)?.as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
+                Ok(StoredLine { seq: u64::try_from(place & i64::from(u32::MAX)).unwrap_or_default(), text })
+            };
+            let lines = statement.query_map(params![from, to, limit], line)?.collect::<rusqlite::Result<_>>()?;
+            Ok(Some(Page { lines }))
+        })
+    }
+
+    pub(super) fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
+        let text = format!("SELECT {INFO} FROM sessions WHERE id = ?1");
+        self.reading(|connection| connection.prepare_cached(&text)?.query_row([id], info).optional())
+    }
+
+    pub(super) fn list(&self, query: &ListQuery) -> Result<SessionPage, Error> {
+        let (ms, id) = query.place()?.unwrap_or((u64::MAX, ""));
+        let bound = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        let text = format!(
+            "SELECT {INFO} FROM sessions WHERE (updated_ms < ?1 OR (updated_ms = ?1 AND id > ?2)) AND updated_ms >= ?3 \
+             AND updated_ms < ?4 ORDER BY updated_ms DESC, id"
+        );
+        let (from, before) = (query.updated_from_ms.unwrap_or(0), query.updated_before_ms.unwrap_or(u64::MAX));
+        self.reading(|connection| {
+            let mut statement = connection.prepare_cached(&text)?;
+            let mut rows = statement.query(params![bound(ms), id, bound(from), bound(before)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let session = info(row)?;
+                if !query.fits(session.metadata.as_ref()) {
+                    continue;
+                }
+                if found.len() == query.most() {
+                    return Ok(SessionPage::of(found, true));
+                }
+                found.push(session);
+            }
+            Ok(SessionPage::of(found, false))
+        })
+    }
+
+    /// Waits until there may be a line behind a number.
+    pub(super) async fn changed(&self, id: String, after: u64) -> Result<(), Error> {
+        let mut seen = None;
+        loop {
+            self.check_process()?;
+            // It costs microseconds, and tells whether anything has changed at all.
+            let version: i64 =
+                self.reading(|connection| connection.pragma_query_value(None, "data_version", |row| row.get(0)))?;
+            if seen.replace(version) != Some(version) {
+                match self.read(&id, after, 1)? {
+                    Some(page) if page.lines.is_empty() => {}
+                    _ => return Ok(()),
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // Closing it would change what the parent has.
+            std::mem::forget(self.reader().take());
+            std::mem::forget(self.copier.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }
+}
+
+/// The columns of [`info`].
+const INFO: &str = "id, title, metadata, created_ms, updated_ms, holder, expires_ms";
+
+fn info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
+    let ms = |value: i64| u64::try_from(value).unwrap_or_default();
+    let metadata: Option<String> = row.get(2)?;
+    let lease = Holding { holder: row.get(5)?, expires_ms: ms(row.get(6)?), ..Holding::default() };
+    Ok(SessionInfo {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        metadata: metadata.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok()),
+        created_ms: ms(row.get(3)?),
+        updated_ms: ms(row.get(4)?),
+        holder: lease.holder().filter(|_| lease.left_ms() > 0).map(str::to_owned),
+    })
+}
+
+/// The number of a session in the keys of its records.
+pub(super) fn number_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
+    connection.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?.query_row([id], |row| row.get(0)).optional()
+}
+
+/// The key of a record; none for a number that is too large.
+pub(super) fn place(number: i64, seq: u64) -> Option<i64> {
+    let seq = u32::try_from(seq).ok()?;
+    let upper = number.checked_mul(1 << RECORD_BITS)?;
+    upper.checked_add(i64::from(seq))
+}

@@ -1,0 +1,250 @@
+//! Writes the records of one session, in order.
+//!
+//! Records are numbered and handed over when they are appended; what waits is written together, as soon as what was handed over
+//! before is written. A store that can write at once does so before `append` returns; otherwise a task goes on with it. Whoever
+//! appends need not wait.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use agent_loop_proto::session::{Record, encode};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::backend::{HeldLease, StoreBackend};
+use super::place::now_ms;
+use super::watchers::Watchers;
+use crate::error::{Error, ErrorKind, panic_message};
+use crate::future::catch_panic;
+
+/// How many lines of another session are appended at a time.
+const COPIED_AT_ONCE: usize = 1_000;
+
+/// The one that may append to a session.
+pub(super) struct Writer {
+    backend: Arc<dyn StoreBackend>,
+    lease: HeldLease,
+    watchers: Arc<Watchers>,
+    runtime: Handle,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The number of the next record.
+    next: u64,
+    /// Lines that are not handed over yet: the last ones before `next`.
+    lines: Vec<String>,
+    /// Whether somebody writes, who takes these too.
+    is_written: bool,
+    /// The number of the last record that the store has.
+    durable: u64,
+    /// Nothing is written any more.
+    ended: Option<Error>,
+    waiting: Vec<(u64, oneshot::Sender<Result<(), Error>>)>,
+}
+
+impl Writer {
+    /// Writes behind the record `last`.
+    pub(super) fn new(
+        backend: Arc<dyn StoreBackend>,
+        lease: HeldLease,
+        watchers: Arc<Watchers>,
+        runtime: Handle,
+        last: u64,
+    ) -> Arc<Writer> {
+        let state = State {
+            next: last.saturating_add(1),
+            lines: Vec::new(),
+            is_written: false,
+            durable: last,
+            ended: None,
+            waiting: Vec::new(),
+        };
+        Arc::new(Writer { backend, lease, watchers, runtime, state: Mutex::new(state) })
+    }
+
+    pub(super) fn lease(&self) -> &HeldLease {
+        &self.lease
+    }
+
+    pub(super) fn backend(&self) -> &Arc<dyn StoreBackend> {
+        &self.backend
+    }
+
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// The number of the last record that was appended.
+    pub(super) fn last(&self) -> u64 {
+        self.state().next.saturating_sub(1)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends records. The future ends when the store has them, and may be dropped.
+    pub(super) fn append(self: &Arc<Writer>, records: &[Record]) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        let taken = self.take(records);
+        if let Ok((_, true)) = taken {
+            self.begin();
+        }
+        let until = taken.map(|(last, _)| (last, self.when_written(last)));
+        async move {
+            let (last, written) = until?;
+            written.await.map(|()| last)
+        }
+    }
+
+    /// Appends lines that are numbered already. Nothing else is appended meanwhile.
+    pub(super) async fn copy(&self, lines: Vec<Vec<u8>>) -> Result<(), Error> {
+        // They were read as JSON before.
+        let wrong = |error| Error::new(ErrorKind::Io, format!("the session {:?} is no UTF-8: {error}", self.lease.id));
+        let lines = lines.into_iter().map(String::from_utf8).collect::<Result<Vec<_>, _>>();
+        let mut lines = lines.map_err(wrong)?;
+        while !lines.is_empty() {
+            let rest = lines.split_off(lines.len().min(COPIED_AT_ONCE));
+            let (first, count) = (self.state().next, lines.len() as u64);
+            self.backend.append(self.lease.clone(), first, std::mem::replace(&mut lines, rest)).await?;
+            let mut state = self.state();
+            state.next = first.saturating_add(count);
+            state.durable = state.next.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// Ends when the store has all that was appended.
+    pub(super) fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.when_written(self.last())
+    }
+
+    /// Takes no more records.
+    pub(super) fn close(&self, why: Error) {
+        self.state().ended.get_or_insert(why);
+    }
+
+    /// Numbers records. Returns the last number, and whether nobody writes yet.
+    fn take(&self, records: &[Record]) -> Result<(u64, bool), Error> {
+        let mut state = self.state();
+        if let Some(error) = &state.ended {
+            return Err(error.clone());
+        }
+        let at = now_ms();
+        let lines = (state.next..).zip(records).map(|(seq, record)| encode(seq, at, record));
+        let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+        state.next = state.next.saturating_add(lines.len() as u64);
+        state.lines.extend(lines);
+        let is_first = !state.lines.is_empty() && !std::mem::replace(&mut state.is_written, true);
+        Ok((state.next.saturating_sub(1), is_first))
+    }
+
+    /// Writes what waits: here, as far as that does not wait, then in a task.
+    fn begin(self: &Arc<Writer>) {
+        let _runtime = self.runtime.enter();
+        let mut write = Box::pin(Turn { writer: Arc::clone(self), is_over: false }.write());
+        if write.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending {
+            drop(self.runtime.spawn(write));
+        }
+    }
+
+    fn when_written(&self, seq: u64) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let mut state = self.state();
+        let when = if state.durable >= seq {
+            Ok(None)
+        } else if let (Some(error), false) = (&state.ended, state.is_written) {
+            Err(error.clone())
+        } else {
+            let (sender, receiver) = oneshot::channel();
+            state.waiting.push((seq, sender));
+            Ok(Some(receiver))
+        };
+        async move {
+            match when? {
+                Some(receiver) => receiver.await.unwrap_or_else(|_| Err(given_up())),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// The store has all up to this record.
+    fn written(&self, last: u64) {
+        let mut state = self.state();
+        state.durable = last;
+        let (done, waiting) = std::mem::take(&mut state.waiting).into_iter().partition(|(seq, _)| *seq <= last);
+        state.waiting = waiting;
+        drop(state);
+        let done: Vec<(u64, oneshot::Sender<_>)> = done;
+        for (_, sender) in done {
+            let _ = sender.send(Ok(()));
+        }
+        self.watchers.changed(&self.lease.id);
+    }
+
+    /// Nothing more is written, for this reason.
+    pub(super) fn fail(&self, error: &Error) {
+        let mut state = self.state();
+        state.ended = Some(error.clone());
+        state.lines.clear();
+        state.is_written = false;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        for (_, sender) in waiting {
+            let _ = sender.send(Err(error.clone()));
+        }
+    }
+}
+
+fn given_up() -> Error {
+    Error::new(ErrorKind::InvalidState, "the session's records were not written, as the runtime was shut down")
+}
+
+/// The turn of who writes. Without its end, what waits would wait for ever.
+struct Turn {
+    writer: Arc<Writer>,
+    is_over: bool,
+}
+
+impl Turn {
+    async fn write(mut self) {
+        let writer = Arc::clone(&self.writer);
+        loop {
+            let (first, last, lines) = {
+                let mut state = writer.state();
+                if state.lines.is_empty() {
+                    state.is_written = false;
+                    // From here on, it may be another one's turn.
+                    self.is_over = true;
+                    return;
+                }
+                let lines = std::mem::take(&mut state.lines);
+                (state.next.saturating_sub(lines.len() as u64), state.next.saturating_sub(1), lines)
+            };
+            // The store may be the application's.
+            let appended = catch_panic(async { writer.backend.append(writer.lease.clone(), first, lines).await }).await;
+            let appended = appended.unwrap_or_else(|payload| {
+                let text = format!("{} panicked: {}", writer.backend.name(), panic_message(&*payload));
+                Err(Error::new(ErrorKind::Io, text))
+            });
+            match appended {
+                Ok(()) => writer.written(last),
+                Err(error) => writer.fail(&error),
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.writer.fail(&given_up());
+        }
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("lease", &self.lease).field("last", &self.last()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+//! Sessions in stores: what each kind of store has to do, and what happens to it.
+//!
+//! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process.
+
+#[path = "stores/conformance.rs"]
+mod conformance;
+#[path = "stores/damage.rs"]
+mod damage;
+#[path = "stores/place.rs"]
+mod place;
+#[path = "stores/processes.rs"]
+mod processes;

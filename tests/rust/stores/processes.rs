@@ -1,0 +1,197 @@
+//! Other processes that use a store: killed, without rights, without room.
+//!
+//! A child is this test program, with one test to run: [`child`], which does what its environment says.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use agent_loop::ErrorKind;
+use agent_loop::session::{Record, Store};
+
+use crate::place::{Kind, Place, opened, run, said};
+
+const WHAT: &str = "AGENT_LOOP_TEST_CHILD";
+const ADDRESS: &str = "AGENT_LOOP_TEST_STORE";
+
+/// Text that makes a record of some pages, of one, or of a part of one.
+fn text(n: u64) -> String {
+    format!("{n} {}", "x".repeat(usize::try_from(n * 7919 % 6_000).unwrap()))
+}
+
+/// Run by [`Place::child`] in another process.
+#[test]
+fn child() {
+    let Ok(what) = std::env::var(WHAT) else { return };
+    let address = std::env::var(ADDRESS).unwrap();
+    run(async {
+        let store = match Store::open(&address) {
+            Ok(store) => store,
+            Err(error) => return println!("\nrefused {} {error}", error.kind().as_str()),
+        };
+        let session = match store.session("s").unwrap().open().await {
+            Ok(session) => session,
+            Err(error) => return println!("\nrefused {} {error}", error.kind().as_str()),
+        };
+        // The test runner has begun a line.
+        println!("\nlast {}", session.last());
+        if what == "hold" {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            let n = session.last();
+            // One, two or three at once.
+            let records: Vec<Record> = (n..n + 1 + n % 3).map(|n| said(text(n))).collect();
+            match session.append(records).await {
+                Ok(last) => println!("written {last}"),
+                Err(error) => return println!("failed {} {error}", error.kind().as_str()),
+            }
+        }
+    });
+}
+
+impl Place {
+    fn command(&self, what: &str) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        self.prepare(&mut command, what);
+        command
+    }
+
+    fn prepare(&self, command: &mut Command, what: &str) {
+        command.args(["--exact", "processes::child", "--nocapture", "--test-threads=1"]);
+        command.env(WHAT, what).env(ADDRESS, self.address()).stdout(Stdio::piped()).stderr(Stdio::null());
+    }
+}
+
+/// The child's lines that are for us: a word, and the rest.
+fn lines(child: &mut Child) -> impl Iterator<Item = (String, String)> + use<> {
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    lines.filter_map(|line| {
+        let (word, rest) = line.split_once(' ')?;
+        ["last", "written", "failed", "refused"].contains(&word).then(|| (word.to_owned(), rest.to_owned()))
+    })
+}
+
+/// The session has all that was acknowledged, each record as it was written, and can be written to at once.
+async fn check(place: &Place, acknowledged: u64) -> u64 {
+    let (session, texts) = opened(&place.store(), "s").await;
+    let last = session.last();
+    assert!(last >= acknowledged, "{last} of {acknowledged} records are there");
+    assert_eq!(texts.len() as u64, last - 1);
+    for (n, found) in (1..).zip(&texts) {
+        assert!(*found == text(n), "record {}", n + 1);
+    }
+    session.close().await.unwrap();
+    last
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_kill() {
+    for kind in [Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        let (mut last, mut torn) = (1, 0);
+        for round in 0..25_u64 {
+            let mut child = place.command("write").spawn().unwrap();
+            let mut lines = lines(&mut child);
+            assert_eq!(lines.next().unwrap(), ("last".to_owned(), last.to_string()), "{kind:?}");
+            // At another moment each time: after so many writes, and a bit later.
+            let written: Vec<_> = lines.by_ref().take(usize::try_from(round * 5 % 40).unwrap()).collect();
+            for _ in 0..round * 7_919 % 40_000 {
+                std::hint::spin_loop();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // What it has said meanwhile counts, too.
+            let said = written.into_iter().chain(lines).filter(|(word, _)| word == "written");
+            let acknowledged = said.filter_map(|(_, seq)| seq.parse().ok()).max().unwrap_or(last);
+            if kind == Kind::Jsonl {
+                torn += u64::from(!std::fs::read(place.path().join("s.jsonl")).unwrap().ends_with(b"\n"));
+            }
+            // At once: the killed process holds nothing.
+            last = run(check(&place, acknowledged));
+        }
+        println!("{kind:?}: 25 kills, {last} records, {torn} torn ends");
+        assert!(last > 100);
+    }
+}
+
+#[test]
+fn another_process_is_the_one_writer_until_it_ends() {
+    for kind in [Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        let mut child = place.command("hold").spawn().unwrap();
+        assert_eq!(lines(&mut child).next().unwrap().0, "last");
+        run(async {
+            let store = place.store();
+            let error = store.session("s").unwrap().open().await.unwrap_err();
+            let holder = format!("process {}", child.id());
+            assert!(error.kind() == ErrorKind::Busy && error.message().contains(&holder), "{error}");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // Its lease would last for 30 s more.
+            opened(&store, "s").await.0.close().await.unwrap();
+        });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+
+    for kind in [Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        run(async { opened(&place.store(), "s").await.0.close().await.unwrap() });
+        let folder = place.path().parent().unwrap().to_owned();
+        let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        // Root may write everywhere: the child is nobody, and runs from a copy that nobody may read.
+        let program = tempfile::tempdir().unwrap();
+        mode(program.path(), 0o755);
+        let copy = program.path().join("child");
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        mode(&folder, 0o555);
+        if kind == Kind::Jsonl {
+            mode(&place.path(), 0o555);
+        }
+        let mut command = Command::new(&copy);
+        place.prepare(&mut command, "write");
+        if is_root() {
+            command.uid(65_534).gid(65_534).current_dir("/");
+        }
+        let mut child = command.spawn().unwrap();
+        let (word, why) = lines(&mut child).next().unwrap();
+        child.wait().unwrap();
+        mode(&folder, 0o755);
+        assert_eq!(word, "refused", "{why}");
+        assert!(why.starts_with("io ") && why.contains(folder.to_str().unwrap()), "{why}");
+        assert!(why.contains("permission") || why.contains("can be written"), "{why}");
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().unwrap();
+    id.stdout == b"0\n"
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
+    for kind in [Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        // No file may be longer; the signal for it would end the process.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+        place.prepare(&mut command, "write");
+        let mut child = command.spawn().unwrap();
+        let lines: Vec<_> = lines(&mut child).collect();
+        child.wait().unwrap();
+        let (word, why) = lines.last().unwrap();
+        assert_eq!(word, "failed", "{why}");
+        assert!(why.starts_with("io ") && why.contains(place.path().to_str().unwrap()), "{why}");
+        assert!(lines.len() > 20, "{lines:?}");
+        let written = lines.iter().filter(|(word, _)| word == "written").filter_map(|(_, seq)| seq.parse().ok());
+        run(check(&place, written.max().unwrap()));
+    }
+}
