@@ -33,7 +33,7 @@ help:
 	@echo "               [MODEL=provider/id]"
 	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
 	@echo "make test      all tests in all languages, except those of test-servers"
-	@echo "make test-servers  tests with servers: llama.cpp's, agent-mock over HTTP, web servers, docs/integrations.md"
+	@echo "make test-servers  tests with servers: llama.cpp's, Postgres, agent-mock over HTTP, web servers, docs/integrations.md"
 	@echo "make attack    attacks on the engine for ten minutes, or [SECONDS=…]; its short form is part of make test"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
 	@echo "make errors    every text of an error, with its kind and its place in the code"
@@ -137,6 +137,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
 	  "axum=$(CARGO) test --locked --manifest-path examples/axum/Cargo.toml --target-dir target/axum" \
 	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
+	  "stores-postgres=python3 tests/postgres/with_server.py -- $(TEST) -p agent-loop $(BINDINGS),agent-loop/postgres \
+	    --test stores -- --ignored --show-output" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers-python=sh bindings/python/test-servers.sh" \

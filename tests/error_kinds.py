@@ -123,6 +123,11 @@ core/src/session/sqlite/ part ^(the|opening|reading|writing|renewing|closing|del
 core/src/session/sqlite/ io
 core/src/session/jsonl part ^(the folder of sessions \{\}$|\w+ it$)
 core/src/session/jsonl io
+core/src/session/postgres/sql.rs none
+core/src/session/postgres none ^(LISTEN|\{options\})
+core/src/session/postgres/connect.rs part ^(the Postgres|\{text\})
+core/src/session/postgres/connect.rs io
+core/src/session/postgres part
 core/src/session/alive.rs io
 core/src/session/backend.rs none
 core/src/session/handle.rs part

@@ -6,8 +6,8 @@
 //! - `open`, `writer`, `renewal`: an [`OpenSession`] is the one that may write, for as long as it has the lease.
 //! - `follow`: what another task, process or machine is doing with a session; `watchers` are those of this process. `reading`
 //!   has what is common to all that read.
-//! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl` and `sqlite` are ours;
-//!   `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
+//! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl`, `sqlite` and `postgres` are
+//!   ours; `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
 //!
 //! ```
 //! use agent_loop::message::Message;
@@ -41,6 +41,8 @@
 //! | `normal` (default) | nothing is lost | the last records may be |
 //! | `off` | nothing is lost | the store may be damaged |
 //!
+//! In Postgres, `full` and `off` set `synchronous_commit` on and off, and `normal` leaves it as the server has it.
+//!
 //! # One writer
 //!
 //! Who opens a session has a lease on it, which is renewed meanwhile. Another one gets `busy` with the holder's name. When the
@@ -55,6 +57,8 @@ mod jsonl;
 mod memory;
 mod open;
 mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reading;
 mod renewal;
 mod shared;

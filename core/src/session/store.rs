@@ -9,6 +9,8 @@ use super::backend::{ListQuery, SessionPage, StoreBackend};
 use super::handle::Session;
 use super::jsonl::Jsonl;
 use super::memory::Memory;
+#[cfg(feature = "postgres")]
+use super::postgres::Postgres;
 use super::shared::SharedStore;
 use super::sqlite::Sqlite;
 use super::store_options::{Durability, StoreOptions};
@@ -42,6 +44,7 @@ impl Store {
     /// | --- | --- |
     /// | `agents.db`, `sqlite:PATH` | an SQLite file, which is made if there is none |
     /// | `jsonl:FOLDER` | a folder, which is made if there is none, with a readable file for each session |
+    /// | `postgres://USER:PASSWORD@HOST:PORT/DATABASE` | a Postgres database (feature `postgres`), in which tables are made |
     /// | `memory:` | the memory of this process, for tests |
     ///
     /// # Errors
@@ -195,6 +198,9 @@ fn open_backend(place: Place, options: &StoreOptions) -> Result<Arc<dyn StoreBac
             Ok(Arc::new(Jsonl::open(Path::new(path), options.durability)?))
         }
         "memory" => Ok(Arc::new(Memory::default())),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.durability)?)),
+        #[cfg(not(feature = "postgres"))]
         "postgres" | "postgresql" => {
             Err(Error::invalid_argument("store: this build has no Postgres; build agent-loop with the feature \"postgres\""))
         }

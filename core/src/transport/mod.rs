@@ -6,4 +6,4 @@ mod coding;
 pub(crate) mod header;
 mod names;
 pub(crate) mod network;
-mod tls;
+pub(crate) mod tls;

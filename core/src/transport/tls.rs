@@ -35,7 +35,7 @@ pub(super) fn none() -> Result<ClientConfig, Error> {
 }
 
 /// For https.
-pub(super) fn secure(network: &Network, log: &Log) -> Result<ClientConfig, Error> {
+pub(crate) fn secure(network: &Network, log: &Log) -> Result<ClientConfig, Error> {
     let own = match &network.ca_file {
         Some(path) => certificates("ca_file", path)?,
         None => Vec::new(),

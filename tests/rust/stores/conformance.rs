@@ -14,6 +14,14 @@ macro_rules! with_each_store {
         mod memory { $(#[test] fn $test() { super::$test(super::Place::new(super::Kind::Memory)); })+ }
         mod sqlite { $(#[test] fn $test() { super::$test(super::Place::new(super::Kind::Sqlite)); })+ }
         mod jsonl { $(#[test] fn $test() { super::$test(super::Place::new(super::Kind::Jsonl)); })+ }
+        #[cfg(feature = "postgres")]
+        mod postgres {
+            $(
+                #[test]
+                #[ignore = "make test-servers starts the server"]
+                fn $test() { super::$test(super::Place::new(super::Kind::Postgres)); }
+            )+
+        }
     };
 }
 

@@ -13,6 +13,9 @@ pub(crate) enum Kind {
     Memory,
     Sqlite,
     Jsonl,
+    /// In the server at `$AGENT_POSTGRES`: `tests/postgres/with_server.py`.
+    #[cfg(feature = "postgres")]
+    Postgres,
 }
 
 /// A place for a store, which is removed at the end.
@@ -21,11 +24,13 @@ pub(crate) struct Place {
     folder: TempDir,
     /// A store in memory is there as long as this is, with the options that were asked for first.
     memory: OnceLock<Store>,
+    /// Of a Postgres store: that of its own tables.
+    schema: Option<String>,
 }
 
 impl Place {
     pub(crate) fn new(kind: Kind) -> Place {
-        Place { kind, folder: tempfile::tempdir().unwrap(), memory: OnceLock::new() }
+        Place { kind, folder: tempfile::tempdir().unwrap(), memory: OnceLock::new(), schema: schema(kind) }
     }
 
     pub(crate) fn address(&self) -> String {
@@ -33,6 +38,8 @@ impl Place {
             Kind::Memory => "memory:".to_owned(),
             Kind::Sqlite => self.path().display().to_string(),
             Kind::Jsonl => format!("jsonl:{}", self.path().display()),
+            #[cfg(feature = "postgres")]
+            Kind::Postgres => self.schema.clone().unwrap(),
         }
     }
 
@@ -61,8 +68,35 @@ impl Place {
         }
     }
 
+    /// Whether it is in another process.
+    pub(crate) fn is_server(&self) -> bool {
+        self.schema.is_some()
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
         self.kind != Kind::Memory
+    }
+}
+
+/// An address of the server with tables that nobody else has.
+fn schema(kind: Kind) -> Option<String> {
+    match kind {
+        #[cfg(feature = "postgres")]
+        Kind::Postgres => {
+            static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+            let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let name = format!("test_{}_{number}", std::process::id());
+            let server = std::env::var("AGENT_POSTGRES").expect("run tests/postgres/with_server.py -- COMMAND");
+            run(async {
+                let (client, connection) = tokio_postgres::connect(&server, tokio_postgres::NoTls).await.unwrap();
+                let connection = tokio::spawn(connection);
+                client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+                drop(client);
+                connection.await.unwrap().unwrap();
+            });
+            Some(format!("{server}&options=-c%20search_path%3D{name}"))
+        }
+        _ => None,
     }
 }
 

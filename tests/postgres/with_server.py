@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Run a command beside a Postgres server: with_server.py -- COMMAND ARGS...
+
+The command finds the server at $AGENT_POSTGRES (postgres://postgres@127.0.0.1:PORT/postgres). It is that of the wheel in
+requirements.txt, installed under target/postgres the first time, on a free port, with its data in a folder that is removed at the
+end. The server is stopped when the command ends, whose exit code this returns. As root, it runs as an unprivileged user: Postgres
+refuses root. Needs Python 3.10 and nothing else.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORK = HERE.parent.parent / "target/postgres"
+NOBODY = 65534
+# Ports that another program takes between the look for a free one and the start.
+TRIES = 5
+START_SECONDS = 60
+
+
+def programs():
+    """The folder of the server's programs; installs them if there are none."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    requirements = (HERE / "requirements.txt").read_text(encoding="utf-8")
+    venv, stamp = WORK / "venv", WORK / "venv/made-from"
+    with open(WORK / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second one blocks here and finds everything made
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != requirements:
+            print("with_server: installing Postgres into target/postgres (once)", file=sys.stderr, flush=True)
+            shutil.rmtree(venv, ignore_errors=True)
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+            install = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*install, "--only-binary", ":all:", "-r", HERE / "requirements.txt"], check=True)
+            stamp.write_text(requirements, encoding="utf-8")
+    return next(venv.glob("lib/*/site-packages/pgserver/pginstall/bin"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_ready(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def start(folder, user):
+    """The server, and its port."""
+    bin = programs()
+    data = folder / "data"
+    initdb = [bin / "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", f"--pgdata={data}"]
+    made = subprocess.run(initdb, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **user)
+    if made.returncode:
+        sys.exit(f"with_server: initdb failed: {made.stdout.strip()}")
+    for _ in range(TRIES):
+        port = free_port()
+        log = open(folder / "log", "w+", encoding="utf-8")
+        options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", f"unix_socket_directories={folder}"]
+        server = subprocess.Popen([bin / "postgres", "-D", data, *options], cwd=folder, stdout=log, stderr=log, **user)
+        deadline = time.monotonic() + START_SECONDS
+        while server.poll() is None and time.monotonic() < deadline:
+            if is_ready(port):
+                return server, port
+            time.sleep(0.05)
+        server.kill()
+        log.seek(0)
+        said = log.read().strip()
+    sys.exit(f"with_server: the server does not start: {said}")
+
+
+def main(arguments):
+    if arguments[:1] != ["--"] or len(arguments) < 2:
+        sys.exit(__doc__)
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        folder = Path(name)
+        if user:
+            os.chown(folder, NOBODY, NOBODY)
+        server, port = start(folder, user)
+        try:
+            environment = {**os.environ, "AGENT_POSTGRES": f"postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable"}
+            return subprocess.run(arguments[1:], env=environment, check=False).returncode
+        finally:
+            server.send_signal(signal.SIGINT)  # without waiting for its clients
+            server.wait(timeout=60)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
