@@ -167,7 +167,7 @@ lint:
 	python3 packaging/notices.py --check
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop --features agent-loop/schema
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/postgres
 
 bench:
 	sh benches/build.sh
@@ -182,3 +182,4 @@ clean:
 
 bench-formats: ; sh benches/build.sh && python3 benches/formats.py
 bench-gate: ; python3 benches/gate.py
+bench-stores: ; $(CARGO) run --locked --release -p agent-loop-benches --features store --bin bench-stores

@@ -1,0 +1,192 @@
+//! `bench-stores`: what a journal costs in each kind of store: a turn, an append behind 100,000 records, opening such a session,
+//! and 1,000 sessions in one store. Prints a Markdown table.
+//!
+//! `bench-stores [ADDRESS]…` measures the stores at these addresses instead; they should be empty.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use agent_loop::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
+use agent_loop::session::{Durability, OpenSession, Record, RunEnd, RunOf, RunStart, Store, ToolAnswer, ToolStart};
+use agent_loop::tool::ToolOutput;
+use agent_loop::{Error, Outcome, StopReason, Usage};
+use agent_loop_benches::measure;
+use serde_json::{Map, json};
+
+/// Turns of a measured session.
+const TURNS: u32 = 1_000;
+/// The same where each write waits for a disk.
+const SLOW_TURNS: u32 = 50;
+/// Records of a long session.
+const LONG: u64 = 100_000;
+/// Sessions in one store, how many of them are open at a time, and the turns of each.
+const SESSIONS: (usize, usize, u32) = (1_000, 100, 5);
+
+fn main() -> ExitCode {
+    let addresses: Vec<String> = std::env::args().skip(1).collect();
+    match measured(&addresses) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured(addresses: &[String]) -> Result<(), String> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|e| e.to_string())?;
+    let folder = tempfile::tempdir_in(".").map_err(|error| error.to_string())?;
+    let many = format!("{} sessions, {} at a time", SESSIONS.0, SESSIONS.1);
+    println!(
+        "| store | durability | a turn: CPU µs | turns/s | an append at the beginning: CPU µs | behind {LONG} records: CPU µs | \
+         opening them: CPU ms | {many}: CPU µs a turn | turns/s |"
+    );
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut stores: Vec<(String, String)> = addresses.iter().map(|address| (address.clone(), address.clone())).collect();
+    if stores.is_empty() {
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        stores = vec![
+            ("memory".into(), "memory:".into()),
+            ("SQLite".into(), path("agents.db")),
+            ("JSONL".into(), format!("jsonl:{}", path("sessions"))),
+        ];
+    }
+    for (name, address) in &stores {
+        for durability in [Durability::Off, Durability::Normal, Durability::Full] {
+            let row = runtime.block_on(row(address, durability)).map_err(|error| error.to_string())?;
+            println!("| {name} | {durability:?} | {row} |");
+            if address == "memory:" {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn row(address: &str, durability: Durability) -> Result<String, Error> {
+    let store = Store::builder(address).durability(durability).open()?;
+    let turns = if durability == Durability::Full { SLOW_TURNS } else { TURNS };
+    let session = open(&store, &format!("{durability:?}")).await?;
+    // Not measured: the setup.
+    turn(&session).await?;
+    let (cpu, seconds) = timed(async {
+        for _ in 0..turns {
+            turn(&session).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    session.close().await?;
+    let turns = f64::from(turns);
+
+    let long = open(&store, &format!("{durability:?} long")).await?;
+    let mut number = long.last();
+    while number < LONG {
+        let records = (0..1_000).map(|n| Record::message(message(number + n))).collect();
+        number = long.append(records).await?;
+    }
+    // What copies the records into the file is not of the appends that follow.
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let behind = appends(&long, durability).await?;
+    long.close().await?;
+    let short = open(&store, &format!("{durability:?} short")).await?;
+    let beginning = appends(&short, durability).await?;
+    short.close().await?;
+    let (opening, _) = timed(async {
+        let again = open(&store, &format!("{durability:?} long")).await?;
+        assert!(again.rebuilt().messages.len() as u64 >= LONG, "the session is whole");
+        again.close().await
+    })
+    .await?;
+
+    let (sessions, at_a_time, turns_of_each) = SESSIONS;
+    let places = Arc::new(tokio::sync::Semaphore::new(at_a_time));
+    let (many_cpu, many_seconds) = timed(async {
+        let tasks: Vec<_> = (0..sessions)
+            .map(|n| {
+                let (store, places) = (store.clone(), Arc::clone(&places));
+                tokio::spawn(async move {
+                    let _place = places.acquire_owned().await;
+                    let session = open(&store, &format!("{durability:?} {n}")).await?;
+                    for _ in 0..turns_of_each {
+                        turn(&session).await?;
+                        tokio::task::yield_now().await;
+                    }
+                    session.close().await
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.map_err(|error| Error::invalid_argument(error.to_string()))??;
+        }
+        Ok(())
+    })
+    .await?;
+    let many = f64::from(turns_of_each) * sessions as f64;
+    Ok(format!(
+        "{:.0} | {:.0} | {beginning:.1} | {behind:.1} | {:.0} | {:.0} | {:.0}",
+        cpu / turns,
+        turns / seconds,
+        opening / 1e3,
+        many_cpu / many,
+        many / many_seconds
+    ))
+}
+
+/// CPU time of an append in microseconds.
+async fn appends(session: &OpenSession, durability: Durability) -> Result<f64, Error> {
+    let count = if durability == Durability::Full { 100 } else { 2_000 };
+    let (cpu, _) = timed(async {
+        for n in 0..count {
+            session.append(vec![Record::message(message(n))]).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(cpu / count as f64)
+}
+
+/// CPU time in microseconds, and the time in seconds.
+async fn timed(work: impl Future<Output = Result<(), Error>>) -> Result<(f64, f64), Error> {
+    let cpu = || measure::cpu_us().map(|us| us as f64).map_err(Error::invalid_argument);
+    let (before, began) = (cpu()?, Instant::now());
+    work.await?;
+    Ok((cpu()? - before, began.elapsed().as_secs_f64()))
+}
+
+async fn open(store: &Store, id: &str) -> Result<OpenSession, Error> {
+    store.session(id)?.open().await
+}
+
+/// A message of some 300 bytes.
+fn message(n: u64) -> Message {
+    let text = format!("Message {n}: {}", "the quick brown fox jumps over the lazy dog ".repeat(5));
+    if n.is_multiple_of(2) {
+        return Message::user(text, n);
+    }
+    let mut answer = AssistantMessage::new(vec![ContentBlock::text(text)]);
+    answer.stop_reason = Some(StopReason::Stop);
+    Message::Assistant(answer)
+}
+
+/// What a run with one tool call writes: two model answers, a call, its result; each record before its effect.
+async fn turn(session: &OpenSession) -> Result<(), Error> {
+    let arguments: Arc<Map<_, _>> =
+        Arc::new(json!({ "operation": "multiply", "a": 15, "b": 23 }).as_object().cloned().unwrap_or_default());
+    let call = ToolCall::new("call_1", "calculator", Map::clone(&arguments));
+    let mut asks = AssistantMessage::new(vec![ContentBlock::text("Let me work it out."), ContentBlock::ToolCall(call)]);
+    asks.stop_reason = Some(StopReason::ToolUse);
+    let content = vec![ContentBlock::text("{\"result\":345}")];
+    let result = ToolResultMessage::new("call_1", "calculator", content.clone());
+    let start = Record::RunStart(RunStart::new("run_0123456789abcdef", RunOf::Prompt));
+    session.append(vec![start, Record::message(message(0))]).await?;
+    session.append(vec![Record::message(Message::Assistant(asks))]).await?;
+    session.append(vec![Record::ToolStart(ToolStart::new("call_1", "calculator", arguments, "s/1/call_1"))]).await?;
+    session.append(vec![Record::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::new(content), false))]).await?;
+    session.append(vec![Record::message(Message::ToolResult(result))]).await?;
+    session.append(vec![Record::message(message(1))]).await?;
+    session.append(vec![Record::RunEnd(RunEnd::new("run_0123456789abcdef", Outcome::Completed, Usage::new(100, 50), 2))]).await?;
+    Ok(())
+}
