@@ -1,9 +1,12 @@
 //! Sessions in stores: what each kind of store has to do, and what happens to it.
 //!
-//! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process.
+//! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
+//! of an application.
 
 #[path = "stores/conformance.rs"]
 mod conformance;
+#[path = "stores/custom.rs"]
+mod custom;
 #[path = "stores/damage.rs"]
 mod damage;
 #[path = "stores/place.rs"]

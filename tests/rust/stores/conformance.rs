@@ -29,6 +29,8 @@ with_each_store! {
     what_was_appended_is_there_when_it_is_opened_again
     each_durability_keeps_all
     records_keep_the_order_of_the_calls
+    a_session_is_written_from_many_threads
+    an_append_ends_though_the_runtime_has
     a_session_has_one_writer
     a_lease_that_has_ended_can_be_taken_and_the_late_writer_is_refused
     a_lease_is_renewed_while_the_session_is_open
@@ -96,6 +98,50 @@ fn records_keep_the_order_of_the_calls(place: Place) {
         let some = store.session("s").unwrap().records(100, 3).await.unwrap();
         assert_eq!(some.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [101, 102, 103]);
     });
+}
+
+fn a_session_is_written_from_many_threads(place: Place) {
+    for durability in [Durability::Normal, Durability::Full] {
+        run(async {
+            let id = format!("{durability:?}");
+            let (session, _) = opened(&place.durable(durability), &id).await;
+            let write = |task: usize| {
+                let session = session.clone();
+                tokio::spawn(async move {
+                    for n in 0..50 {
+                        let written = session.append(vec![said(format!("{task}.{n}"))]);
+                        // Some wait for it, and some do not.
+                        if n % 3 == task % 3 {
+                            written.await.unwrap();
+                        }
+                    }
+                })
+            };
+            let tasks: Vec<_> = (0..8).map(write).collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+            session.close().await.unwrap();
+            let (_, texts) = opened(&place.store(), &id).await;
+            for task in 0..8 {
+                let own = texts.iter().filter_map(|text| text.strip_prefix(&format!("{task}.")));
+                assert!(own.eq((0..50).map(|n| n.to_string())), "those of a task are in its order");
+            }
+        });
+    }
+}
+
+fn an_append_ends_though_the_runtime_has(place: Place) {
+    for durability in [Durability::Normal, Durability::Full] {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let id = format!("{durability:?}");
+        let (session, _) = runtime.block_on(opened(&place.durable(durability), &id));
+        runtime.shutdown_background();
+        // Whether it can still be written is the store's affair.
+        let written = run(session.append(vec![said("a")]));
+        let then = run(session.append(vec![said("b")]));
+        assert!(written.is_ok() || then.is_err(), "nothing stands behind a gap");
+    }
 }
 
 fn a_session_has_one_writer(place: Place) {
