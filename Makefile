@@ -167,7 +167,8 @@ lint:
 	python3 packaging/notices.py --check
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/postgres
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop \
+	  --features agent-loop/schema,agent-loop/postgres
 
 bench:
 	sh benches/build.sh

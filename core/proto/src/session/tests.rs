@@ -84,6 +84,21 @@ fn each_kind_is_read_as_it_was_written() {
 }
 
 #[test]
+fn the_documentation_has_each_kind_with_its_fields() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/journal.md")).unwrap();
+    for record in all_kinds() {
+        let json = serde_json::to_value(&record).unwrap();
+        let kind = json["kind"].as_str().unwrap();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{kind}` |"))).unwrap_or_else(|| panic!("{kind}"));
+        for field in json.as_object().unwrap().keys().filter(|field| *field != "kind") {
+            let given = [format!("`{field}`"), format!("`{field}?`")];
+            assert!(given.iter().any(|given| row.contains(given)), "{kind}: {field}");
+        }
+    }
+    assert!(page.contains(&format!("The version is {JOURNAL_VERSION}.")));
+}
+
+#[test]
 fn a_line_has_this_form() {
     let record = Record::Queued(Queued::new(Queue::FollowUp, 2, Message::user("Später", 9)));
     let body = concat!(
