@@ -138,7 +138,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "axum=$(CARGO) test --locked --manifest-path examples/axum/Cargo.toml --target-dir target/axum" \
 	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
 	  "stores-postgres=python3 tests/postgres/with_server.py -- $(TEST) -p agent-loop $(BINDINGS),agent-loop/postgres \
-	    --test stores -- --ignored --show-output" \
+	    --test stores -- --include-ignored --show-output postgres" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers-python=sh bindings/python/test-servers.sh" \

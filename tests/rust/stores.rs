@@ -1,7 +1,7 @@
 //! Sessions in stores: what each kind of store has to do, and what happens to it.
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
-//! of an application.
+//! of an application, `postgres` the way to a server.
 
 #[path = "stores/conformance.rs"]
 mod conformance;
@@ -11,5 +11,8 @@ mod custom;
 mod damage;
 #[path = "stores/place.rs"]
 mod place;
+#[cfg(feature = "postgres")]
+#[path = "stores/postgres.rs"]
+mod postgres;
 #[path = "stores/processes.rs"]
 mod processes;

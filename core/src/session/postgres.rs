@@ -24,6 +24,7 @@ use super::place::{held, lost, missing};
 use super::store_options::Durability;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
+use crate::transport::network::Network;
 
 /// The version of the tables.
 const TABLES_VERSION: i32 = 1;
@@ -43,8 +44,8 @@ type Parameters<'a> = [&'a (dyn ToSql + Sync)];
 
 impl Postgres {
     /// A store at an address `postgres://…`, to which it connects when it is first used.
-    pub(super) fn new(address: &str, durability: Durability) -> Result<Postgres, Error> {
-        let server = Server::of(address, durability)?;
+    pub(super) fn new(address: &str, durability: Durability, network: &Network) -> Result<Postgres, Error> {
+        let server = Server::of(address, durability, network)?;
         let pool = server.pool()?;
         Ok(Postgres { name: server.name.clone(), pool, is_ready: tokio::sync::OnceCell::new(), listener: Listener::new(server) })
     }

@@ -47,6 +47,9 @@ impl Store {
     /// | `postgres://USER:PASSWORD@HOST:PORT/DATABASE` | a Postgres database (feature `postgres`), in which tables are made |
     /// | `memory:` | the memory of this process, for tests |
     ///
+    /// A Postgres server's certificate is checked whenever the connection is secure: with `sslmode=require`, and with `prefer`,
+    /// which is the default, if the server offers it. `sslmode=disable` is for a server on the same machine.
+    ///
     /// # Errors
     /// `invalid_argument` for an address that is not known; `io` for what the system refuses; `invalid_state` for a store of a
     /// newer version.
@@ -155,6 +158,15 @@ impl StoreBuilder {
         self
     }
 
+    /// Which authorities a Postgres server's certificate is checked with, and the client's own certificate: as of requests to
+    /// models. Proxies are not used.
+    #[cfg(feature = "postgres")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "postgres")))]
+    pub fn network(mut self, network: crate::network::Network) -> StoreBuilder {
+        self.options.network = network;
+        self
+    }
+
     /// Opens the store.
     ///
     /// # Errors
@@ -199,7 +211,7 @@ fn open_backend(place: Place, options: &StoreOptions) -> Result<Arc<dyn StoreBac
         }
         "memory" => Ok(Arc::new(Memory::default())),
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.durability)?)),
+        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.durability, &options.network)?)),
         #[cfg(not(feature = "postgres"))]
         "postgres" | "postgresql" => {
             Err(Error::invalid_argument("store: this build has no Postgres; build agent-loop with the feature \"postgres\""))

@@ -22,6 +22,9 @@ pub(super) struct StoreOptions {
     pub(super) durability: Durability,
     pub(super) lease_ms: u64,
     pub(super) holder: String,
+    /// Which authorities a server's certificate is checked with.
+    #[cfg(feature = "postgres")]
+    pub(super) network: crate::network::Network,
 }
 
 impl Default for StoreOptions {
@@ -30,6 +33,12 @@ impl Default for StoreOptions {
         let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
         let host = host.as_deref().map(str::trim).filter(|host| !host.is_empty()).unwrap_or("this machine");
         let holder = format!("process {} on {host}", std::process::id());
-        StoreOptions { durability: Durability::default(), lease_ms: 30_000, holder }
+        StoreOptions {
+            durability: Durability::default(),
+            lease_ms: 30_000,
+            holder,
+            #[cfg(feature = "postgres")]
+            network: crate::network::Network::default(),
+        }
     }
 }

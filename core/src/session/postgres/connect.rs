@@ -36,7 +36,7 @@ pub(super) struct Server {
 
 impl Server {
     /// The server at an address `postgres://…`.
-    pub(super) fn of(address: &str, durability: Durability) -> Result<Server, Error> {
+    pub(super) fn of(address: &str, durability: Durability, network: &Network) -> Result<Server, Error> {
         let wrong = |error: tokio_postgres::Error| {
             // Not the address itself, which may have a password.
             let text = format!("store: the Postgres address cannot be read: {}", words(&error));
@@ -61,7 +61,7 @@ impl Server {
         }
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => None,
-            _ => Some(Arc::new(tls::secure(&Network::default(), &Log::default())?)),
+            _ => Some(Arc::new(tls::secure(network, &Log::default())?)),
         };
         let host = match config.get_hosts().first() {
             Some(Host::Tcp(host)) => host.clone(),
