@@ -2,6 +2,7 @@
 //! gives the lock back when the process ends, however it ends. Without it, a session of a killed process could be opened only
 //! when its lease has ended.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -42,12 +43,30 @@ impl Alive {
         if file.is_none() {
             let path = self.path(&self.instance);
             let refused = |error| io(&format!("{}: check that its folder can be written", path.display()), error);
-            let made = open(&path).map_err(refused)?;
-            // It is new: nobody else has it. Where a file system has no locks, leases end by time alone.
+            // Under this name, nobody sees it before it is locked.
+            let unlocked = self.path(&format!("{}.new", self.instance));
+            let made = open(&unlocked).map_err(refused)?;
+            // Where a file system has no locks, leases end by time alone.
             let _ = fs4::FileExt::try_lock(&made);
+            std::fs::rename(&unlocked, &path).map_err(refused)?;
             *file = Some(made);
+            self.remove_ended();
         }
         Ok(&self.instance)
+    }
+
+    /// Removes what killed processes have left.
+    fn remove_ended(&self) {
+        let (Some(folder), Some(prefix)) = (self.prefix.parent(), self.prefix.file_name().and_then(OsStr::to_str)) else {
+            return;
+        };
+        // The folder of a path without one.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if let Some(instance) = entry.file_name().to_str().and_then(|name| name.strip_prefix(prefix)) {
+                self.has_ended(instance);
+            }
+        }
     }
 
     /// Whether the process of that store has ended. Its file is then removed.
@@ -92,15 +111,23 @@ mod tests {
     #[test]
     fn a_store_is_alive_until_it_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
-        let prefix = folder.path().join("alive-");
+        let prefix = folder.path().join("agents.db-open-");
         let (one, other) = (Alive::new(prefix.clone()), Alive::new(prefix.clone()));
         let name = one.instance().unwrap().to_owned();
         assert!(!other.has_ended(&name) && !one.has_ended(&name) && !one.has_ended(""));
         drop(one);
         assert!(other.has_ended(&name));
         // What a killed process leaves: a file without a lock.
-        let left = prefix.with_file_name("alive-0123456789abcdef");
+        let left = prefix.with_file_name("agents.db-open-0123456789abcdef");
         std::fs::write(&left, "").unwrap();
         assert!(other.has_ended("0123456789abcdef") && !left.exists());
+        // A store that opens removes it, too, and leaves those that live.
+        std::fs::write(&left, "").unwrap();
+        let lives = other.path(other.instance().unwrap());
+        let third = Alive::new(prefix);
+        third.instance().unwrap();
+        assert!(!left.exists() && lives.exists());
+        drop((other, third));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
