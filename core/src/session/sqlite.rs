@@ -84,8 +84,9 @@ struct Turn {
 }
 
 impl Turn {
-    /// Writes all that waits, until nothing does.
-    fn write(mut self) {
+    /// Writes all that waits, until nothing does; `waits`: also for other processes. Otherwise a thread goes on when one of them
+    /// writes.
+    fn write(mut self, waits: bool) {
         loop {
             let jobs = {
                 let mut waiting = self.shared.waiting();
@@ -97,12 +98,26 @@ impl Turn {
                 }
                 std::mem::take(&mut waiting.jobs)
             };
-            if self.shared.writer().commit(&self.shared.database, jobs) {
-                // Not here: it waits for the disk.
-                let shared = Arc::clone(&self.shared);
-                hand_over(Blocking::Other, shared, |shared| shared.database.checkpoint(), |_, _| ());
+            let written = self.shared.writer().commit(&self.shared.database, jobs, waits);
+            match written {
+                Ok(false) => {}
+                Ok(true) => {
+                    // Not here: it waits for the disk.
+                    let shared = Arc::clone(&self.shared);
+                    hand_over(Blocking::Other, shared, |shared| shared.database.checkpoint(), |_, _| ());
+                }
+                Err(jobs) => {
+                    // In front of those that have come meanwhile.
+                    self.shared.waiting().jobs.splice(0..0, jobs);
+                    return self.write_on_a_thread();
+                }
             }
         }
+    }
+
+    /// The same, on a thread that may wait. Without one, this one has to.
+    fn write_on_a_thread(self) {
+        hand_over(Blocking::Other, self, |turn| turn.write(true), |turn, _| turn.write(true));
     }
 }
 
@@ -148,11 +163,9 @@ impl StoreBackend for Sqlite {
             if is_first {
                 let turn = Turn { shared: Arc::clone(&self.0), is_over: false };
                 // What has the connection may wait for another process.
-                if self.0.is_slow || self.0.writer.try_lock().is_err() {
-                    // Without a thread, this one has to wait.
-                    hand_over(Blocking::Other, turn, Turn::write, |turn, _| turn.write());
-                } else {
-                    turn.write();
+                match self.0.is_slow || self.0.writer.try_lock().is_err() {
+                    true => turn.write_on_a_thread(),
+                    false => turn.write(false),
                 }
             }
             is_done.await.unwrap_or_else(|_| {

@@ -74,6 +74,24 @@ fn lines(child: &mut Child) -> impl Iterator<Item = (String, String)> + use<> {
     })
 }
 
+#[test]
+fn an_append_does_not_wait_for_another_process_where_it_is_made() {
+    let place = Place::new(Kind::Sqlite);
+    run(async {
+        let (session, _) = opened(&place.store(), "s").await;
+        let other = rusqlite::Connection::open(place.path()).unwrap();
+        for n in 0..3 {
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let (first, second) = (session.append(vec![said(format!("{n}.1"))]), session.append(vec![said(format!("{n}.2"))]));
+            // If the append waited here, it would wait for this.
+            other.execute_batch("COMMIT").unwrap();
+            assert_eq!((first.await.unwrap(), second.await.unwrap()), (n * 2 + 2, n * 2 + 3));
+        }
+        session.close().await.unwrap();
+        assert_eq!(opened(&place.store(), "s").await.1, ["0.1", "0.2", "1.1", "1.2", "2.1", "2.2"]);
+    });
+}
+
 /// The session has all that was acknowledged, each record as it was written, and can be written to at once.
 async fn check(place: &Place, acknowledged: u64) -> u64 {
     let session = opened_at_last(place).await;

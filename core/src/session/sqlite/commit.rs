@@ -1,13 +1,14 @@
 //! The connection that writes: appends in groups, and leases.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use agent_loop_proto::session::Info;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::file::{Database, number_of, place};
+use super::file::{BUSY, Database, number_of, place};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Acquire, HeldLease, Holding, Lease};
 use crate::session::place::{held, lost, now_ms};
@@ -37,6 +38,8 @@ pub(super) struct Writer {
     open: HashMap<String, Open>,
     /// Some pages that were written since the last checkpoint: no fewer than half of them.
     uncopied: usize,
+    /// Whether the connection waits for other processes; none at its beginning.
+    waits: Option<bool>,
     pid: u32,
 }
 
@@ -44,6 +47,11 @@ impl Job {
     /// Some of the pages that it writes.
     fn pages(&self) -> usize {
         1 + self.lines.iter().map(String::len).sum::<usize>() / 4096
+    }
+
+    fn end(self, result: Result<(), Error>) {
+        // Whoever has appended need not wait.
+        let _ = self.done.send(result);
     }
 }
 
@@ -57,49 +65,66 @@ struct Open {
 
 impl Writer {
     pub(super) fn new(connection: Connection) -> Writer {
-        Writer { connection: Some(connection), open: HashMap::new(), uncopied: 0, pid: std::process::id() }
+        Writer { connection: Some(connection), open: HashMap::new(), uncopied: 0, waits: None, pid: std::process::id() }
     }
 
-    fn connection(&mut self, database: &Database) -> Result<(&mut Connection, &mut HashMap<String, Open>), Error> {
-        match &mut self.connection {
-            Some(connection) => Ok((connection, &mut self.open)),
-            None => Err(Error::new(ErrorKind::InvalidState, format!("{} was closed", database.name()))),
+    /// The connection, which waits for other processes, or fails at once while one of them writes.
+    fn connection(&mut self, database: &Database, waits: bool) -> Result<(&mut Connection, &mut HashMap<String, Open>), Error> {
+        let Some(connection) = &mut self.connection else {
+            return Err(Error::new(ErrorKind::InvalidState, format!("{} was closed", database.name())));
+        };
+        if self.waits != Some(waits) {
+            let timeout = if waits { BUSY } else { Duration::ZERO };
+            connection.busy_timeout(timeout).map_err(|error| database.failed("opening it", error))?;
+            self.waits = Some(waits);
         }
+        Ok((connection, &mut self.open))
     }
 
     /// Writes all in one transaction. Who has lost its lease gets an error; the others are written. Returns whether a checkpoint
     /// is due.
-    pub(super) fn commit(&mut self, database: &Database, jobs: Vec<Job>) -> bool {
-        self.uncopied = self.uncopied.saturating_add(jobs.iter().map(Job::pages).sum());
-        let written = self.connection(database).and_then(|(connection, open)| {
-            let written = match jobs.as_slice() {
-                // A statement is a transaction by itself, for half the price.
-                [job] if job.lines.len() == 1 => append(connection, open, job).map(|result| vec![result]),
-                jobs => in_transaction(connection, |connection| {
-                    jobs.iter().map(|job| append(connection, open, job)).collect::<rusqlite::Result<Vec<_>>>()
-                }),
-            };
-            written.map_err(|error| database.failed("writing", error))
-        });
-        match written {
-            Ok(results) => {
-                for (job, result) in jobs.into_iter().zip(results) {
-                    let _ = job.done.send(result);
-                }
+    ///
+    /// # Errors
+    /// The jobs, if it is not to wait and another process writes: none of them was written.
+    pub(super) fn commit(&mut self, database: &Database, jobs: Vec<Job>, waits: bool) -> Result<bool, Vec<Job>> {
+        let pages: usize = jobs.iter().map(Job::pages).sum();
+        let (connection, open) = match self.connection(database, waits) {
+            Ok(opened) => opened,
+            Err(error) => {
+                jobs.into_iter().for_each(|job| job.end(Err(error.clone())));
+                return Ok(false);
             }
-            // None of it was written.
-            Err(error) => jobs.into_iter().for_each(|job| drop(job.done.send(Err(error.clone())))),
+        };
+        let now = now_ms();
+        let written = match jobs.as_slice() {
+            // A statement is a transaction by itself, for half the price.
+            [job] if job.lines.len() == 1 && !is_touched(open, job, now) => {
+                append(connection, open, job).map(|result| vec![result])
+            }
+            jobs => in_transaction(connection, |connection| {
+                jobs.iter().map(|job| append_and_touch(connection, open, job, now)).collect::<rusqlite::Result<Vec<_>>>()
+            }),
+        };
+        match written {
+            Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| job.end(result)),
+            Err(error) if !waits && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => return Err(jobs),
+            Err(error) => {
+                // None of it was written.
+                let error = database.failed("writing", error);
+                jobs.into_iter().for_each(|job| job.end(Err(error.clone())));
+            }
         }
+        self.uncopied = self.uncopied.saturating_add(pages);
         let is_due = self.uncopied >= CHECKPOINT_PAGES;
         if is_due {
             self.uncopied = 0;
         }
-        is_due
+        Ok(is_due)
     }
 
     pub(super) fn acquire(&mut self, database: &Database, request: &Acquire) -> Result<Lease, Error> {
         let instance = database.alive.instance()?;
-        let (connection, open) = self.connection(database)?;
+        let (connection, open) = self.connection(database, true)?;
         let taken = in_transaction(connection, |connection| {
             let found = connection
                 .prepare_cached("SELECT number, token, holder, instance, expires_ms FROM sessions WHERE id = ?1")?
@@ -139,7 +164,7 @@ impl Writer {
 
     pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
         let expires_ms = signed(now_ms().saturating_add(lease_ms));
-        let (connection, _) = self.connection(database)?;
+        let (connection, _) = self.connection(database, true)?;
         let lost = in_transaction(connection, |connection| {
             let mut update = connection.prepare_cached("UPDATE sessions SET expires_ms = ?3 WHERE id = ?1 AND token = ?2")?;
             let mut lost = Vec::new();
@@ -154,7 +179,7 @@ impl Writer {
     }
 
     pub(super) fn release(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
-        let (connection, open) = self.connection(database)?;
+        let (connection, open) = self.connection(database, true)?;
         if let Some(closed) = open.remove(&lease.id).filter(|closed| closed.token != lease.token) {
             // It was opened again here.
             open.insert(lease.id.clone(), closed);
@@ -167,7 +192,7 @@ impl Writer {
     }
 
     pub(super) fn set_info(&mut self, database: &Database, lease: &HeldLease, info: Info) -> Result<(), Error> {
-        let (connection, _) = self.connection(database)?;
+        let (connection, _) = self.connection(database, true)?;
         let metadata = info.metadata.map(|metadata| Value::Object(metadata).to_string());
         let text = "UPDATE sessions SET title = ?3, metadata = ?4 WHERE id = ?1 AND token = ?2";
         let changed = connection
@@ -178,7 +203,7 @@ impl Writer {
     }
 
     pub(super) fn delete(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
-        let (connection, open) = self.connection(database)?;
+        let (connection, open) = self.connection(database, true)?;
         let deleted = in_transaction(connection, |connection| {
             let number = number_of(connection, &lease.id)?;
             let removed = connection
@@ -199,9 +224,9 @@ impl Writer {
 }
 
 /// Appends the lines of a job, or says who has the session now.
-fn append(connection: &Connection, open: &mut HashMap<String, Open>, job: &Job) -> rusqlite::Result<Result<(), Error>> {
+fn append(connection: &Connection, open: &HashMap<String, Open>, job: &Job) -> rusqlite::Result<Result<(), Error>> {
     let id = &job.lease.id;
-    let Some(session) = open.get_mut(id).filter(|session| session.token == job.lease.token) else {
+    let Some(session) = open.get(id).filter(|session| session.token == job.lease.token) else {
         return Ok(Err(lost(id, None)));
     };
     // The lease is checked where the line is written, so that nothing can come between.
@@ -219,14 +244,32 @@ fn append(connection: &Connection, open: &mut HashMap<String, Open>, job: &Job) 
             return holder_of(connection, id).map(|holder| Err(lost(id, holder.as_deref())));
         }
     }
-    let now = now_ms();
-    if now.saturating_sub(session.touched_ms) >= TOUCH_EVERY_MS {
+    Ok(Ok(()))
+}
+
+/// The same, with the time of the change if it was not written for a while.
+fn append_and_touch(
+    connection: &Connection,
+    open: &mut HashMap<String, Open>,
+    job: &Job,
+    now: u64,
+) -> rusqlite::Result<Result<(), Error>> {
+    let appended = append(connection, open, job)?;
+    if appended.is_ok()
+        && is_touched(open, job, now)
+        && let Some(session) = open.get_mut(&job.lease.id)
+    {
         connection
             .prepare_cached("UPDATE sessions SET updated_ms = ?2 WHERE number = ?1")?
             .execute(params![session.number, signed(now)])?;
         session.touched_ms = now;
     }
-    Ok(Ok(()))
+    Ok(appended)
+}
+
+/// Whether the time of the change is to be written, too.
+fn is_touched(open: &HashMap<String, Open>, job: &Job, now: u64) -> bool {
+    open.get(&job.lease.id).is_some_and(|session| now.saturating_sub(session.touched_ms) >= TOUCH_EVERY_MS)
 }
 
 /// Who has a session.

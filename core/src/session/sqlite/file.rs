@@ -15,7 +15,7 @@ use crate::session::store_options::Durability;
 /// The version of the tables.
 const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 /// How often a follower looks whether another process has changed the file.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The bits of a record's number in its key; those above are the session's.
