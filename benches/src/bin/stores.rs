@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent_loop::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
-use agent_loop::session::{Durability, OpenSession, Record, RunEnd, RunOf, RunStart, Store, ToolAnswer, ToolStart};
+use agent_loop::session::{SyncMode, OpenSession, Record, RunEnd, RunOf, RunStart, Store, ToolAnswer, ToolStart};
 use agent_loop::tool::ToolOutput;
 use agent_loop::{Error, Outcome, StopReason, Usage};
 use agent_loop_benches::measure;
@@ -40,7 +40,7 @@ fn measured(addresses: &[String]) -> Result<(), String> {
     let folder = tempfile::tempdir_in(".").map_err(|error| error.to_string())?;
     let many = format!("{} sessions, {} at a time", SESSIONS.0, SESSIONS.1);
     println!(
-        "| store | durability | a turn: CPU µs | turns/s | an append at the beginning: CPU µs | behind {LONG} records: CPU µs | \
+        "| store | sync | a turn: CPU µs | turns/s | an append at the beginning: CPU µs | behind {LONG} records: CPU µs | \
          opening them: CPU ms | {many}: CPU µs a turn | turns/s |"
     );
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
@@ -54,9 +54,9 @@ fn measured(addresses: &[String]) -> Result<(), String> {
         ];
     }
     for (name, address) in &stores {
-        for durability in [Durability::Off, Durability::Normal, Durability::Full] {
-            let row = runtime.block_on(row(address, durability)).map_err(|error| error.to_string())?;
-            println!("| {name} | {durability:?} | {row} |");
+        for sync in [SyncMode::Off, SyncMode::Normal, SyncMode::Full] {
+            let row = runtime.block_on(row(address, sync)).map_err(|error| error.to_string())?;
+            println!("| {name} | {sync:?} | {row} |");
             if address == "memory:" {
                 break;
             }
@@ -65,10 +65,10 @@ fn measured(addresses: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-async fn row(address: &str, durability: Durability) -> Result<String, Error> {
-    let store = Store::builder(address).durability(durability).open()?;
-    let turns = if durability == Durability::Full { SLOW_TURNS } else { TURNS };
-    let session = open(&store, &format!("{durability:?}")).await?;
+async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
+    let store = Store::builder(address).sync(sync).open()?;
+    let turns = if sync == SyncMode::Full { SLOW_TURNS } else { TURNS };
+    let session = open(&store, &format!("{sync:?}")).await?;
     // Not measured: the setup.
     turn(&session).await?;
     let (cpu, seconds) = timed(async {
@@ -81,7 +81,7 @@ async fn row(address: &str, durability: Durability) -> Result<String, Error> {
     session.close().await?;
     let turns = f64::from(turns);
 
-    let long = open(&store, &format!("{durability:?} long")).await?;
+    let long = open(&store, &format!("{sync:?} long")).await?;
     let mut number = long.last();
     while number < LONG {
         let records = (0..1_000).map(|n| Record::message(message(number + n))).collect();
@@ -89,13 +89,13 @@ async fn row(address: &str, durability: Durability) -> Result<String, Error> {
     }
     // What copies the records into the file is not of the appends that follow.
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    let behind = appends(&long, durability).await?;
+    let behind = appends(&long, sync).await?;
     long.close().await?;
-    let short = open(&store, &format!("{durability:?} short")).await?;
-    let beginning = appends(&short, durability).await?;
+    let short = open(&store, &format!("{sync:?} short")).await?;
+    let beginning = appends(&short, sync).await?;
     short.close().await?;
     let (opening, _) = timed(async {
-        let again = open(&store, &format!("{durability:?} long")).await?;
+        let again = open(&store, &format!("{sync:?} long")).await?;
         assert!(again.rebuilt().messages.len() as u64 >= LONG, "the session is whole");
         again.close().await
     })
@@ -109,7 +109,7 @@ async fn row(address: &str, durability: Durability) -> Result<String, Error> {
                 let (store, places) = (store.clone(), Arc::clone(&places));
                 tokio::spawn(async move {
                     let _place = places.acquire_owned().await;
-                    let session = open(&store, &format!("{durability:?} {n}")).await?;
+                    let session = open(&store, &format!("{sync:?} {n}")).await?;
                     for _ in 0..turns_of_each {
                         turn(&session).await?;
                         tokio::task::yield_now().await;
@@ -136,8 +136,8 @@ async fn row(address: &str, durability: Durability) -> Result<String, Error> {
 }
 
 /// CPU time of an append in microseconds.
-async fn appends(session: &OpenSession, durability: Durability) -> Result<f64, Error> {
-    let count = if durability == Durability::Full { 100 } else { 2_000 };
+async fn appends(session: &OpenSession, sync: SyncMode) -> Result<f64, Error> {
+    let count = if sync == SyncMode::Full { 100 } else { 2_000 };
     let (cpu, _) = timed(async {
         for n in 0..count {
             session.append(vec![Record::message(message(n))]).await?;

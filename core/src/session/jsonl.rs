@@ -16,7 +16,7 @@ use self::files::{Files, OpenFiles, Places};
 use super::alive::Alive;
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::place::{file_name, held, id_of_file, io, lost, missing, now_ms};
-use super::store_options::Durability;
+use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 
@@ -30,7 +30,7 @@ pub(super) struct Jsonl(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     folder: PathBuf,
-    durability: Durability,
+    sync: SyncMode,
     alive: Alive,
     /// The sessions that are open here. Each has a lock of its own: they do not wait for each other's disk.
     open: Mutex<HashMap<String, Arc<Mutex<OpenFiles>>>>,
@@ -40,13 +40,13 @@ struct Shared {
 
 impl Jsonl {
     /// Opens the folder, and makes it if there is none.
-    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Jsonl, Error> {
+    pub(super) fn open(folder: &Path, sync: SyncMode) -> Result<Jsonl, Error> {
         let refused = |error| io(&format!("the folder of sessions {} cannot be made", folder.display()), error);
         std::fs::create_dir_all(folder).map_err(refused)?;
         let alive = Alive::new(folder.join(".open-"));
         let (folder, pid) = (folder.to_owned(), std::process::id());
         let (open, places) = (Mutex::default(), Places::default());
-        Ok(Jsonl(Arc::new(Shared { folder, durability, alive, open, places, pid })))
+        Ok(Jsonl(Arc::new(Shared { folder, sync, alive, open, places, pid })))
     }
 
     /// Runs work that may wait for a disk or for another process on a thread of its own.
@@ -114,7 +114,7 @@ impl Shared {
 
     fn release(&self, lease: &HeldLease) -> Result<(), Error> {
         let released = self.with(lease, |files, before| {
-            if self.durability == Durability::Normal {
+            if self.sync == SyncMode::Normal {
                 files.sync()?;
             }
             files.write_lease(&Holding { token: before.token, ..Holding::default() })
@@ -129,7 +129,7 @@ impl Shared {
     }
 
     fn append(&self, lease: &HeldLease, lines: &[String]) -> Result<(), Error> {
-        self.with(lease, |files, _| files.append(lines, self.durability == Durability::Full))
+        self.with(lease, |files, _| files.append(lines, self.sync == SyncMode::Full))
     }
 
     fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
@@ -189,7 +189,7 @@ impl StoreBackend for Jsonl {
     }
 
     fn append(&self, lease: HeldLease, _seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
-        if self.0.durability == Durability::Full {
+        if self.0.sync == SyncMode::Full {
             return self.blocking(move |shared| shared.append(&lease, &lines));
         }
         // It takes microseconds: less than handing it to a thread.

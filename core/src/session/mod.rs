@@ -33,7 +33,8 @@
 //!
 //! # What is durable when
 //!
-//! A record is in the store when the future of [`OpenSession::append`] ends. What that means is [`Durability`]:
+//! A record is in the store when the future of [`OpenSession::append`] ends. What it survives then is the store's option
+//! [`sync`](StoreBuilder::sync):
 //!
 //! | | the process is killed | the machine loses power |
 //! | --- | --- | --- |
@@ -74,7 +75,7 @@ pub use follow::Follow;
 pub use handle::{SalvagedSession, Session};
 pub use open::{Diagnostic, OpenSession};
 pub use store::{Store, StoreBuilder};
-pub use store_options::Durability;
+pub use store_options::SyncMode;
 
 /// What the functions of this module return.
 pub type Result<T> = std::result::Result<T, crate::error::Error>;

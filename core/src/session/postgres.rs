@@ -21,7 +21,7 @@ use self::connect::{Server, failed};
 use self::listen::Listener;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
 use super::place::{held, lost, missing};
-use super::store_options::Durability;
+use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::transport::network::Network;
@@ -44,8 +44,8 @@ type Parameters<'a> = [&'a (dyn ToSql + Sync)];
 
 impl Postgres {
     /// A store at an address `postgres://…`, to which it connects when it is first used.
-    pub(super) fn new(address: &str, durability: Durability, network: &Network) -> Result<Postgres, Error> {
-        let server = Server::of(address, durability, network)?;
+    pub(super) fn new(address: &str, sync: SyncMode, network: &Network) -> Result<Postgres, Error> {
+        let server = Server::of(address, sync, network)?;
         let pool = server.pool()?;
         Ok(Postgres { name: server.name.clone(), pool, is_ready: tokio::sync::OnceCell::new(), listener: Listener::new(server) })
     }

@@ -19,7 +19,7 @@ use self::commit::{Job, Writer};
 use self::file::Database;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::place::missing;
-use super::store_options::Durability;
+use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::threads::{Blocking, hand_over};
@@ -47,10 +47,10 @@ struct Waiting {
 
 impl Sqlite {
     /// Opens the file, and makes it if there is none.
-    pub(super) fn open(path: &Path, durability: Durability) -> Result<Sqlite, Error> {
-        let database = Database::open(path, durability)?;
+    pub(super) fn open(path: &Path, sync: SyncMode) -> Result<Sqlite, Error> {
+        let database = Database::open(path, sync)?;
         let writer = Mutex::new(Writer::new(database.writer()?));
-        let is_slow = durability == Durability::Full;
+        let is_slow = sync == SyncMode::Full;
         Ok(Sqlite(Arc::new(Shared { database, writer, waiting: Mutex::default(), is_slow })))
     }
 

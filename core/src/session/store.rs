@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::postgres::Postgres;
 use super::shared::SharedStore;
 use super::sqlite::Sqlite;
-use super::store_options::{Durability, StoreOptions};
+use super::store_options::{SyncMode, StoreOptions};
 use crate::error::Error;
 
 /// Less would end between two renewals on a machine that is busy.
@@ -122,9 +122,9 @@ impl Store {
 /// Opens a [`Store`] with options.
 ///
 /// ```
-/// use agent_loop::session::{Durability, Store};
+/// use agent_loop::session::{SyncMode, Store};
 ///
-/// let store = Store::builder("memory:").durability(Durability::Full).holder("worker-1").open()?;
+/// let store = Store::builder("memory:").sync(SyncMode::Full).holder("worker-1").open()?;
 /// # Ok::<(), agent_loop::Error>(())
 /// ```
 #[must_use = "open opens it"]
@@ -139,9 +139,10 @@ enum Place {
 }
 
 impl StoreBuilder {
-    /// What a record survives once it is written; [`Durability::Normal`] unless set. A store of your own decides by itself.
-    pub fn durability(mut self, durability: Durability) -> StoreBuilder {
-        self.options.durability = durability;
+    /// For what an append waits, and so what a record survives once it is written; [`SyncMode::Normal`] unless set. A store of
+    /// your own decides by itself.
+    pub fn sync(mut self, sync: SyncMode) -> StoreBuilder {
+        self.options.sync = sync;
         self
     }
 
@@ -203,15 +204,15 @@ fn open_backend(place: Place, options: &StoreOptions) -> Result<Arc<dyn StoreBac
     match scheme {
         "sqlite" => {
             given(path)?;
-            Ok(Arc::new(Sqlite::open(Path::new(path), options.durability)?))
+            Ok(Arc::new(Sqlite::open(Path::new(path), options.sync)?))
         }
         "jsonl" => {
             given(path)?;
-            Ok(Arc::new(Jsonl::open(Path::new(path), options.durability)?))
+            Ok(Arc::new(Jsonl::open(Path::new(path), options.sync)?))
         }
         "memory" => Ok(Arc::new(Memory::default())),
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.durability, &options.network)?)),
+        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.sync, &options.network)?)),
         #[cfg(not(feature = "postgres"))]
         "postgres" | "postgresql" => {
             Err(Error::invalid_argument("store: this build has no Postgres; build agent-loop with the feature \"postgres\""))

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a record survives once it is written. The module's documentation has the table.
+/// The option `sync`: what a record survives once it is written. The module's documentation has the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum Durability {
+pub enum SyncMode {
     /// The end of the process and a loss of power: each write waits for the disk.
     Full,
     /// The end of the process; after a loss of power, the last records may be missing.
@@ -19,7 +19,7 @@ pub enum Durability {
 /// The options of a store.
 #[derive(Debug, Clone)]
 pub(super) struct StoreOptions {
-    pub(super) durability: Durability,
+    pub(super) sync: SyncMode,
     pub(super) lease_ms: u64,
     pub(super) holder: String,
     /// Which authorities a server's certificate is checked with.
@@ -34,7 +34,7 @@ impl Default for StoreOptions {
         let host = host.as_deref().map(str::trim).filter(|host| !host.is_empty()).unwrap_or("this machine");
         let holder = format!("process {} on {host}", std::process::id());
         StoreOptions {
-            durability: Durability::default(),
+            sync: SyncMode::default(),
             lease_ms: 30_000,
             holder,
             #[cfg(feature = "postgres")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agent_loop::ErrorKind;
-use agent_loop::session::{Durability, Entry, Info, ListQuery, Record};
+use agent_loop::session::{SyncMode, Entry, Info, ListQuery, Record};
 use serde_json::json;
 
 use crate::place::{Kind, Place, opened, run, said, texts};
@@ -27,7 +27,7 @@ macro_rules! with_each_store {
 
 with_each_store! {
     what_was_appended_is_there_when_it_is_opened_again
-    each_durability_keeps_all
+    each_sync_mode_keeps_all
     records_keep_the_order_of_the_calls
     a_session_is_written_from_many_threads
     an_append_ends_though_the_runtime_has
@@ -66,10 +66,10 @@ fn what_was_appended_is_there_when_it_is_opened_again(place: Place) {
     });
 }
 
-fn each_durability_keeps_all(place: Place) {
+fn each_sync_mode_keeps_all(place: Place) {
     run(async {
-        for (at, durability) in [Durability::Full, Durability::Normal, Durability::Off].into_iter().enumerate() {
-            let (session, before) = opened(&place.durable(durability), "s").await;
+        for (at, sync) in [SyncMode::Full, SyncMode::Normal, SyncMode::Off].into_iter().enumerate() {
+            let (session, before) = opened(&place.synced(sync), "s").await;
             assert_eq!(before.len(), at * 20);
             for n in 0..20 {
                 session.append(vec![said(n.to_string())]).await.unwrap();
@@ -81,7 +81,7 @@ fn each_durability_keeps_all(place: Place) {
 
 fn records_keep_the_order_of_the_calls(place: Place) {
     run(async {
-        let store = place.durable(Durability::Full);
+        let store = place.synced(SyncMode::Full);
         let (session, _) = opened(&store, "s").await;
         // Nobody waits for them.
         for n in 0..200 {
@@ -101,10 +101,10 @@ fn records_keep_the_order_of_the_calls(place: Place) {
 }
 
 fn a_session_is_written_from_many_threads(place: Place) {
-    for durability in [Durability::Normal, Durability::Full] {
+    for sync in [SyncMode::Normal, SyncMode::Full] {
         run(async {
-            let id = format!("{durability:?}");
-            let (session, _) = opened(&place.durable(durability), &id).await;
+            let id = format!("{sync:?}");
+            let (session, _) = opened(&place.synced(sync), &id).await;
             let write = |task: usize| {
                 let session = session.clone();
                 tokio::spawn(async move {
@@ -132,10 +132,10 @@ fn a_session_is_written_from_many_threads(place: Place) {
 }
 
 fn an_append_ends_though_the_runtime_has(place: Place) {
-    for durability in [Durability::Normal, Durability::Full] {
+    for sync in [SyncMode::Normal, SyncMode::Full] {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let id = format!("{durability:?}");
-        let (session, _) = runtime.block_on(opened(&place.durable(durability), &id));
+        let id = format!("{sync:?}");
+        let (session, _) = runtime.block_on(opened(&place.synced(sync), &id));
         runtime.shutdown_background();
         // Whether it can still be written is the store's affair.
         let written = run(session.append(vec![said("a")]));

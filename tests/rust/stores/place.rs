@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use agent_loop::message::Message;
-use agent_loop::session::{Durability, OpenSession, Rebuilt, Record, Store, StoreBuilder};
+use agent_loop::session::{SyncMode, OpenSession, Rebuilt, Record, Store, StoreBuilder};
 use tempfile::TempDir;
 
 /// The kinds of stores.
@@ -57,8 +57,8 @@ impl Place {
         self.opened(Store::builder(self.address()).holder(holder).lease_ms(lease_ms))
     }
 
-    pub(crate) fn durable(&self, durability: Durability) -> Store {
-        self.opened(Store::builder(self.address()).durability(durability))
+    pub(crate) fn synced(&self, sync: SyncMode) -> Store {
+        self.opened(Store::builder(self.address()).sync(sync))
     }
 
     fn opened(&self, builder: StoreBuilder) -> Store {

@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::error::{Error, ErrorKind};
 use crate::log::Log;
-use crate::session::store_options::Durability;
+use crate::session::store_options::SyncMode;
 use crate::transport::network::Network;
 use crate::transport::tls;
 
@@ -36,7 +36,7 @@ pub(super) struct Server {
 
 impl Server {
     /// The server at an address `postgres://…`.
-    pub(super) fn of(address: &str, durability: Durability, network: &Network) -> Result<Server, Error> {
+    pub(super) fn of(address: &str, sync: SyncMode, network: &Network) -> Result<Server, Error> {
         let wrong = |error: tokio_postgres::Error| {
             // Not the address itself, which may have a password.
             let text = format!("store: the Postgres address cannot be read: {}", words(&error));
@@ -44,10 +44,10 @@ impl Server {
         };
         let mut config: tokio_postgres::Config = address.parse().map_err(wrong)?;
         // What the server does otherwise is its own setting.
-        let commit = match durability {
-            Durability::Full => Some("on"),
-            Durability::Off => Some("off"),
-            Durability::Normal => None,
+        let commit = match sync {
+            SyncMode::Full => Some("on"),
+            SyncMode::Off => Some("off"),
+            SyncMode::Normal => None,
         };
         if let Some(commit) = commit {
             let options = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();

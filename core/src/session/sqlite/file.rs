@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::session::alive::Alive;
 use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
-use crate::session::store_options::Durability;
+use crate::session::store_options::SyncMode;
 
 /// The version of the tables.
 const TABLES_VERSION: i64 = 1;
@@ -42,7 +42,7 @@ const TABLES: &str = "
 #[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,
-    durability: Durability,
+    sync: SyncMode,
     reader: Mutex<Option<Connection>>,
     /// A connection for checkpoints.
     copier: Mutex<Option<Connection>>,
@@ -52,13 +52,13 @@ pub(super) struct Database {
 
 impl Database {
     /// Opens the file, and makes it and its tables if there are none.
-    pub(super) fn open(path: &Path, durability: Durability) -> Result<Database, Error> {
+    pub(super) fn open(path: &Path, sync: SyncMode) -> Result<Database, Error> {
         let mut prefix = path.as_os_str().to_owned();
         prefix.push("-open-");
         let alive = Alive::new(prefix.into());
         let database = Database {
             path: path.to_owned(),
-            durability,
+            sync,
             reader: Mutex::default(),
             copier: Mutex::default(),
             alive,
@@ -103,10 +103,10 @@ impl Database {
             connection.pragma_update(
                 None,
                 "synchronous",
-                match self.durability {
-                    Durability::Full => "FULL",
-                    Durability::Normal => "NORMAL",
-                    Durability::Off => "OFF",
+                match self.sync {
+                    SyncMode::Full => "FULL",
+                    SyncMode::Normal => "NORMAL",
+                    SyncMode::Off => "OFF",
                 },
             )?;
             Ok(connection)
