@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent_loop::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
-use agent_loop::session::{SyncMode, OpenSession, Record, RunEnd, RunOf, RunStart, Store, ToolAnswer, ToolStart};
+use agent_loop::session::{JournalRecord, OpenSession, RunEnd, RunOf, RunStart, Store, SyncMode, ToolAnswer, ToolStart};
 use agent_loop::tool::ToolOutput;
 use agent_loop::{Error, Outcome, StopReason, Usage};
 use agent_loop_benches::measure;
@@ -84,7 +84,7 @@ async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     let long = open(&store, &format!("{sync:?} long")).await?;
     let mut number = long.last();
     while number < LONG {
-        let records = (0..1_000).map(|n| Record::message(message(number + n))).collect();
+        let records = (0..1_000).map(|n| JournalRecord::message(message(number + n))).collect();
         number = long.append(records).await?;
     }
     // What copies the records into the file is not of the appends that follow.
@@ -140,7 +140,7 @@ async fn appends(session: &OpenSession, sync: SyncMode) -> Result<f64, Error> {
     let count = if sync == SyncMode::Full { 100 } else { 2_000 };
     let (cpu, _) = timed(async {
         for n in 0..count {
-            session.append(vec![Record::message(message(n))]).await?;
+            session.append(vec![JournalRecord::message(message(n))]).await?;
         }
         Ok(())
     })
@@ -180,13 +180,15 @@ async fn turn(session: &OpenSession) -> Result<(), Error> {
     asks.stop_reason = Some(StopReason::ToolUse);
     let content = vec![ContentBlock::text("{\"result\":345}")];
     let result = ToolResultMessage::new("call_1", "calculator", content.clone());
-    let start = Record::RunStart(RunStart::new("run_0123456789abcdef", RunOf::Prompt));
-    session.append(vec![start, Record::message(message(0))]).await?;
-    session.append(vec![Record::message(Message::Assistant(asks))]).await?;
-    session.append(vec![Record::ToolStart(ToolStart::new("call_1", "calculator", arguments, "s/1/call_1"))]).await?;
-    session.append(vec![Record::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::new(content), false))]).await?;
-    session.append(vec![Record::message(Message::ToolResult(result))]).await?;
-    session.append(vec![Record::message(message(1))]).await?;
-    session.append(vec![Record::RunEnd(RunEnd::new("run_0123456789abcdef", Outcome::Completed, Usage::new(100, 50), 2))]).await?;
+    let start = JournalRecord::RunStart(RunStart::new("run_0123456789abcdef", RunOf::Prompt));
+    session.append(vec![start, JournalRecord::message(message(0))]).await?;
+    session.append(vec![JournalRecord::message(Message::Assistant(asks))]).await?;
+    session.append(vec![JournalRecord::ToolStart(ToolStart::new("call_1", "calculator", arguments, "s/1/call_1"))]).await?;
+    session.append(vec![JournalRecord::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::new(content), false))]).await?;
+    session.append(vec![JournalRecord::message(Message::ToolResult(result))]).await?;
+    session.append(vec![JournalRecord::message(message(1))]).await?;
+    session
+        .append(vec![JournalRecord::RunEnd(RunEnd::new("run_0123456789abcdef", Outcome::Completed, Usage::new(100, 50), 2))])
+        .await?;
     Ok(())
 }

@@ -21,13 +21,13 @@ use crate::future::BoxFuture;
 /// ```
 /// # let runtime = agent_loop::Runtime::new()?;
 /// # runtime.block_on(async {
-/// use agent_loop::session::{Record, Store};
+/// use agent_loop::session::{JournalRecord, Store};
 ///
 /// let store = Store::open("memory:")?;
 /// let session = store.session("user-7")?.open().await?;
 /// let mut records = store.session("user-7")?.follow(0);
 /// let first = records.next().await?;
-/// assert!(first.seq == 1 && matches!(first.record, Record::Session(_)));
+/// assert!(first.seq == 1 && matches!(first.record, JournalRecord::Session(_)));
 /// # session.close().await
 /// # })?;
 /// # Ok::<(), agent_loop::Error>(())

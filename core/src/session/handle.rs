@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, Record, SessionStart};
+use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, SessionStart};
 
 use super::backend::SessionInfo;
 use super::follow::Follow;
@@ -93,7 +93,7 @@ impl Session {
         let until = at.unwrap_or(u64::MAX);
         let last = each(&*self.shared.backend, &self.id, |line, entry| {
             if entry.seq <= until {
-                if let Record::Info(info) = entry.record {
+                if let JournalRecord::Info(info) = entry.record {
                     title.merge(info);
                 }
                 lines.push(line.text);

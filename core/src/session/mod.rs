@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use agent_loop::message::Message;
-//! use agent_loop::session::{Record, Store};
+//! use agent_loop::session::{JournalRecord, Store};
 //!
 //! # let folder = std::env::temp_dir().join(format!("agent-loop-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
@@ -20,7 +20,7 @@
 //! # runtime.block_on(async {
 //! let store = Store::open(&path)?; // "agents.db", for example
 //! let session = store.session("user-7")?.open().await?;
-//! session.append(vec![Record::message(Message::user("Rain in Oslo?", 0))]).await?;
+//! session.append(vec![JournalRecord::message(Message::user("Rain in Oslo?", 0))]).await?;
 //! session.close().await?;
 //!
 //! let again = store.session("user-7")?.open().await?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use agent_loop_proto::session::{Fold, Info, Rebuilt, Record, SessionStart};
+use agent_loop_proto::session::{Fold, Info, JournalRecord, Rebuilt, SessionStart};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -24,12 +24,12 @@ use crate::error::{Error, ErrorKind};
 /// # let runtime = agent_loop::Runtime::new()?;
 /// # runtime.block_on(async {
 /// use agent_loop::message::Message;
-/// use agent_loop::session::{Record, Store};
+/// use agent_loop::session::{JournalRecord, Store};
 ///
 /// let store = Store::open("memory:")?;
 /// let session = store.session("user-7")?.open().await?;
 /// // Nobody needs to wait for it,
-/// drop(session.append(vec![Record::message(Message::user("Hello", 0))]));
+/// drop(session.append(vec![JournalRecord::message(Message::user("Hello", 0))]));
 /// // until it matters.
 /// session.flush().await?;
 /// # agent_loop::session::Result::Ok(())
@@ -120,7 +120,7 @@ impl OpenSession {
         .await?;
         let writer = Writer::new(Arc::clone(backend), held.clone(), Arc::clone(&shared.watchers), runtime.clone(), last);
         if last == 0 {
-            let start = Record::Session(start(now_ms()));
+            let start = JournalRecord::Session(start(now_ms()));
             writer.append(std::slice::from_ref(&start)).await?;
             fold.push(start);
         }
@@ -170,7 +170,7 @@ impl OpenSession {
     /// # Errors
     /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
     /// `invalid_state` after `close`.
-    pub fn append(&self, records: Vec<Record>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+    pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         self.0.writer.append(&records)
     }
 
@@ -179,7 +179,7 @@ impl OpenSession {
     /// # Errors
     /// As [`OpenSession::append`].
     pub async fn set_info(&self, info: Info) -> Result<(), Error> {
-        self.append(vec![Record::Info(info.clone())]).await?;
+        self.append(vec![JournalRecord::Info(info.clone())]).await?;
         let lease = self.0.writer.lease().clone();
         let mut merged = Info::default();
         if let Some(known) = self.0.shared.backend.info(lease.id.clone()).await? {

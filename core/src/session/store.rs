@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agent_loop_proto::session::{Info, Record, Unreadable, read_text};
+use agent_loop_proto::session::{Info, JournalRecord, Unreadable, read_text};
 
 use super::backend::{ListQuery, SessionPage, StoreBackend};
 use super::handle::Session;
@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::postgres::Postgres;
 use super::shared::SharedStore;
 use super::sqlite::Sqlite;
-use super::store_options::{SyncMode, StoreOptions};
+use super::store_options::{StoreOptions, SyncMode};
 use crate::error::Error;
 
 /// Less would end between two renewals on a machine that is busy.
@@ -105,12 +105,12 @@ impl Store {
             }
             None => {}
         }
-        let Some(Record::Session(start)) = read.entries.first().map(|entry| &entry.record) else {
+        let Some(JournalRecord::Session(start)) = read.entries.first().map(|entry| &entry.record) else {
             return wrong("the text is empty".to_owned());
         };
         let mut info = Info::default();
         for entry in &read.entries {
-            if let Record::Info(changed) = &entry.record {
+            if let JournalRecord::Info(changed) = &entry.record {
                 info.merge(changed.clone());
             }
         }

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use agent_loop_proto::session::{Record, encode};
+use agent_loop_proto::session::{JournalRecord, encode};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -86,7 +86,10 @@ impl Writer {
     }
 
     /// Appends records. The future ends when the store has them, and may be dropped.
-    pub(super) fn append(self: &Arc<Writer>, records: &[Record]) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+    pub(super) fn append(
+        self: &Arc<Writer>,
+        records: &[JournalRecord],
+    ) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         let taken = self.take(records);
         if let Ok((_, true)) = taken {
             self.begin();
@@ -126,7 +129,7 @@ impl Writer {
     }
 
     /// Numbers records. Returns the last number, and whether nobody writes yet.
-    fn take(&self, records: &[Record]) -> Result<(u64, bool), Error> {
+    fn take(&self, records: &[JournalRecord]) -> Result<(u64, bool), Error> {
         let mut state = self.state();
         if let Some(error) = &state.ended {
             return Err(error.clone());

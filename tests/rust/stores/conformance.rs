@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agent_loop::ErrorKind;
-use agent_loop::session::{SyncMode, Entry, Info, ListQuery, Record};
+use agent_loop::session::{Entry, Info, JournalRecord, ListQuery, SyncMode};
 use serde_json::json;
 
 use crate::place::{Kind, Place, opened, run, said, texts};
@@ -91,7 +91,7 @@ fn records_keep_the_order_of_the_calls(place: Place) {
         let read = store.session("s").unwrap().records(1, 1_000).await.unwrap();
         assert_eq!(read.iter().map(|entry| entry.seq).collect::<Vec<_>>(), (2..202).collect::<Vec<_>>());
         let text = |entry: &Entry| match &entry.record {
-            Record::Message(record) => record.message.text(),
+            JournalRecord::Message(record) => record.message.text(),
             other => panic!("{other:?}"),
         };
         assert!(read.iter().map(text).eq((0..200).map(|n: i32| n.to_string())));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use agent_loop::message::Message;
-use agent_loop::session::{SyncMode, OpenSession, Rebuilt, Record, Store, StoreBuilder};
+use agent_loop::session::{JournalRecord, OpenSession, Rebuilt, Store, StoreBuilder, SyncMode};
 use tempfile::TempDir;
 
 /// The kinds of stores.
@@ -106,8 +106,8 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
 }
 
 /// A user's message.
-pub(crate) fn said(text: impl Into<String>) -> Record {
-    Record::message(Message::user(text, 0))
+pub(crate) fn said(text: impl Into<String>) -> JournalRecord {
+    JournalRecord::message(Message::user(text, 0))
 }
 
 pub(crate) fn texts(rebuilt: &Rebuilt) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent_loop::ErrorKind;
-use agent_loop::session::{OpenSession, Record, Store};
+use agent_loop::session::{JournalRecord, OpenSession, Store};
 
 use crate::place::{Kind, Place, opened, run, said, texts};
 
@@ -43,7 +43,7 @@ fn child() {
         loop {
             let n = session.last();
             // One, two or three at once.
-            let records: Vec<Record> = (n..n + 1 + n % 3).map(|n| said(text(n))).collect();
+            let records: Vec<JournalRecord> = (n..n + 1 + n % 3).map(|n| said(text(n))).collect();
             match session.append(records).await {
                 Ok(last) => println!("written {last}"),
                 Err(error) => return println!("failed {} {error}", error.kind().as_str()),

@@ -2,12 +2,13 @@
 //!
 //! Each record costs a constant amount of work, and no record is needed again.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::record::{Info, MessageRecord, PendingCall, Queued, Record, RunEnd, RunOf, SessionStart};
+use super::record::{Info, JournalRecord, MessageRecord, Queued, RunEnd, RunOf, SessionStart, SuspendedCall};
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::queues::Queue;
@@ -29,7 +30,7 @@ pub struct Rebuilt {
     /// The number of the last message that was queued; 0 for none.
     pub last_queued: u64,
     /// Calls that wait for decisions.
-    pub suspended: Vec<PendingCall>,
+    pub suspended: Vec<SuspendedCall>,
     /// The calls of the last answer that have no result in the transcript, in the order in which the model made them. Those that
     /// are suspended are among them.
     pub open_calls: Vec<OpenCall>,
@@ -124,42 +125,43 @@ impl Fold {
     }
 
     /// Takes the next record.
-    pub fn push(&mut self, record: Record) {
+    pub fn push(&mut self, record: JournalRecord) {
         let state = &mut self.0;
         match record {
-            Record::Session(start) => state.start = Some(start),
-            Record::RunStart(start) => state.interrupted = Some(Interrupted { run_id: start.run_id, of: start.of }),
-            Record::Message(record) => self.message(record),
-            Record::Queued(queued) => self.queued(queued),
-            Record::QueueCleared(cleared) => {
-                self.queue(cleared.queue).retain(|waiting| cleared.kept.contains(&waiting.number));
+            JournalRecord::Session(start) => state.start = Some(start),
+            JournalRecord::RunStart(start) => state.interrupted = Some(Interrupted { run_id: start.run_id, of: start.of }),
+            JournalRecord::Message(record) => self.message(record),
+            JournalRecord::Queued(queued) => self.queued(queued),
+            JournalRecord::QueueCleared(cleared) => {
+                let gone: HashSet<u64> = cleared.numbers.into_iter().collect();
+                self.queue(cleared.queue).retain(|waiting| !gone.contains(&waiting.number));
             }
-            Record::ToolStart(start) => {
+            JournalRecord::ToolStart(start) => {
                 if let Some(call) = self.call(&start.tool_call_id) {
                     call.arguments = start.arguments;
                     call.idempotency_key = Some(start.idempotency_key);
                     call.progress = CallProgress::Started;
                 }
             }
-            Record::ToolAnswer(answer) => {
+            JournalRecord::ToolAnswer(answer) => {
                 if let Some(call) = self.call(&answer.tool_call_id) {
                     call.progress = CallProgress::Answered { result: answer.result, is_error: answer.is_error };
                 }
             }
             // What it changed is in the records that follow: for those who read the journal.
-            Record::HookDecision(_) => {}
-            Record::Suspended(suspended) => {
-                for pending in &suspended.calls {
-                    if let Some(call) = self.call(&pending.tool_call_id) {
+            JournalRecord::HookDecision(_) => {}
+            JournalRecord::Suspended(suspended) => {
+                for waiting in &suspended.calls {
+                    if let Some(call) = self.call(&waiting.tool_call_id) {
                         // A tool that has suspended itself is called again when that is decided.
-                        call.arguments = Arc::clone(&pending.arguments);
-                        call.idempotency_key = Some(Arc::clone(&pending.idempotency_key));
+                        call.arguments = Arc::clone(&waiting.arguments);
+                        call.idempotency_key = Some(Arc::clone(&waiting.idempotency_key));
                         call.progress = CallProgress::Waiting;
                     }
                 }
                 self.0.suspended = suspended.calls;
             }
-            Record::Decisions(decided) => {
+            JournalRecord::Decisions(decided) => {
                 state.suspended.clear();
                 for (id, decision) in decided.decisions {
                     if let Some(call) = self.call(&id) {
@@ -167,21 +169,21 @@ impl Fold {
                     }
                 }
             }
-            Record::RunEnd(RunEnd { run_id, outcome, error, usage, turns }) => {
+            JournalRecord::RunEnd(RunEnd { run_id, outcome, error, usage, turns }) => {
                 state.interrupted = None;
                 state.last_run = Some(LastRun { run_id, outcome, error, usage, turns });
             }
-            Record::Appended(appended) => appended.messages.into_iter().for_each(|message| self.append(message)),
-            Record::Replaced(replaced) => {
+            JournalRecord::Appended(appended) => appended.messages.into_iter().for_each(|message| self.append(message)),
+            JournalRecord::Replaced(replaced) => {
                 self.forget_transcript();
                 replaced.messages.into_iter().for_each(|message| self.append(message));
             }
-            Record::Reset(_) => {
+            JournalRecord::Reset(_) => {
                 self.forget_transcript();
                 self.0.steering.clear();
                 self.0.follow_up.clear();
             }
-            Record::Info(info) => state.info.merge(info),
+            JournalRecord::Info(info) => state.info.merge(info),
         }
     }
 

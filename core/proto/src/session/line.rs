@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::Deserialize;
 
-use super::record::{JOURNAL_VERSION, Record};
+use super::record::{JOURNAL_VERSION, JournalRecord};
 use crate::error::{Error, ErrorKind};
 
 /// What stands before a line's checksum, and behind it.
@@ -23,7 +23,7 @@ pub struct Entry {
     /// When it was written, in milliseconds since the epoch.
     pub at: u64,
     /// What it holds.
-    pub record: Record,
+    pub record: JournalRecord,
 }
 
 /// Why a line cannot be read.
@@ -58,7 +58,7 @@ impl Display for Unreadable {
 ///
 /// # Errors
 /// `invalid_argument` for a record that is no JSON; there is none among those that the loop makes.
-pub fn encode(seq: u64, at: u64, record: &Record) -> Result<String, Error> {
+pub fn encode(seq: u64, at: u64, record: &JournalRecord) -> Result<String, Error> {
     let mut line = format!("{{\"seq\":{seq},\"at\":{at}").into_bytes();
     let head = line.len();
     let refused =
@@ -120,7 +120,7 @@ fn number<'a>(text: &'a [u8], before: &[u8]) -> Option<(u64, &'a [u8])> {
 }
 
 /// The record of this kind. Its fields are read from the whole line: a message is parsed once.
-fn record(kind: &[u8], line: &[u8]) -> Result<Record, Unreadable> {
+fn record(kind: &[u8], line: &[u8]) -> Result<JournalRecord, Unreadable> {
     /// All that is known of a version that is not.
     #[derive(Deserialize)]
     struct Version {
@@ -132,22 +132,22 @@ fn record(kind: &[u8], line: &[u8]) -> Result<Record, Unreadable> {
             if version > JOURNAL_VERSION {
                 return Err(Unreadable::Newer(version));
             }
-            Record::Session(fields(kind, line)?)
+            JournalRecord::Session(fields(kind, line)?)
         }
-        b"run_start" => Record::RunStart(fields(kind, line)?),
-        b"message" => Record::Message(fields(kind, line)?),
-        b"queued" => Record::Queued(fields(kind, line)?),
-        b"queue_cleared" => Record::QueueCleared(fields(kind, line)?),
-        b"tool_start" => Record::ToolStart(fields(kind, line)?),
-        b"tool_answer" => Record::ToolAnswer(fields(kind, line)?),
-        b"hook_decision" => Record::HookDecision(fields(kind, line)?),
-        b"suspended" => Record::Suspended(fields(kind, line)?),
-        b"decisions" => Record::Decisions(fields(kind, line)?),
-        b"run_end" => Record::RunEnd(fields(kind, line)?),
-        b"appended" => Record::Appended(fields(kind, line)?),
-        b"replaced" => Record::Replaced(fields(kind, line)?),
-        b"reset" => Record::Reset(fields(kind, line)?),
-        b"info" => Record::Info(fields(kind, line)?),
+        b"run_start" => JournalRecord::RunStart(fields(kind, line)?),
+        b"message" => JournalRecord::Message(fields(kind, line)?),
+        b"queued" => JournalRecord::Queued(fields(kind, line)?),
+        b"queue_cleared" => JournalRecord::QueueCleared(fields(kind, line)?),
+        b"tool_start" => JournalRecord::ToolStart(fields(kind, line)?),
+        b"tool_answer" => JournalRecord::ToolAnswer(fields(kind, line)?),
+        b"hook_decision" => JournalRecord::HookDecision(fields(kind, line)?),
+        b"suspended" => JournalRecord::Suspended(fields(kind, line)?),
+        b"decisions" => JournalRecord::Decisions(fields(kind, line)?),
+        b"run_end" => JournalRecord::RunEnd(fields(kind, line)?),
+        b"appended" => JournalRecord::Appended(fields(kind, line)?),
+        b"replaced" => JournalRecord::Replaced(fields(kind, line)?),
+        b"reset" => JournalRecord::Reset(fields(kind, line)?),
+        b"info" => JournalRecord::Info(fields(kind, line)?),
         other => return Err(Unreadable::damaged(format!("its kind {:?} is not known", String::from_utf8_lossy(other)))),
     })
 }

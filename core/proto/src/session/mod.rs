@@ -11,9 +11,9 @@
 //! ```
 //! # #[cfg(feature = "journal")] {
 //! use agent_loop_proto::message::Message;
-//! use agent_loop_proto::session::{Fold, Record, decode, encode};
+//! use agent_loop_proto::session::{Fold, JournalRecord, decode, encode};
 //!
-//! let said = Record::message(Message::user("Rain in Oslo?", 0));
+//! let said = JournalRecord::message(Message::user("Rain in Oslo?", 0));
 //! let line = encode(2, 1_767_225_600_000, &said).unwrap();
 //! assert!(line.starts_with(r#"{"seq":2,"at":1767225600000,"kind":"message","message":{"role":"user","#));
 //!
@@ -36,8 +36,8 @@ pub use fold::{CallProgress, Fold, Interrupted, LastRun, OpenCall, Rebuilt, Wait
 #[cfg(feature = "journal")]
 pub use line::{Entry, Unreadable, decode, encode};
 pub use record::{
-    Appended, Decisions, ForkedFrom, HookDecision, Info, JOURNAL_VERSION, MessageRecord, OfQueue, PendingCall, QueueCleared,
-    Queued, Record, Replaced, Reset, RunEnd, RunOf, RunStart, SessionStart, Suspended, ToolAnswer, ToolStart,
+    Appended, Decisions, ForkedFrom, HookDecision, Info, JOURNAL_VERSION, JournalRecord, MessageRecord, OfQueue, QueueCleared,
+    Queued, Replaced, Reset, RunEnd, RunOf, RunStart, SessionStart, Suspended, SuspendedCall, ToolAnswer, ToolStart,
 };
 #[cfg(feature = "journal")]
 pub use text::{JournalReader, Salvaged, read_text};

@@ -1,7 +1,7 @@
 //! What a journal holds: one type per kind of record.
 //!
 //! In its JSON a record has its kind as `kind`, and the fields of its type in the order given here. A field that a reader does
-//! not know is left out; a kind that it does not know is damage, as a new kind comes with a new version.
+//! not know is left out; a kind that it does not know is one of a newer version.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const JOURNAL_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum Record {
+pub enum JournalRecord {
     /// The first record of each journal.
     Session(SessionStart),
     /// A run begins.
@@ -54,10 +54,10 @@ pub enum Record {
     Info(Info),
 }
 
-impl Record {
+impl JournalRecord {
     /// A message that joins the transcript and comes from no queue.
-    pub fn message(message: impl Into<Arc<Message>>) -> Record {
-        Record::Message(MessageRecord { message: message.into(), queue: None })
+    pub fn message(message: impl Into<Arc<Message>>) -> JournalRecord {
+        JournalRecord::Message(MessageRecord { message: message.into(), queue: None })
     }
 }
 
@@ -136,7 +136,7 @@ impl RunStart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct MessageRecord {
-    /// The whole message.
+    /// The whole message, as its `message_end` has it: with its timestamp, also if it was queued without one.
     pub message: Arc<Message>,
     /// Where it comes from, if it waited in a queue, which it leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +170,7 @@ pub struct Queued {
     pub queue: Queue,
     /// Its number; see [`OfQueue::number`].
     pub number: u64,
-    /// The message.
+    /// The message as it was queued. It may get its timestamp only when it joins the transcript.
     pub message: Arc<Message>,
 }
 
@@ -188,15 +188,14 @@ pub struct QueueCleared {
     /// Which queue.
     #[serde(with = "queue_word")]
     pub queue: Queue,
-    /// The numbers of the messages that stay, because a turn has begun with them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<u64>,
+    /// The numbers of the messages that left it. Those with which a turn has begun stay.
+    pub numbers: Vec<u64>,
 }
 
 impl QueueCleared {
-    /// All messages of a queue leave it but those of these numbers.
-    pub fn new(queue: Queue, kept: Vec<u64>) -> QueueCleared {
-        QueueCleared { queue, kept }
+    /// The messages of these numbers leave a queue.
+    pub fn new(queue: Queue, numbers: Vec<u64>) -> QueueCleared {
+        QueueCleared { queue, numbers }
     }
 }
 
@@ -271,12 +270,12 @@ impl HookDecision {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Suspended {
     /// The calls in the order in which the model made them.
-    pub calls: Vec<PendingCall>,
+    pub calls: Vec<SuspendedCall>,
 }
 
 impl Suspended {
     /// These calls wait.
-    pub fn new(calls: Vec<PendingCall>) -> Suspended {
+    pub fn new(calls: Vec<SuspendedCall>) -> Suspended {
         Suspended { calls }
     }
 }
@@ -284,7 +283,7 @@ impl Suspended {
 /// A call that waits for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub struct PendingCall {
+pub struct SuspendedCall {
     /// Its id.
     pub tool_call_id: Arc<str>,
     /// The tool's name.
@@ -297,11 +296,11 @@ pub struct PendingCall {
     pub idempotency_key: Arc<str>,
 }
 
-impl PendingCall {
+impl SuspendedCall {
     /// The call of a tool, which waits for this reason.
-    pub fn new(start: ToolStart, reason: impl Into<Arc<str>>) -> PendingCall {
+    pub fn new(start: ToolStart, reason: impl Into<Arc<str>>) -> SuspendedCall {
         let ToolStart { tool_call_id, tool_name, arguments, idempotency_key } = start;
-        PendingCall { tool_call_id, tool_name, arguments, reason: reason.into(), idempotency_key }
+        SuspendedCall { tool_call_id, tool_name, arguments, reason: reason.into(), idempotency_key }
     }
 }
 

@@ -38,27 +38,27 @@ fn start(id: &str) -> ToolStart {
 }
 
 /// One record of each kind, with all of its fields.
-fn all_kinds() -> Vec<Record> {
+fn all_kinds() -> Vec<JournalRecord> {
     let mut first = SessionStart::new("s1", 5);
     first.forked_from = Some(ForkedFrom::new("s0", 7));
     let failed = RunEnd::new("run_1", Outcome::Error, Usage::new(3, 4), 2);
     vec![
-        Record::Session(first),
-        Record::RunStart(RunStart::new("run_1", RunOf::Decisions)),
-        Record::message(answer("I add.\n\u{0}\u{2028}\"", &["call_1", "call_2"])),
-        Record::Queued(Queued::new(Queue::Steering, 1, Message::user("stop", 9))),
-        Record::Message(MessageRecord::of_queue(Message::user("stop", 9), Queue::Steering, 1)),
-        Record::QueueCleared(QueueCleared::new(Queue::FollowUp, vec![3])),
-        Record::ToolStart(start("call_1")),
-        Record::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::error("no"), true)),
-        Record::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
-        Record::Suspended(Suspended::new(vec![PendingCall::new(start("call_2"), "ask")])),
-        Record::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
-        Record::RunEnd(failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long")))),
-        Record::Appended(Appended::new(vec![Arc::new(Message::user("a", 1))])),
-        Record::Replaced(Replaced::new(Vec::new())),
-        Record::Reset(Reset {}),
-        Record::Info(Info::default().title("A title").metadata(object(json!({ "user": 7 })))),
+        JournalRecord::Session(first),
+        JournalRecord::RunStart(RunStart::new("run_1", RunOf::Decisions)),
+        JournalRecord::message(answer("I add.\n\u{0}\u{2028}\"", &["call_1", "call_2"])),
+        JournalRecord::Queued(Queued::new(Queue::Steering, 1, Message::user("stop", 9))),
+        JournalRecord::Message(MessageRecord::of_queue(Message::user("stop", 9), Queue::Steering, 1)),
+        JournalRecord::QueueCleared(QueueCleared::new(Queue::FollowUp, vec![3])),
+        JournalRecord::ToolStart(start("call_1")),
+        JournalRecord::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::error("no"), true)),
+        JournalRecord::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
+        JournalRecord::Suspended(Suspended::new(vec![SuspendedCall::new(start("call_2"), "ask")])),
+        JournalRecord::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
+        JournalRecord::RunEnd(failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long")))),
+        JournalRecord::Appended(Appended::new(vec![Arc::new(Message::user("a", 1))])),
+        JournalRecord::Replaced(Replaced::new(Vec::new())),
+        JournalRecord::Reset(Reset {}),
+        JournalRecord::Info(Info::default().title("A title").metadata(object(json!({ "user": 7 })))),
     ]
 }
 
@@ -74,10 +74,21 @@ fn each_kind_is_read_as_it_was_written() {
         kinds.insert(json["kind"].as_str().unwrap().to_owned());
         // A variant that is added is a kind that this list has to have.
         match record {
-            Record::Session(_) | Record::RunStart(_) | Record::Message(_) | Record::Queued(_) | Record::QueueCleared(_) => {}
-            Record::ToolStart(_) | Record::ToolAnswer(_) | Record::HookDecision(_) | Record::Suspended(_) => {}
-            Record::Decisions(_) | Record::RunEnd(_) | Record::Appended(_) | Record::Replaced(_) | Record::Reset(_) => {}
-            Record::Info(_) => {}
+            JournalRecord::Session(_)
+            | JournalRecord::RunStart(_)
+            | JournalRecord::Message(_)
+            | JournalRecord::Queued(_)
+            | JournalRecord::QueueCleared(_) => {}
+            JournalRecord::ToolStart(_)
+            | JournalRecord::ToolAnswer(_)
+            | JournalRecord::HookDecision(_)
+            | JournalRecord::Suspended(_) => {}
+            JournalRecord::Decisions(_)
+            | JournalRecord::RunEnd(_)
+            | JournalRecord::Appended(_)
+            | JournalRecord::Replaced(_)
+            | JournalRecord::Reset(_) => {}
+            JournalRecord::Info(_) => {}
         }
     }
     assert_eq!(kinds.len(), 15);
@@ -100,7 +111,7 @@ fn the_documentation_has_each_kind_with_its_fields() {
 
 #[test]
 fn a_line_has_this_form() {
-    let record = Record::Queued(Queued::new(Queue::FollowUp, 2, Message::user("Später", 9)));
+    let record = JournalRecord::Queued(Queued::new(Queue::FollowUp, 2, Message::user("Später", 9)));
     let body = concat!(
         r#"{"seq":7,"at":1767225600000,"kind":"queued","queue":"follow_up","number":2,"#,
         r#""message":{"role":"user","content":[{"type":"text","text":"Später"}],"timestamp":9}"#
@@ -129,7 +140,7 @@ fn a_newer_version_is_refused_and_says_what_to_do() {
 #[test]
 fn a_field_of_a_later_version_is_left_out() {
     let line = sealed(r#"{"seq":1,"at":5,"kind":"run_start","run_id":"r","of":"prompt","by":"someone""#);
-    assert_eq!(decode(&line).unwrap().record, Record::RunStart(RunStart::new("r", RunOf::Prompt)));
+    assert_eq!(decode(&line).unwrap().record, JournalRecord::RunStart(RunStart::new("r", RunOf::Prompt)));
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -160,10 +171,10 @@ proptest! {
         message.raw_stop_reason = Some(texts[1].clone());
         let arguments = object(json!({ texts[2].as_str(): value }));
         let records = [
-            Record::message(Message::Assistant(message)),
-            Record::message(Message::Custom(object(json!({ "role": "note", texts[3].as_str(): value })))),
-            Record::ToolStart(ToolStart::new("c", "t", Arc::new(arguments), texts[1].as_str())),
-            Record::HookDecision(HookDecision::new(texts[0].as_str(), None, value)),
+            JournalRecord::message(Message::Assistant(message)),
+            JournalRecord::message(Message::Custom(object(json!({ "role": "note", texts[3].as_str(): value })))),
+            JournalRecord::ToolStart(ToolStart::new("c", "t", Arc::new(arguments), texts[1].as_str())),
+            JournalRecord::HookDecision(HookDecision::new(texts[0].as_str(), None, value)),
         ];
         for record in records {
             let line = encode(seq, at, &record).unwrap();

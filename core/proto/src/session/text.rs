@@ -1,7 +1,7 @@
 //! A whole journal as text: its lines in order, an end that was torn off, and damage.
 
 use super::line::{Entry, Unreadable, decode};
-use super::record::Record;
+use super::record::JournalRecord;
 
 /// Reads the lines of a journal in order, and holds their numbers to it.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ impl JournalReader {
         if entry.seq != expected {
             return Err(Unreadable::damaged(format!("record {expected} should stand here, and record {} does", entry.seq)));
         }
-        if matches!(entry.record, Record::Session(_)) != (expected == 1) {
+        if matches!(entry.record, JournalRecord::Session(_)) != (expected == 1) {
             let what = if expected == 1 { "the first record is not that of a session" } else { "another session begins here" };
             return Err(Unreadable::damaged(what));
         }

@@ -7,7 +7,7 @@ fn journal() -> (Vec<u8>, Vec<Entry>) {
     let mut text = Vec::new();
     let mut entries = Vec::new();
     let mut records = all_kinds();
-    records.extend((0..10).map(|n| Record::message(answer(&format!("Answer {n}: ä€😀"), &["c"]))));
+    records.extend((0..10).map(|n| JournalRecord::message(answer(&format!("Answer {n}: ä€😀"), &["c"]))));
     for (seq, record) in (1..).zip(records) {
         text.extend_from_slice(encode(seq, seq * 10, &record).unwrap().as_bytes());
         text.push(b'\n');
@@ -121,7 +121,7 @@ fn a_missing_repeated_or_foreign_record_is_damage() {
     assert_eq!(damage(&[0, 1, 3]), "3: record 3 should stand here, and record 4 does");
     assert_eq!(damage(&[0, 1, 1]), "3: record 3 should stand here, and record 2 does");
     assert_eq!(damage(&[1]), "1: record 1 should stand here, and record 2 does");
-    let reset = encode(1, 5, &Record::Reset(Reset {})).unwrap() + "\n";
+    let reset = encode(1, 5, &JournalRecord::Reset(Reset {})).unwrap() + "\n";
     assert_eq!(
         read_text(reset.as_bytes()).damage,
         Some((1, Unreadable::Damaged("the first record is not that of a session".to_owned())))

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn folded(records: impl IntoIterator<Item = Record>) -> Rebuilt {
+fn folded(records: impl IntoIterator<Item = JournalRecord>) -> Rebuilt {
     let mut fold = Fold::new();
     records.into_iter().for_each(|record| fold.push(record));
     fold.finish()
@@ -12,21 +12,22 @@ fn texts(messages: &[Arc<Message>]) -> Vec<String> {
     messages.iter().map(|message| message.text()).collect()
 }
 
-fn said(text: &str) -> Record {
-    Record::message(Message::user(text, 0))
+fn said(text: &str) -> JournalRecord {
+    JournalRecord::message(Message::user(text, 0))
 }
 
-fn run(of: RunOf) -> Record {
-    Record::RunStart(RunStart::new("run_1", of))
+fn run(of: RunOf) -> JournalRecord {
+    JournalRecord::RunStart(RunStart::new("run_1", of))
 }
 
-fn end(outcome: Outcome) -> Record {
-    Record::RunEnd(RunEnd::new("run_1", outcome, Usage::new(1, 2), 1))
+fn end(outcome: Outcome) -> JournalRecord {
+    JournalRecord::RunEnd(RunEnd::new("run_1", outcome, Usage::new(1, 2), 1))
 }
 
 #[test]
 fn a_run_that_has_ended_leaves_its_messages() {
-    let rebuilt = folded([run(RunOf::Prompt), said("Hello"), Record::message(answer("Hi.", &[])), end(Outcome::Completed)]);
+    let rebuilt =
+        folded([run(RunOf::Prompt), said("Hello"), JournalRecord::message(answer("Hi.", &[])), end(Outcome::Completed)]);
     assert_eq!(texts(&rebuilt.messages), ["Hello", "Hi."]);
     assert_eq!((rebuilt.interrupted, rebuilt.open_calls.len()), (None, 0));
     let last = rebuilt.last_run.unwrap();
@@ -39,13 +40,13 @@ fn a_run_that_has_not_ended_is_interrupted_and_says_how_far_each_call_came() {
     let rebuilt = folded([
         run(RunOf::Prompt),
         said("Add"),
-        Record::message(answer("", &["done", "answered", "started", "waiting"])),
-        Record::ToolStart(start("done")),
-        Record::ToolStart(start("answered")),
-        Record::ToolStart(start("started")),
-        Record::ToolAnswer(ToolAnswer::new("done", answered.clone(), false)),
-        Record::ToolAnswer(ToolAnswer::new("answered", answered.clone(), false)),
-        Record::message(result("done", "3")),
+        JournalRecord::message(answer("", &["done", "answered", "started", "waiting"])),
+        JournalRecord::ToolStart(start("done")),
+        JournalRecord::ToolStart(start("answered")),
+        JournalRecord::ToolStart(start("started")),
+        JournalRecord::ToolAnswer(ToolAnswer::new("done", answered.clone(), false)),
+        JournalRecord::ToolAnswer(ToolAnswer::new("answered", answered.clone(), false)),
+        JournalRecord::message(result("done", "3")),
     ]);
     let interrupted = rebuilt.interrupted.unwrap();
     assert_eq!((&*interrupted.run_id, interrupted.of), ("run_1", RunOf::Prompt));
@@ -68,23 +69,24 @@ fn a_run_that_has_not_ended_is_interrupted_and_says_how_far_each_call_came() {
 fn calls_of_a_failed_answer_and_of_an_earlier_one_are_not_open() {
     let Message::Assistant(mut failed) = answer("", &["c"]) else { unreachable!() };
     failed.stop_reason = Some(StopReason::Aborted);
-    assert!(folded([Record::message(Message::Assistant(failed))]).open_calls.is_empty());
-    let rebuilt = folded([Record::message(answer("", &["old"])), said("never mind"), Record::message(answer("Fine.", &[]))]);
+    assert!(folded([JournalRecord::message(Message::Assistant(failed))]).open_calls.is_empty());
+    let rebuilt =
+        folded([JournalRecord::message(answer("", &["old"])), said("never mind"), JournalRecord::message(answer("Fine.", &[]))]);
     assert!(rebuilt.open_calls.is_empty());
 }
 
 #[test]
 fn a_queue_has_what_waits() {
-    let queued = |queue, number, text: &str| Record::Queued(Queued::new(queue, number, Message::user(text, 0)));
+    let queued = |queue, number, text: &str| JournalRecord::Queued(Queued::new(queue, number, Message::user(text, 0)));
     let rebuilt = folded([
         queued(Queue::Steering, 1, "a"),
         queued(Queue::FollowUp, 2, "b"),
         queued(Queue::Steering, 3, "c"),
         queued(Queue::FollowUp, 4, "d"),
         queued(Queue::Steering, 5, "e"),
-        Record::Message(MessageRecord::of_queue(Message::user("a", 0), Queue::Steering, 1)),
-        // A turn has begun with it, so that clearing the queue leaves it.
-        Record::QueueCleared(QueueCleared::new(Queue::Steering, vec![5])),
+        JournalRecord::Message(MessageRecord::of_queue(Message::user("a", 0), Queue::Steering, 1)),
+        // A turn has begun with 5, so that clearing the queue leaves it; 4 is in the other queue.
+        JournalRecord::QueueCleared(QueueCleared::new(Queue::Steering, vec![3, 4])),
     ]);
     assert_eq!(texts(&rebuilt.messages), ["a"]);
     let numbers = |queue: &[WaitingMessage]| queue.iter().map(|waiting| waiting.number).collect::<Vec<_>>();
@@ -95,9 +97,12 @@ fn a_queue_has_what_waits() {
 fn calls_wait_for_decisions_once() {
     let mut records = vec![
         run(RunOf::Prompt),
-        Record::message(answer("", &["one", "two"])),
-        Record::ToolStart(start("one")),
-        Record::Suspended(Suspended::new(vec![PendingCall::new(start("one"), "later"), PendingCall::new(start("two"), "ask")])),
+        JournalRecord::message(answer("", &["one", "two"])),
+        JournalRecord::ToolStart(start("one")),
+        JournalRecord::Suspended(Suspended::new(vec![
+            SuspendedCall::new(start("one"), "later"),
+            SuspendedCall::new(start("two"), "ask"),
+        ])),
         end(Outcome::Completed),
     ];
     let rebuilt = folded(records.clone());
@@ -105,13 +110,13 @@ fn calls_wait_for_decisions_once() {
     assert!(rebuilt.interrupted.is_none());
     assert_eq!(rebuilt.open_calls[0].progress, CallProgress::Waiting, "it has suspended itself");
 
-    records.push(Record::Decisions(Decisions::new(object(json!({ "one": "approve", "two": { "deny": "no" } })))));
+    records.push(JournalRecord::Decisions(Decisions::new(object(json!({ "one": "approve", "two": { "deny": "no" } })))));
     let decided = folded(records.clone());
     assert!(decided.suspended.is_empty());
     let decisions: Vec<_> = decided.open_calls.iter().map(|call| call.decision.clone().unwrap()).collect();
     assert_eq!(decisions, [json!("approve"), json!({ "deny": "no" })]);
 
-    for discard in [Record::Reset(Reset {}), Record::Replaced(Replaced::new(Vec::new()))] {
+    for discard in [JournalRecord::Reset(Reset {}), JournalRecord::Replaced(Replaced::new(Vec::new()))] {
         let mut records = records[..5].to_vec();
         records.push(discard);
         let discarded = folded(records);
@@ -122,18 +127,18 @@ fn calls_wait_for_decisions_once() {
 #[test]
 fn changes_between_runs_change_the_transcript() {
     let list = |texts: &[&str]| texts.iter().map(|text| Arc::new(Message::user(*text, 0))).collect::<Vec<_>>();
-    let queued = Record::Queued(Queued::new(Queue::Steering, 1, Message::user("q", 0)));
-    let rebuilt = folded([said("a"), Record::Appended(Appended::new(list(&["b", "c"])))]);
+    let queued = JournalRecord::Queued(Queued::new(Queue::Steering, 1, Message::user("q", 0)));
+    let rebuilt = folded([said("a"), JournalRecord::Appended(Appended::new(list(&["b", "c"])))]);
     assert_eq!(texts(&rebuilt.messages), ["a", "b", "c"]);
-    let rebuilt = folded([said("a"), queued.clone(), Record::Replaced(Replaced::new(list(&["z"])))]);
+    let rebuilt = folded([said("a"), queued.clone(), JournalRecord::Replaced(Replaced::new(list(&["z"])))]);
     assert_eq!((texts(&rebuilt.messages), rebuilt.steering.len()), (vec!["z".to_owned()], 1));
-    let rebuilt = folded([said("a"), queued, Record::Reset(Reset {})]);
+    let rebuilt = folded([said("a"), queued, JournalRecord::Reset(Reset {})]);
     assert_eq!((rebuilt.messages.len(), rebuilt.steering.len(), rebuilt.last_queued), (0, 0, 1));
 }
 
 #[test]
 fn title_and_metadata_change_each_by_itself() {
-    let info = |info: Info| Record::Info(info);
+    let info = |info: Info| JournalRecord::Info(info);
     let given = [
         info(Info::default().title("A").metadata(object(json!({ "user": 1 })))),
         info(Info::default().title("B")),
