@@ -300,7 +300,7 @@ enum {
     AGENT_AUTHENTICATION = -1,
     /** The key is valid but not allowed to do this (HTTP 403). */
     AGENT_PERMISSION = -2,
-    /** The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener. */
+    /** The model or address does not exist (HTTP 404), or the session; in C also a tool, an argument or a listener. */
     AGENT_NOT_FOUND = -3,
     /** The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx). */
     AGENT_INVALID_REQUEST = -4,
@@ -337,12 +337,16 @@ enum {
     AGENT_INVALID_ARGUMENT = -18,
     /** The call is not possible in the present state, or in this callback. */
     AGENT_INVALID_STATE = -19,
-    /** A run is active on this agent. */
+    /** A run is active on this agent; or the session is open elsewhere, and the message names the holder. */
     AGENT_BUSY = -20,
     /** The run was aborted. */
     AGENT_ABORTED = -21,
-    /** The operating system refused something. */
+    /** The operating system refused something, or the server of a store. */
     AGENT_IO = -22,
+    /** What is stored is not as it was written; the message names the place. What stands before it can be salvaged. */
+    AGENT_DAMAGED = -24,
+    /** What is stored is of a newer version of this library: update it. */
+    AGENT_NEWER_VERSION = -25,
     /** A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures. */
     AGENT_PANIC = -23,
 

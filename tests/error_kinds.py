@@ -118,10 +118,12 @@ core/src/run/listeners.rs diagnostic
 core/src/run/model_call.rs part
 core/src/runtime/builder.rs part ^a whole
 core/src/runtime/builder.rs invalid_argument
-core/src/session/sqlite/ none ^\s*(SELECT|INSERT|UPDATE|DELETE|BEGIN|CREATE|id, title)
-core/src/session/sqlite/ part ^(the|opening|reading|writing|renewing|closing|deleting)
+!core/src/session/sqlite/ none ^\s*(SELECT|INSERT|UPDATE|DELETE|BEGIN|CREATE|PRAGMA|id, title)
+!core/src/session/sqlite/ part ^(the SQLite|opening|reading|writing|renewing|closing|deleting)
+!core/src/session/sqlite/ io failed: \{error\}$
 core/src/session/sqlite/ io
-core/src/session/jsonl part ^(the folder of sessions \{\}$|\w+ it$)
+!core/src/session/jsonl part ^(the folder of sessions \{\}$|\w+ it$)
+!core/src/session/jsonl io ^\{\}: \{doing\}
 core/src/session/jsonl io
 core/src/session/postgres/sql.rs none
 core/src/session/postgres none ^(LISTEN|\{options\})
@@ -134,6 +136,7 @@ core/src/session/handle.rs part
 core/src/session/memory.rs part
 core/src/session/open.rs diagnostic
 core/src/session/reading.rs part
+!core/src/session/store.rs invalid_argument ^line
 core/src/session/store.rs invalid_argument
 core/src/session/store_options.rs part
 core/src/threads/workers.rs part

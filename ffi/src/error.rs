@@ -25,7 +25,7 @@ pub const AGENT_QUEUED: agent_status_t = 3;
 pub const AGENT_AUTHENTICATION: agent_status_t = -1;
 /// The key is valid but not allowed to do this (HTTP 403).
 pub const AGENT_PERMISSION: agent_status_t = -2;
-/// The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener.
+/// The model or address does not exist (HTTP 404), or the session; in C also a tool, an argument or a listener.
 pub const AGENT_NOT_FOUND: agent_status_t = -3;
 /// The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx).
 pub const AGENT_INVALID_REQUEST: agent_status_t = -4;
@@ -59,12 +59,16 @@ pub const AGENT_LIMIT: agent_status_t = -17;
 pub const AGENT_INVALID_ARGUMENT: agent_status_t = -18;
 /// The call is not possible in the present state, or in this callback.
 pub const AGENT_INVALID_STATE: agent_status_t = -19;
-/// A run is active on this agent.
+/// A run is active on this agent; or the session is open elsewhere, and the message names the holder.
 pub const AGENT_BUSY: agent_status_t = -20;
 /// The run was aborted.
 pub const AGENT_ABORTED: agent_status_t = -21;
-/// The operating system refused something.
+/// The operating system refused something, or the server of a store.
 pub const AGENT_IO: agent_status_t = -22;
+/// What is stored is not as it was written; the message names the place. What stands before it can be salvaged.
+pub const AGENT_DAMAGED: agent_status_t = -24;
+/// What is stored is of a newer version of this library: update it.
+pub const AGENT_NEWER_VERSION: agent_status_t = -25;
 /// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
 pub const AGENT_PANIC: agent_status_t = -23;
 // </generated>
@@ -95,6 +99,8 @@ pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
         ErrorKind::Busy => AGENT_BUSY,
         ErrorKind::Aborted => AGENT_ABORTED,
         ErrorKind::Io => AGENT_IO,
+        ErrorKind::Damaged => AGENT_DAMAGED,
+        ErrorKind::NewerVersion => AGENT_NEWER_VERSION,
         ErrorKind::Panic => AGENT_PANIC,
         // </generated>
     }
@@ -129,6 +135,8 @@ fn word(status: agent_status_t) -> Option<&'static CStr> {
         AGENT_BUSY => c"busy",
         AGENT_ABORTED => c"aborted",
         AGENT_IO => c"io",
+        AGENT_DAMAGED => c"damaged",
+        AGENT_NEWER_VERSION => c"newer_version",
         AGENT_PANIC => c"panic",
         // </generated>
         _ => return None,

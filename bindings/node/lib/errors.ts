@@ -31,6 +31,8 @@ export type ErrorKind =
   | 'busy'
   | 'aborted'
   | 'io'
+  | 'damaged'
+  | 'newer_version'
   | 'panic'
   // </generated>
 
@@ -96,7 +98,7 @@ export class AgentError extends Error implements ErrorInfo {
 export class AuthenticationError extends AgentError {}
 /** The key is valid but not allowed to do this (HTTP 403). */
 export class PermissionError extends AgentError {}
-/** The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener. */
+/** The model or address does not exist (HTTP 404), or the session; in C also a tool, an argument or a listener. */
 export class NotFoundError extends AgentError {}
 /** The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx). */
 export class InvalidRequestError extends AgentError {}
@@ -130,12 +132,16 @@ export class LimitError extends AgentError {}
 export class InvalidArgumentError extends AgentError {}
 /** The call is not possible in the present state, or in this callback. */
 export class InvalidStateError extends AgentError {}
-/** A run is active on this agent. */
+/** A run is active on this agent; or the session is open elsewhere, and the message names the holder. */
 export class BusyError extends AgentError {}
 /** The run was aborted. */
 export class AbortedError extends AgentError {}
-/** The operating system refused something. */
+/** The operating system refused something, or the server of a store. */
 export class IoError extends AgentError {}
+/** What is stored is not as it was written; the message names the place. What stands before it can be salvaged. */
+export class DamagedError extends AgentError {}
+/** What is stored is of a newer version of this library: update it. */
+export class NewerVersionError extends AgentError {}
 /** A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures. */
 export class PanicError extends AgentError {}
 // </generated>
@@ -164,6 +170,8 @@ const CLASSES: Record<ErrorKind, typeof AgentError> = {
   busy: BusyError,
   aborted: AbortedError,
   io: IoError,
+  damaged: DamagedError,
+  newer_version: NewerVersionError,
   panic: PanicError,
   // </generated>
 }

@@ -44,6 +44,8 @@ export const {
   BusyError,
   AbortedError,
   IoError,
+  DamagedError,
+  NewerVersionError,
   PanicError,
   // </generated>
 } = require('./modules.js')('./index.js') as typeof import('./index.js')

@@ -84,6 +84,8 @@ export type DiagnosticCode =
   | 'opaque_block'
   /** The answer names sources. */
   | 'citations'
+  /** Half a record was removed from the end of a session's journal. */
+  | 'journal_torn'
   /** The provider explains why it refused. */
   | 'refusal'
   // </generated>

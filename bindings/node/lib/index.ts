@@ -41,6 +41,8 @@ export {
   BusyError,
   AbortedError,
   IoError,
+  DamagedError,
+  NewerVersionError,
   PanicError,
   // </generated>
 } from './errors.js'

@@ -110,6 +110,8 @@ fn class(kind: ErrorKind) -> &'static str {
         ErrorKind::Busy => "BusyError",
         ErrorKind::Aborted => "AbortedError",
         ErrorKind::Io => "IoError",
+        ErrorKind::Damaged => "DamagedError",
+        ErrorKind::NewerVersion => "NewerVersionError",
         ErrorKind::Panic => "PanicError",
         // </generated>
     }

@@ -35,6 +35,8 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Busy => "BusyError",
         ErrorKind::Aborted => "AbortedError",
         ErrorKind::Io => "AgentIOError",
+        ErrorKind::Damaged => "DamagedError",
+        ErrorKind::NewerVersion => "NewerVersionError",
         ErrorKind::Panic => "PanicError",
         // </generated>
     }

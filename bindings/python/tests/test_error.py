@@ -31,7 +31,7 @@ KINDS = {
     **{"stream_truncated": "StreamTruncatedError", "protocol": "ProtocolError", "provider": "ProviderError"},
     **{"callback": "CallbackError", "limit": "LimitError", "invalid_argument": "InvalidArgumentError"},
     **{"invalid_state": "InvalidStateError", "busy": "BusyError", "aborted": "AbortedError", "io": "AgentIOError"},
-    **{"panic": "PanicError"},
+    **{"damaged": "DamagedError", "newer_version": "NewerVersionError", "panic": "PanicError"},
 }
 
 

@@ -51,8 +51,7 @@ impl Follow {
     /// The next record, when it is there. May be dropped before; nothing is lost then.
     ///
     /// # Errors
-    /// `not_found` if there is no such session; `io` for a damaged one and for what the store's disk or server refuses;
-    /// `invalid_state` for one of a newer version.
+    /// `not_found` if there is no such session; else as [`Session::open`](super::Session::open) for what cannot be read.
     pub async fn next(&mut self) -> Result<Entry, Error> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }

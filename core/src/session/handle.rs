@@ -46,8 +46,9 @@ impl Session {
     /// Opens it to write, and creates it if there is none of this id. In a tokio runtime, as runs are.
     ///
     /// # Errors
-    /// `busy` with the holder's name, while it is open elsewhere; `io` for a damaged session, with the place, and for what the
-    /// store's disk or server refuses; `invalid_state` for a session of a newer version.
+    /// `busy` with the holder's name, while it is open elsewhere; `damaged` with the place, for a session that
+    /// [`salvage`](Session::salvage) reads in part; `newer_version` for one that a newer version of this library has written;
+    /// `io` for what the store's disk or server refuses.
     pub async fn open(&self) -> Result<OpenSession, Error> {
         OpenSession::open(&self.shared, &self.id).await
     }
@@ -171,7 +172,7 @@ impl Session {
         .await?;
         // Each line was read as JSON.
         String::from_utf8(text)
-            .map_err(|error| Error::new(ErrorKind::Io, format!("the session {:?} is no UTF-8: {error}", self.id)))
+            .map_err(|error| Error::new(ErrorKind::Damaged, format!("the session {:?} is no UTF-8: {error}", self.id)))
     }
 
     /// What can be read of a damaged session: the records before the first one that cannot. The session stays as it is. To go on

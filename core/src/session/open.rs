@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::session::{Fold, Info, JournalRecord, Rebuilt, SessionStart};
+use agent_loop_proto::table::codes::JOURNAL_TORN;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -52,8 +53,7 @@ struct Inner {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Diagnostic {
-    /// `journal_torn`: the end of the journal was half a record, which was removed. The process or the machine that wrote it
-    /// ended meanwhile.
+    /// One of [`DIAGNOSTICS`](agent_loop_proto::table::codes::DIAGNOSTICS): `journal_torn`.
     pub code: &'static str,
     /// In a sentence.
     pub message: String,
@@ -91,7 +91,7 @@ impl OpenSession {
         let (writer, rebuilt) = begun?;
         shared.renewals.add(&writer, lease_ms);
         let diagnostics = Some(lease.torn).filter(|torn| *torn > 0).map(|bytes| Diagnostic {
-            code: "journal_torn",
+            code: JOURNAL_TORN,
             message: format!(
                 "the journal of the session {id:?} ended with {bytes} bytes of a record that was not written to its end; they \
                  were removed"
@@ -127,8 +127,13 @@ impl OpenSession {
         let rebuilt = fold.finish();
         match rebuilt.start.as_ref().filter(|start| *start.id != *id) {
             Some(start) => {
-                let text = format!("the session {id:?} in {} is another one's journal, that of {:?}", backend.name(), start.id);
-                Err(Error::new(ErrorKind::Io, text))
+                let text = format!(
+                    "the session {id:?} in {} has another one's journal, that of {:?}; export it and import the text under the \
+                     id that it is to have",
+                    backend.name(),
+                    start.id
+                );
+                Err(Error::new(ErrorKind::Damaged, text))
             }
             None => Ok((writer, rebuilt)),
         }
@@ -163,13 +168,14 @@ impl OpenSession {
         self.0.writer.last()
     }
 
-    /// Appends records, in the order of the calls. They are handed over at once; the future ends when the store has them, with
-    /// the number of the last one, and may be dropped. After an error nothing more is written, and each further call returns it:
-    /// what would be appended then would stand behind a gap.
+    /// Appends records, in the order of the calls. They have their numbers when this returns, so that who appends under the lock
+    /// of what has changed keeps the order of the changes. The future ends when the store has them, with the number of the last
+    /// one, and may be dropped. After an error nothing more is written, and each further call returns it: what would be appended
+    /// then would stand behind a gap.
     ///
     /// # Errors
     /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
-    /// `invalid_state` after `close`.
+    /// `damaged` for a store whose file is; `invalid_state` after `close`.
     pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         self.0.writer.append(&records)
     }

@@ -66,7 +66,7 @@ impl Postgres {
                      {TABLES_VERSION}): update agent-loop",
                     self.name
                 );
-                return Err(Error::new(ErrorKind::InvalidState, text));
+                return Err(Error::new(ErrorKind::NewerVersion, text));
             }
             Ok(())
         };

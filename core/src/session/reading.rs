@@ -12,14 +12,14 @@ pub(super) const PAGE: usize = 2_048;
 pub(super) fn unreadable(id: &str, store: &str, seq: u64, why: &Unreadable) -> Error {
     match why {
         Unreadable::Newer(_) => {
-            Error::new(ErrorKind::InvalidState, format!("the session {id:?} in {store} cannot be read: {why}"))
+            Error::new(ErrorKind::NewerVersion, format!("the session {id:?} in {store} cannot be read: {why}"))
         }
         Unreadable::Damaged(what) => {
             let before = seq.saturating_sub(1);
             let text = format!(
                 "the session {id:?} in {store} is damaged at record {seq}: {what}; salvage gives the {before} records before it"
             );
-            Error::new(ErrorKind::Io, text)
+            Error::new(ErrorKind::Damaged, text)
         }
     }
 }

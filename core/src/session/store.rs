@@ -14,7 +14,7 @@ use super::postgres::Postgres;
 use super::shared::SharedStore;
 use super::sqlite::Sqlite;
 use super::store_options::{StoreOptions, SyncMode};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Less would end between two renewals on a machine that is busy.
 const LEAST_LEASE_MS: u64 = 100;
@@ -51,8 +51,8 @@ impl Store {
     /// which is the default, if the server offers it. `sslmode=disable` is for a server on the same machine.
     ///
     /// # Errors
-    /// `invalid_argument` for an address that is not known; `io` for what the system refuses; `invalid_state` for a store of a
-    /// newer version.
+    /// `invalid_argument` for an address that is not known; `io` for what the system refuses; `damaged` for a file that is no
+    /// store; `newer_version` for a store of a newer version.
     pub fn open(address: &str) -> Result<Store, Error> {
         Store::builder(address).open()
     }
@@ -92,14 +92,19 @@ impl Store {
     /// another one.
     ///
     /// # Errors
-    /// `invalid_argument` for a text that is no whole session, with the line, and if there is a session of that id; else as
-    /// [`Session::open`].
+    /// `invalid_argument` for a text that is no whole session, with the line, and if there is a session of that id;
+    /// `newer_version` for a text of a newer version; else as [`Session::open`].
     pub async fn import(&self, text: &str, id: Option<&str>) -> Result<Session, Error> {
         let read = read_text(text.as_bytes());
         let wrong = |what: String| Err(Error::invalid_argument(format!("import: {what}")));
         match read.damage {
             Some((line, Unreadable::Damaged(what))) => return wrong(format!("line {line}: {what}")),
-            Some((line, newer)) => return wrong(format!("line {line}: {newer}")),
+            Some((line, newer)) => {
+                return Err(Error::new(
+                    ErrorKind::NewerVersion,
+                    format!("import: the text cannot be read: line {line}: {newer}"),
+                ));
+            }
             None if read.torn > 0 => {
                 return wrong(format!("the last {} bytes are half a record; give the whole text", read.torn));
             }

@@ -104,7 +104,7 @@ impl Writer {
     /// Appends lines that are numbered already. Nothing else is appended meanwhile.
     pub(super) async fn copy(&self, lines: Vec<Vec<u8>>) -> Result<(), Error> {
         // They were read as JSON before.
-        let wrong = |error| Error::new(ErrorKind::Io, format!("the session {:?} is no UTF-8: {error}", self.lease.id));
+        let wrong = |error| Error::new(ErrorKind::Damaged, format!("the session {:?} is no UTF-8: {error}", self.lease.id));
         let lines = lines.into_iter().map(String::from_utf8).collect::<Result<Vec<_>, _>>();
         let mut lines = lines.map_err(wrong)?;
         while !lines.is_empty() {

@@ -1,6 +1,7 @@
 //! What each store has to do.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use agent_loop::ErrorKind;
 use agent_loop::session::{Entry, Info, JournalRecord, ListQuery, SyncMode};
@@ -29,6 +30,7 @@ with_each_store! {
     what_was_appended_is_there_when_it_is_opened_again
     each_sync_mode_keeps_all
     records_keep_the_order_of_the_calls
+    records_keep_the_order_of_a_lock_under_which_they_are_appended
     a_session_is_written_from_many_threads
     an_append_ends_though_the_runtime_has
     a_session_has_one_writer
@@ -97,6 +99,31 @@ fn records_keep_the_order_of_the_calls(place: Place) {
         assert!(read.iter().map(text).eq((0..200).map(|n: i32| n.to_string())));
         let some = store.session("s").unwrap().records(100, 3).await.unwrap();
         assert_eq!(some.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [101, 102, 103]);
+    });
+}
+
+fn records_keep_the_order_of_a_lock_under_which_they_are_appended(place: Place) {
+    run(async {
+        let (session, _) = opened(&place.store(), "s").await;
+        let changes = Arc::new(Mutex::new(0));
+        let tasks: Vec<_> = (0..8)
+            .map(|_| {
+                let (session, changes) = (session.clone(), Arc::clone(&changes));
+                tokio::task::spawn_blocking(move || {
+                    for _ in 0..50 {
+                        let mut changes = changes.lock().unwrap();
+                        // The future is awaited by nobody, or by somebody else, later.
+                        drop(session.append(vec![said(changes.to_string())]));
+                        *changes += 1;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        session.close().await.unwrap();
+        assert!(opened(&place.store(), "s").await.1.into_iter().eq((0..400).map(|n| n.to_string())));
     });
 }
 

@@ -47,12 +47,12 @@ fn a_damaged_record_is_an_error_that_names_it_and_those_before_it_are_salvaged()
             for _ in 0..2 {
                 let error = session.open().await.unwrap_err();
                 let text = error.message();
-                assert_eq!(error.kind(), ErrorKind::Io);
+                assert_eq!(error.kind(), ErrorKind::Damaged);
                 assert!(text.contains("\"s\"") && text.contains("record 4") && text.contains("checksum"), "{text}");
                 assert!(text.contains(place.path().to_str().unwrap()) && text.contains("salvage gives the 3 records"), "{text}");
             }
-            assert_eq!(session.export().await.unwrap_err().kind(), ErrorKind::Io);
-            assert_eq!(session.records(0, 10).await.unwrap_err().kind(), ErrorKind::Io);
+            assert_eq!(session.export().await.unwrap_err().kind(), ErrorKind::Damaged);
+            assert_eq!(session.records(0, 10).await.unwrap_err().kind(), ErrorKind::Damaged);
             assert_eq!(session.records(0, 3).await.unwrap().len(), 3);
 
             let salvaged = session.salvage().await.unwrap();
@@ -75,7 +75,7 @@ fn a_missing_record_is_damage() {
         change(&jsonl, Kind::Jsonl, 3, Vec::clear);
         for place in [&sqlite, &jsonl] {
             let error = place.store().session("s").unwrap().open().await.unwrap_err();
-            assert!(error.kind() == ErrorKind::Io && error.message().contains("record 3"), "{error}");
+            assert!(error.kind() == ErrorKind::Damaged && error.message().contains("record 3"), "{error}");
             assert_eq!(place.store().session("s").unwrap().salvage().await.unwrap().entries.len(), 2);
         }
     });
@@ -108,7 +108,7 @@ fn an_sqlite_file_whose_pages_are_damaged_is_an_error_or_still_right() {
                 // A table that is empty now has no such session: a new one.
                 Ok(open) => assert!(open.last() == 1 || open.rebuilt().messages.len() == texts.len(), "page {page}"),
                 Err(error) => {
-                    assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::InvalidState), "{error}");
+                    assert!(error.kind() == ErrorKind::Damaged, "{error}");
                     refused += 1;
                     if let Ok(salvaged) = session.salvage().await {
                         let messages = salvaged.entries.len().saturating_sub(1);
@@ -168,10 +168,10 @@ fn a_session_of_a_newer_version_is_refused_and_left_alone() {
             let store = place.store();
             let session = store.session("s").unwrap();
             let error = session.open().await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidState);
+            assert_eq!(error.kind(), ErrorKind::NewerVersion);
             assert!(error.message().contains("version 7") && error.message().contains("update agent-loop"), "{error}");
             // A follower that begins later finds it out, too.
-            assert_eq!(session.follow(1).next().await.unwrap_err().kind(), ErrorKind::InvalidState);
+            assert_eq!(session.follow(1).next().await.unwrap_err().kind(), ErrorKind::NewerVersion);
             assert_eq!(session.salvage().await.unwrap().entries, []);
         });
     }
@@ -183,7 +183,7 @@ fn tables_of_a_newer_version_are_refused() {
     drop(place.store());
     rusqlite::Connection::open(place.path()).unwrap().pragma_update(None, "user_version", 9).unwrap();
     let error = Store::open(&place.address()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidState);
+    assert_eq!(error.kind(), ErrorKind::NewerVersion);
     assert!(error.message().contains("version 9") && error.message().contains("update agent-loop"), "{error}");
 }
 
@@ -192,7 +192,7 @@ fn what_is_no_store_is_refused() {
     let place = Place::new(Kind::Sqlite);
     std::fs::write(place.path(), "This is a letter and no database. ".repeat(200)).unwrap();
     let error = Store::open(&place.address()).unwrap_err();
-    assert!(error.kind() == ErrorKind::Io && error.message().contains("not an SQLite database"), "{error}");
+    assert!(error.kind() == ErrorKind::Damaged && error.message().contains("no SQLite database"), "{error}");
     let error = Store::open(&format!("jsonl:{}", place.path().display())).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.message().contains("cannot be made"), "{error}");
     let nowhere = place.path().join("there/agents.db");
@@ -211,7 +211,7 @@ fn a_lease_file_that_cannot_be_read_says_what_to_do() {
         let lease = place.path().join("s.lease");
         overwrite(&lease, b"nonsense");
         let error = place.store().session("s").unwrap().open().await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Io && error.message().contains("delete it"), "{error}");
+        assert!(error.kind() == ErrorKind::Damaged && error.message().contains("delete it"), "{error}");
         std::fs::remove_file(lease).unwrap();
         assert_eq!(opened(&place.store(), "s").await.1, ["a"]);
     });

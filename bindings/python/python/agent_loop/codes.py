@@ -23,6 +23,7 @@ DIAGNOSTIC_CODES: Final = (
     "unknown_stop_reason",  # The answer ended with an unknown reason, or without one.
     "opaque_block",  # A block of an unknown type is kept and sent back unchanged.
     "citations",  # The answer names sources.
+    "journal_torn",  # Half a record was removed from the end of a session's journal.
     "refusal",  # The provider explains why it refused.
     # </generated>
 )

@@ -26,10 +26,12 @@ __all__ = [
     "BusyError",
     "CallbackError",
     "ContextOverflowError",
+    "DamagedError",
     "InvalidArgumentError",
     "InvalidRequestError",
     "InvalidStateError",
     "LimitError",
+    "NewerVersionError",
     "NotFoundError",
     "OverloadedError",
     "PanicError",
@@ -117,7 +119,7 @@ class PermissionDeniedError(AgentError):
 
 
 class NotFoundError(AgentError):
-    """The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener."""
+    """The model or address does not exist (HTTP 404), or the session; in C also a tool, an argument or a listener."""
 
     kind = "not_found"
 
@@ -219,7 +221,7 @@ class InvalidStateError(AgentError, RuntimeError):
 
 
 class BusyError(AgentError, RuntimeError):
-    """A run is active on this agent."""
+    """A run is active on this agent; or the session is open elsewhere, and the message names the holder."""
 
     kind = "busy"
 
@@ -231,9 +233,21 @@ class AbortedError(AgentError):
 
 
 class AgentIOError(AgentError, OSError):
-    """The operating system refused something."""
+    """The operating system refused something, or the server of a store."""
 
     kind = "io"
+
+
+class DamagedError(AgentError):
+    """What is stored is not as it was written; the message names the place. What stands before it can be salvaged."""
+
+    kind = "damaged"
+
+
+class NewerVersionError(AgentError):
+    """What is stored is of a newer version of this library: update it."""
+
+    kind = "newer_version"
 
 
 class PanicError(AgentError, RuntimeError):

@@ -31,8 +31,8 @@ pub struct Entry {
 pub enum Unreadable {
     /// It is not as it was written.
     Damaged(String),
-    /// It is of a newer version of the library, which writes journals of this version.
-    Newer(u32),
+    /// A newer version of the library has written it, and this is what is not known of it. It is whole: its checksum matches.
+    Newer(String),
 }
 
 impl Unreadable {
@@ -45,10 +45,10 @@ impl Display for Unreadable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Unreadable::Damaged(what) => f.write_str(what),
-            Unreadable::Newer(version) => write!(
+            Unreadable::Newer(what) => write!(
                 f,
-                "it was written by a newer version of agent-loop, as a journal of version {version}; this one reads versions up \
-                 to {JOURNAL_VERSION}: update agent-loop"
+                "a newer version of agent-loop has written it ({what}); this one reads journals of versions up to \
+                 {JOURNAL_VERSION}: update agent-loop"
             ),
         }
     }
@@ -119,7 +119,8 @@ fn number<'a>(text: &'a [u8], before: &[u8]) -> Option<(u64, &'a [u8])> {
     Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
 }
 
-/// The record of this kind. Its fields are read from the whole line: a message is parsed once.
+/// The record of this kind. The line is as it was written, so that what is not known of it is newer. The fields are read from the
+/// whole line: a message is parsed once.
 fn record(kind: &[u8], line: &[u8]) -> Result<JournalRecord, Unreadable> {
     /// All that is known of a version that is not.
     #[derive(Deserialize)]
@@ -130,7 +131,7 @@ fn record(kind: &[u8], line: &[u8]) -> Result<JournalRecord, Unreadable> {
         b"session" => {
             let Version { version } = fields(kind, line)?;
             if version > JOURNAL_VERSION {
-                return Err(Unreadable::Newer(version));
+                return Err(Unreadable::Newer(format!("as a journal of version {version}")));
             }
             JournalRecord::Session(fields(kind, line)?)
         }
@@ -148,11 +149,12 @@ fn record(kind: &[u8], line: &[u8]) -> Result<JournalRecord, Unreadable> {
         b"replaced" => JournalRecord::Replaced(fields(kind, line)?),
         b"reset" => JournalRecord::Reset(fields(kind, line)?),
         b"info" => JournalRecord::Info(fields(kind, line)?),
-        other => return Err(Unreadable::damaged(format!("its kind {:?} is not known", String::from_utf8_lossy(other)))),
+        other => return Err(Unreadable::Newer(format!("the kind {:?} is not known", String::from_utf8_lossy(other)))),
     })
 }
 
 fn fields<'a, T: Deserialize<'a>>(kind: &[u8], line: &'a [u8]) -> Result<T, Unreadable> {
-    let wrong = |error| Unreadable::damaged(format!("its fields are not those of {:?}: {error}", String::from_utf8_lossy(kind)));
+    let kind = String::from_utf8_lossy(kind);
+    let wrong = |error| Unreadable::Newer(format!("the kind {kind:?} has other fields than those that are known: {error}"));
     serde_json::from_slice(line).map_err(wrong)
 }

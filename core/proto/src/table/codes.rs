@@ -50,6 +50,8 @@ codes! {
         OPAQUE_BLOCK = "opaque_block", data "`type`", "0.1.0";
         /// The answer names sources.
         CITATIONS = "citations", data "`citations`, or the sources as Gemini sends them", "0.1.0";
+        /// Half a record was removed from the end of a session's journal.
+        JOURNAL_TORN = "journal_torn", data "`session`, `bytes`", "0.1.0";
         /// The provider explains why it refused.
         REFUSAL = "refusal", data "`explanation`", "0.1.0";
     }

@@ -64,7 +64,7 @@ error_kinds! {
     Authentication = "authentication", -1, Runtime, permanent, "0.1.0";
     /// The key is valid but not allowed to do this (HTTP 403).
     Permission = "permission", -2, Runtime, permanent, python "PermissionDeniedError", "0.1.0";
-    /// The model or address does not exist (HTTP 404); in C also a tool, an argument or a listener.
+    /// The model or address does not exist (HTTP 404), or the session; in C also a tool, an argument or a listener.
     NotFound = "not_found", -3, Runtime, permanent, "0.1.0";
     /// The provider rejects the request as malformed (HTTP 400, 409, 422, other 4xx).
     InvalidRequest = "invalid_request", -4, Runtime, permanent, "0.1.0";
@@ -98,12 +98,16 @@ error_kinds! {
     InvalidArgument = "invalid_argument", -18, Usage, permanent, also "ValueError", "0.1.0";
     /// The call is not possible in the present state, or in this callback.
     InvalidState = "invalid_state", -19, Usage, permanent, also "RuntimeError", "0.1.0";
-    /// A run is active on this agent.
+    /// A run is active on this agent; or the session is open elsewhere, and the message names the holder.
     Busy = "busy", -20, Usage, permanent, also "RuntimeError", "0.1.0";
     /// The run was aborted.
     Aborted = "aborted", -21, Usage, permanent, "0.1.0";
-    /// The operating system refused something.
+    /// The operating system refused something, or the server of a store.
     Io = "io", -22, Usage, permanent, python "AgentIOError", also "OSError", "0.1.0";
+    /// What is stored is not as it was written; the message names the place. What stands before it can be salvaged.
+    Damaged = "damaged", -24, Usage, permanent, "0.1.0";
+    /// What is stored is of a newer version of this library: update it.
+    NewerVersion = "newer_version", -25, Usage, permanent, "0.1.0";
     /// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
     Panic = "panic", -23, Usage, permanent, also "RuntimeError", "0.1.0";
 }

@@ -319,6 +319,6 @@ fn read_lease(path: &Path, text: &[u8]) -> Result<Holding, Error> {
     }
     serde_json::from_slice(text).map_err(|error| {
         let text = format!("{}: it does not say who has the session open ({error}); delete it if no program has", path.display());
-        Error::new(ErrorKind::Io, text).with_source(error)
+        Error::new(ErrorKind::Damaged, text).with_source(error)
     })
 }

@@ -83,7 +83,7 @@ impl Database {
                      {TABLES_VERSION}): update agent-loop",
                     database.name()
                 );
-                return Err(Error::new(ErrorKind::InvalidState, text));
+                return Err(Error::new(ErrorKind::NewerVersion, text));
             }
         }
         *database.reader() = Some(connection);
@@ -161,7 +161,8 @@ impl Database {
     /// What an error means to who uses the store.
     pub(super) fn failed(&self, doing: &str, error: rusqlite::Error) -> Error {
         let name = self.name();
-        let what = match error.sqlite_error_code() {
+        let code = error.sqlite_error_code();
+        let what = match code {
             Some(ErrorCode::DiskFull) => {
                 format!("{name}: {doing} failed, as the disk is full; make room and open the session again")
             }
@@ -174,13 +175,19 @@ impl Database {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 format!("{name}: {doing} failed, as another program keeps it locked for more than {} s", BUSY.as_secs())
             }
-            Some(ErrorCode::NotADatabase) => format!("{name}: the file is not an SQLite database; give another path"),
+            Some(ErrorCode::NotADatabase) => {
+                format!("{name}: the file is no SQLite database, or its beginning is damaged; give another path, or a copy of it")
+            }
             Some(ErrorCode::DatabaseCorrupt) => {
                 format!("{name}: the file is damaged ({error}); salvage gives what can be read of a session")
             }
             _ => format!("{name}: {doing} failed: {error}"),
         };
-        Error::new(ErrorKind::Io, what).with_source(error)
+        let kind = match code {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => ErrorKind::Damaged,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, what).with_source(error)
     }
 
     /// The lines behind a number; none if there is no such session.
