@@ -192,7 +192,18 @@ fn what_is_no_store_is_refused() {
     let place = Place::new(Kind::Sqlite);
     std::fs::write(place.path(), "This is a letter and no database. ".repeat(200)).unwrap();
     let error = Store::open(&place.address()).unwrap_err();
-    assert!(error.kind() == ErrorKind::Damaged && error.message().contains("no SQLite database"), "{error}");
+    assert!(error.kind() == ErrorKind::Damaged && error.message().contains("no store of sessions"), "{error}");
+    // Another program's tables are left as they are, whatever their version.
+    for version in [0, 1, 7] {
+        let place = Place::new(Kind::Sqlite);
+        let other = rusqlite::Connection::open(place.path()).unwrap();
+        other.execute_batch(&format!("CREATE TABLE visits (page TEXT); PRAGMA user_version = {version}")).unwrap();
+        drop(other);
+        let before = std::fs::read(place.path()).unwrap();
+        let error = Store::open(&place.address()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Damaged && error.message().contains("no store of sessions"), "{error}");
+        assert_eq!(std::fs::read(place.path()).unwrap(), before);
+    }
     let error = Store::open(&format!("jsonl:{}", place.path().display())).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.message().contains("cannot be made"), "{error}");
     let nowhere = place.path().join("there/agents.db");

@@ -12,6 +12,8 @@ use crate::session::alive::Alive;
 use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
 use crate::session::store_options::SyncMode;
 
+/// By this number in its header a file is a store, and no other program's database: "agLp".
+const APPLICATION: i64 = 0x6167_4c70;
 /// The version of the tables.
 const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
@@ -66,18 +68,21 @@ impl Database {
         };
         let connection = database.connect()?;
         let prepared = || {
-            let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-            if version == 0 {
+            let found = found(&connection)?;
+            if found == Found::Nothing {
                 connection.pragma_update(None, "journal_mode", "WAL")?;
                 // Who opens the file at the same time waits here, and finds it done.
-                connection.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {TABLES_VERSION}; COMMIT"))?;
-                return Ok(TABLES_VERSION);
+                connection.execute_batch(&format!(
+                    "BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {TABLES_VERSION}; \
+                     COMMIT"
+                ))?;
             }
-            Ok(version)
+            Ok(found)
         };
         match prepared().map_err(|error| database.failed("opening it", error))? {
-            TABLES_VERSION => {}
-            newer => {
+            Found::Nothing | Found::Store(..=TABLES_VERSION) => {}
+            Found::Other => return Err(no_store(&database.name())),
+            Found::Store(newer) => {
                 let text = format!(
                     "{} was made by a newer version of agent-loop (its tables have version {newer}, this one knows \
                      {TABLES_VERSION}): update agent-loop",
@@ -175,16 +180,14 @@ impl Database {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 format!("{name}: {doing} failed, as another program keeps it locked for more than {} s", BUSY.as_secs())
             }
-            Some(ErrorCode::NotADatabase) => {
-                format!("{name}: the file is no SQLite database, or its beginning is damaged; give another path, or a copy of it")
-            }
+            Some(ErrorCode::NotADatabase) => return no_store(&name).with_source(error),
             Some(ErrorCode::DatabaseCorrupt) => {
                 format!("{name}: the file is damaged ({error}); salvage gives what can be read of a session")
             }
             _ => format!("{name}: {doing} failed: {error}"),
         };
         let kind = match code {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => ErrorKind::Damaged,
+            Some(ErrorCode::DatabaseCorrupt) => ErrorKind::Damaged,
             _ => ErrorKind::Io,
         };
         Error::new(kind, what).with_source(error)
@@ -269,6 +272,35 @@ impl Drop for Database {
             std::mem::forget(self.copier.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
     }
+}
+
+/// What is in a file.
+#[derive(Debug, PartialEq)]
+enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// Tables of this version.
+    Store(i64),
+    /// Another program's tables.
+    Other,
+}
+
+fn found(connection: &Connection) -> rusqlite::Result<Found> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    let version = pragma("user_version")?;
+    // As the last one: whoever makes our tables meanwhile says so in the same transaction.
+    Ok(match (pragma("application_id")?, tables, version) {
+        (APPLICATION, _, 0) | (0, 0, 0) => Found::Nothing,
+        (APPLICATION, ..) => Found::Store(version),
+        _ => Found::Other,
+    })
+}
+
+fn no_store(name: &str) -> Error {
+    let text =
+        format!("{name}: the file is no store of sessions, or its beginning is damaged; give another path, or a copy of it");
+    Error::new(ErrorKind::Damaged, text)
 }
 
 /// The columns of [`info`].
