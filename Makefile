@@ -39,7 +39,7 @@ help:
 	@echo "make errors    every text of an error, with its kind and its place in the code"
 	@echo "make lint      formatting and lints"
 	@echo "make bench     what the engine costs, compared with a bare HTTP client"
-	@echo "make size      whether the released C library is small enough"
+	@echo "make size      whether the engine and the packages are small enough, as they are released"
 	@echo "make node      the npm package, as bindings/node/agent-loop-VERSION.tgz"
 	@echo "make lib       the C library, in target/release"
 	@echo "make install   installs it, PREFIX=$(PREFIX) [LIBDIR=…] [INCLUDEDIR=…] [DOCDIR=…] [DESTDIR=…]; make uninstall removes it"
@@ -175,8 +175,7 @@ bench:
 	sh benches/size.sh
 	python3 benches/run.py
 
-size: lib
-	sh benches/size.sh
+size: ; sh benches/size.sh
 
 clean:
 	rm -rf target bindings/node/node_modules bindings/node/dist

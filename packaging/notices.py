@@ -18,6 +18,11 @@ CHOICE = "MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0", "CDL
 # In the files' names or texts.
 MARKS = {"MIT": ("mit",), "Apache-2.0": ("apache",), "Unlicense": ("unlicense",), "Zlib": ("zlib",), "BSD-3-Clause": ("bsd",)}
 LICENCE_FILE = re.compile(r"^(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
+# What a crate contains that is not under its licence: how it is named, and its notice.
+CONTAINED = {
+    "libsqlite3-sys": ("SQLite (public domain)", "The authors of SQLite have dedicated its code to the public domain:\n"
+                       "https://sqlite.org/copyright.html"),
+}
 # Where a package has no file: the licence's own text, with the names of its authors.
 MIT = """\
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
@@ -88,9 +93,11 @@ def listed():
 def write(packages):
     groups = {}
     for package in packages:
-        for text in texts(package):
+        found = [(line(package), text) for text in texts(package)]
+        found += [CONTAINED[package["name"]]] if package["name"] in CONTAINED else []
+        for name, text in found:
             key = re.sub(r"\W+", " ", text).lower()
-            groups.setdefault(key, (text, []))[1].append(line(package))
+            groups.setdefault(key, (text, []))[1].append(name)
     parts = ["agent-loop contains the following crates, under these licences. packaging/notices.py has written this file."]
     for text, names in sorted(groups.values(), key=lambda group: group[1]):
         parts.append("\n".join(f"- {name}" for name in names) + "\n\n" + text)
@@ -101,7 +108,8 @@ def main(arguments):
     packages = crates()
     if arguments != ["--check"]:
         return write(packages)
-    wanted, found = {line(package) for package in packages}, listed()
+    contained = {CONTAINED[package["name"]][0] for package in packages if package["name"] in CONTAINED}
+    wanted, found = {line(package) for package in packages} | contained, listed()
     for name in sorted(wanted ^ found):
         print(f"THIRD-PARTY-NOTICES.txt {'names' if name in found else 'does not name'} {name}")
     return "run: python3 packaging/notices.py" if wanted != found else None

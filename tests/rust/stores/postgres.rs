@@ -82,8 +82,7 @@ fn a_secure_connection_is_one_to_a_server_that_is_trusted() {
     let certificate = folder.path().join("ca.pem");
     run(async {
         let port = refusing_server(&certificate, "not today").await;
-        let mut network = Network::default();
-        network.ca_file = Some(certificate.clone());
+        let network = Network { ca_file: Some(certificate.clone()), ..Network::default() };
         for mode in ["require", "prefer"] {
             let address = format!("postgres://u@localhost:{port}/db?sslmode={mode}");
             let error = |store: Store| async move { store.session("s").unwrap().open().await.unwrap_err() };
