@@ -4,6 +4,8 @@
 //! pays for each of those; here they are passed over. What is passed over is checked, too, so that nothing is taken for JSON that
 //! is not; only a number too large for a reader, or a field that comes twice, is no fault here. Whatever is not as expected
 //! (another kind of value, an escape in a name, deep nesting) is `None`: then the general reader decides, and says what is wrong.
+//!
+//! Its small steps are always inlined: where this crate is compiled for size, the compiler would not.
 
 use std::borrow::Cow;
 
@@ -28,6 +30,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next byte that is not white space.
+    #[inline(always)]
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.text.as_bytes().get(self.at) {
@@ -37,6 +40,7 @@ impl<'a> Scan<'a> {
         }
     }
 
+    #[inline(always)]
     fn eat(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {
             return None;
@@ -60,6 +64,7 @@ impl<'a> Scan<'a> {
         self.nested(b'[', b']', take)
     }
 
+    #[inline(always)]
     fn nested(&mut self, open: u8, close: u8, mut take: impl FnMut(&mut Scan<'a>) -> Option<()>) -> Option<()> {
         self.eat(open)?;
         self.depth += 1;
@@ -100,20 +105,21 @@ impl<'a> Scan<'a> {
         if self.peek() != Some(b'"') {
             return None;
         }
+        let bytes = self.text.as_bytes();
         let start = self.at;
         let mut escaped = false;
-        self.at += 1;
+        let mut at = start + 1;
         loop {
-            let rest = self.text.as_bytes().get(self.at..)?;
-            let plain = plain(rest);
-            self.at += plain + 1;
-            match rest.get(plain) {
-                Some(b'"') => return Some((start, escaped)),
-                Some(b'\\') => self.at += 1,
+            at = behind_plain(bytes, at);
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
                 _ => return None,
             }
             escaped = true;
         }
+        self.at = at + 1;
+        Some((start, escaped))
     }
 
     /// A string, or null.
@@ -150,6 +156,7 @@ impl<'a> Scan<'a> {
         self.word("null")
     }
 
+    #[inline(always)]
     fn word(&mut self, word: &str) -> Option<()> {
         self.text.as_bytes().get(self.at..)?.starts_with(word.as_bytes()).then_some(())?;
         self.at += word.len();
@@ -189,6 +196,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    #[inline(always)]
     fn one(&mut self, byte: u8) -> bool {
         let there = self.text.as_bytes().get(self.at) == Some(&byte);
         self.at += usize::from(there);
@@ -204,29 +212,27 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many of the first bytes are a string's plain text: neither its end nor an escape, nor what no string may hold.
-fn plain(bytes: &[u8]) -> usize {
+/// Where a string's plain text from this place on ends: at the string's end, at an escape, or at what no string may hold.
+#[inline(always)]
+fn behind_plain(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    let mut done = 0;
-    for eight in bytes.chunks_exact(8) {
-        let word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
-        let [quote, escape] = [b'"', b'\\'].map(|byte| word ^ (ONES * u64::from(byte)));
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*eight);
+        let (quote, escape) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
         // The high bit of each byte that is zero, or below a space; of the bytes behind the first such, perhaps others as well.
         let hit = (quote.wrapping_sub(ONES) & !quote)
             | (escape.wrapping_sub(ONES) & !escape)
             | (word.wrapping_sub(ONES * 0x20) & !word);
         if hit & HIGH != 0 {
-            return done + ((hit & HIGH).trailing_zeros() / 8) as usize;
+            return at + ((hit & HIGH).trailing_zeros() / 8) as usize;
         }
-        done += 8;
+        at += 8;
     }
-    done + bytes
-        .get(done..)
-        .unwrap_or_default()
-        .iter()
-        .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
-        .unwrap_or(bytes.len() - done)
+    while bytes.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        at += 1;
+    }
+    at
 }
 
 #[cfg(test)]
