@@ -78,7 +78,7 @@ impl<'a> AnswerReader<'a> {
     pub fn frame(&mut self, frame: &Frame<'_>, out: &mut Vec<Delta>) -> Result<bool, Error> {
         self.frames += 1;
         if self.raw {
-            let data = surrogate::read(&frame.data, |data| serde_json::from_str(data));
+            let data = surrogate::value(&frame.data);
             out.push(Delta::Raw(Box::new(data.unwrap_or_else(|_| Value::String(frame.data.to_string())))));
         }
         if !self.is_recognised
@@ -253,7 +253,7 @@ impl<'a> AnswerReader<'a> {
 
 /// A frame's JSON, if it is an object or a list.
 fn object(data: &str) -> Option<Value> {
-    let value = surrogate::read(data, |data| serde_json::from_str::<Value>(data)).ok()?;
+    let value = surrogate::value(data).ok()?;
     (value.is_object() || value.is_array()).then_some(value)
 }
 

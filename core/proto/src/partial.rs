@@ -244,7 +244,7 @@ pub(crate) fn parse_arguments(text: &str) -> Arguments {
 
 /// JSON as models write it: control characters and bad escapes inside strings are escaped.
 pub(crate) fn lenient_json(text: &str) -> Option<Value> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&escaped(text))).ok()
+    text.parse().or_else(|_| escaped(text).parse::<Value>()).ok()
 }
 
 /// The text with raw control characters and invalid escapes inside its strings escaped, and unpaired surrogates replaced.

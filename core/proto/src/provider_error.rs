@@ -19,7 +19,7 @@ const MOST_QUOTED: usize = 500;
 
 /// The error of an HTTP answer that is not 200. `server` is what the message calls who answered.
 pub fn from_http(provider: &str, server: &str, status: u16, body: &str) -> Error {
-    let value: Option<Value> = surrogate::read(body, |body| serde_json::from_str(body)).ok();
+    let value: Option<Value> = surrogate::value(body).ok();
     let value = value.as_ref().map(first);
     let said = value.and_then(message).unwrap_or_else(|| page(body));
     let kind = match (status, kind(value, &said, Some(status))) {
@@ -186,9 +186,7 @@ fn message(value: &Value) -> Option<String> {
         _ => said,
     };
     let hidden = error.and_then(|error| error.pointer("/metadata/raw")).and_then(|raw| match raw {
-        Value::String(raw) => {
-            Some(serde_json::from_str(raw).ok().as_ref().and_then(message).unwrap_or_else(|| shortened(raw, MOST_QUOTED)))
-        }
+        Value::String(raw) => Some(raw.parse().ok().as_ref().and_then(message).unwrap_or_else(|| shortened(raw, MOST_QUOTED))),
         other => message(other),
     });
     Some(match hidden {

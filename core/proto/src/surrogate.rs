@@ -16,8 +16,16 @@ use crate::json_error::words;
 /// # Errors
 /// `invalid_argument`: the text is not JSON, and where.
 pub fn read_json(text: &str) -> Result<Value, Error> {
-    let read = read(text, |text| serde_json::from_str(text));
-    read.map_err(|error| Error::invalid_argument(format!("not JSON: {}", words(&error))).with_source(error))
+    value(text).map_err(|error| Error::invalid_argument(format!("not JSON: {}", words(&error))).with_source(error))
+}
+
+/// Any JSON; the escape of an unpaired surrogate becomes U+FFFD.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn value(text: &str) -> serde_json::Result<Value> {
+    // Not `from_str`, which is generic: `parse` is compiled once, in serde_json, where it is compiled for speed.
+    read(text, str::parse)
 }
 
 /// Reads with `take`; if that fails and the text has unpaired surrogates, once more with these replaced.

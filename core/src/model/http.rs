@@ -319,7 +319,7 @@ impl HttpModel {
         }
         let provider = &self.encoder.spec.provider;
         let start: String = stray.chars().take(200).collect();
-        let value = surrogate::read(stray, |text| serde_json::from_str::<Value>(text)).ok();
+        let value = surrogate::value(stray).ok();
         if let Some(value) = value.as_ref().filter(|value| provider_error::is_error(value)) {
             return provider_error::from_stream(provider, value);
         }

@@ -103,7 +103,7 @@ async fn ask_metadata(
 /// Reads the answer of RFC 6749, section 5.
 async fn granted(source: &Source, mut response: Response) -> Result<Granted, Error> {
     let (status, answer) = (response.status(), response.text(MAX_BODY).await);
-    let body: Value = serde_json::from_str(&answer).unwrap_or_default();
+    let body: Value = answer.parse().unwrap_or_default();
     let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (status, text("access_token")) {
         (200, Some(token)) => {

@@ -174,7 +174,7 @@ impl Reader {
             // Nothing that anyone could send back.
             Some(Held::Opaque(Value::Null, _)) => {}
             Some(Held::Opaque(mut data, input)) => {
-                if let (Ok(input), Some(map)) = (serde_json::from_str::<Value>(&input), data.as_object_mut()) {
+                if let (Ok(input), Some(map)) = (input.parse::<Value>(), data.as_object_mut()) {
                     map.insert("input".into(), input);
                 }
                 let kind = data.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned();
@@ -415,7 +415,7 @@ impl Decoder for Reader {
             }
             None => {}
         }
-        let value = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        let value = surrogate::value(&frame.data);
         self.other(&frame.event, &value.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 

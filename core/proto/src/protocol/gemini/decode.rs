@@ -123,7 +123,7 @@ impl Reader {
             Ok(_) => {}
             // A field beside the text or the call is of another type.
             Err(_) => {
-                let read = serde_json::from_str::<Value>(raw.get());
+                let read = raw.get().parse::<Value>();
                 let mut value = read.map_err(|error| unreadable(&self.provider, raw.get(), error))?;
                 let has_call = value.get("functionCall").is_some_and(Value::is_object);
                 if (has_call || value.get("text").is_some_and(Value::is_string)) && fit(&mut value, &wire::PART) {
@@ -169,7 +169,7 @@ impl Reader {
     /// A part of another kind: images, files, what the server's own tools did. It is kept and goes back where it stood.
     fn other(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
         const BESIDE: &[&str] = &["thought", "thoughtSignature", "partMetadata", "videoMetadata"];
-        let Ok(Value::Object(part)) = serde_json::from_str(raw.get()) else {
+        let Ok(Value::Object(part)) = raw.get().parse() else {
             return;
         };
         let Some(kind) = part.keys().find(|name| !BESIDE.contains(&name.as_str())).cloned() else {
@@ -206,7 +206,7 @@ impl Reader {
                 out.push(Delta::End { key });
                 return Ok(());
             }
-            let given = piece.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
+            let given = piece.args.and_then(|args| args.get().parse().ok()).unwrap_or_default();
             self.call = Some(Call { key, id, name, arguments: Arguments::new(given), signature: None });
         }
         let Some(mut call) = self.call.take() else {
@@ -271,8 +271,7 @@ impl Reader {
             ("citationMetadata", candidate.citation_metadata),
             ("urlContextMetadata", candidate.url_context_metadata),
         ] {
-            let value =
-                raw.and_then(|raw| surrogate::read(raw.get(), |raw| serde_json::from_str::<Map<String, Value>>(raw)).ok());
+            let value = raw.and_then(|raw| surrogate::read(raw.get(), str::parse::<Map<String, Value>>).ok());
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 self.sources.insert(name.to_owned(), Value::Object(value));
             }
@@ -287,7 +286,7 @@ impl Reader {
 
     fn raw_usage(&mut self, raw: &RawValue, out: &mut Vec<Delta>) {
         let fitted = || {
-            let mut value: Value = serde_json::from_str(raw.get())?;
+            let mut value: Value = raw.get().parse()?;
             fit(&mut value, &wire::COUNTS);
             Counts::deserialize(value)
         };
@@ -387,7 +386,7 @@ impl Decoder for Reader {
             Ok(chunk) => chunk,
             Err(error) => {
                 // JSON, perhaps, with a field of another type, or an error in a list.
-                if let Ok(mut value) = serde_json::from_str::<Value>(data) {
+                if let Ok(mut value) = data.parse::<Value>() {
                     if fit(&mut value, &wire::CHUNK) {
                         fitted = value.to_string();
                     } else if provider_error::is_error(&value) {
@@ -399,8 +398,7 @@ impl Decoder for Reader {
         };
         let is_error = chunk.error.is_some_and(is_something);
         if (is_error || chunk.is_bare())
-            && let Some(value) =
-                serde_json::from_str::<Value>(data).ok().filter(|value| is_error || provider_error::is_error(value))
+            && let Some(value) = data.parse::<Value>().ok().filter(|value| is_error || provider_error::is_error(value))
         {
             return Err(provider_error::from_stream(&self.provider, &value));
         }

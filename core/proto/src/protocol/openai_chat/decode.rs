@@ -361,7 +361,7 @@ const BROKE_OFF: &[(&str, ErrorKind)] = &[
 /// Prompt tokens include the cached ones, completion tokens the reasoning. Cached: `prompt_tokens_details.cached_tokens`, of
 /// DeepSeek `prompt_cache_hit_tokens`; written (OpenRouter): `prompt_tokens_details.cache_write_tokens`.
 fn usage(raw: &RawValue) -> Option<Usage> {
-    let value: Value = serde_json::from_str(raw.get()).ok().filter(Value::is_object)?;
+    let value: Value = raw.get().parse().ok().filter(Value::is_object)?;
     let count = |name: &str| count_at(&value, name);
     let cache_read = count("prompt_tokens_details/cached_tokens")
         .or(count("cached_tokens"))

@@ -104,14 +104,14 @@ impl Reasoning {
 /// What Google's servers put beside a call, with its thought signature, as it came.
 pub(super) fn extra_content(call: &ToolCall) -> Option<Value> {
     let signature = call.signature.as_deref().filter(|signature| signature.starts_with('{'))?;
-    serde_json::from_str::<Value>(signature).ok()?.get_mut(EXTRA_CONTENT).map(Value::take)
+    signature.parse::<Value>().ok()?.get_mut(EXTRA_CONTENT).map(Value::take)
 }
 
 const EXTRA_CONTENT: &str = "extra_content";
 
 /// OpenRouter's items as they came: a list of them, or one.
 fn listed(signature: &str) -> Vec<Value> {
-    match serde_json::from_str(signature) {
+    match signature.parse() {
         Ok(Value::Array(items)) => items,
         Ok(item @ Value::Object(_)) if item.get(EXTRA_CONTENT).is_none() => vec![item],
         _ => Vec::new(),

@@ -316,12 +316,12 @@ pub(super) fn list(raw: &RawValue) -> Vec<Value> {
 
 /// Any JSON; null where it is none.
 pub(super) fn general(data: &str) -> Value {
-    surrogate::read(data, |data| serde_json::from_str(data)).unwrap_or_default()
+    surrogate::value(data).unwrap_or_default()
 }
 
 /// Arguments come as text; a server that sends calls whole may send the object itself.
 pub(super) fn arguments_text(raw: &RawValue) -> Option<String> {
-    match surrogate::read(raw.get(), |text| serde_json::from_str::<Value>(text)) {
+    match surrogate::value(raw.get()) {
         Ok(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
         // PHP writes an empty object so.
         Ok(Value::Array(list)) if list.is_empty() => None,

@@ -432,7 +432,7 @@ impl Decoder for Reader {
             return Ok(true);
         }
         // Servers cut text between the halves of a surrogate pair: an escape that is no character.
-        let event = surrogate::read(&frame.data, |data| serde_json::from_str::<Value>(data));
+        let event = surrogate::value(&frame.data);
         self.other(&frame.event, &event.map_err(|error| unreadable(&self.provider, &frame.data, error))?, out)
     }
 

@@ -261,7 +261,7 @@ fn drop_reasoning(items: &mut Vec<Item<'_>>) {
 /// The item as it came, if the server can make anything of it: what it remembers by the id alone, it has not stored. Servers of
 /// open models give the reasoning itself.
 fn reasoning_item(item: &str, quirks: &Quirks) -> Option<Value> {
-    let item: Value = serde_json::from_str(item).ok()?;
+    let item: Value = item.parse().ok()?;
     let encrypted = item.get("encrypted_content").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let open = item.get("content").and_then(Value::as_array).is_some_and(|parts| !parts.is_empty());
     (open || encrypted && quirks.encrypted_reasoning).then_some(item)
@@ -269,7 +269,7 @@ fn reasoning_item(item: &str, quirks: &Quirks) -> Option<Value> {
 
 /// `signature` is the item's id and phase in JSON.
 fn message_item<'a>(text: &'a str, signature: Option<&str>, sent: &mut Sent) -> Item<'a> {
-    let known: Value = signature.and_then(|known| serde_json::from_str(known).ok()).unwrap_or_default();
+    let known: Value = signature.and_then(|known| known.parse().ok()).unwrap_or_default();
     let text_of = |name: &str| known.get(name).and_then(Value::as_str).map(str::to_owned);
     Item::Message {
         role: "assistant",
