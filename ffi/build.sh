@@ -27,9 +27,15 @@ places="--remap-path-prefix=$root=agent-loop --remap-path-prefix=${CARGO_HOME:-$
 sysroot=$(rustc --print sysroot)
 places="$places --remap-path-prefix=$sysroot=rust"
 
+# Calls store their arguments and do not push them: each push is a row of the unwind tables. 20 kB of the library.
+codegen=
+case ${triple:-$(rustc -vV | sed -n 's/^host: //p')} in
+x86_64-*) codegen=-Cllvm-args=-no-x86-call-frame-opt ;;
+esac
+
 RUSTFLAGS="${RUSTFLAGS:-} $places" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \
     CFLAGS="${CFLAGS:-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates" \
-    cargo rustc --locked --release -p agent-loop-ffi "$@" -- --print native-static-libs="$out/libagent.libs.all"
+    cargo rustc --locked --release -p agent-loop-ffi "$@" -- $codegen --print native-static-libs="$out/libagent.libs.all"
 
 # The list stays from the build before if nothing had to be compiled.
 # Not libgcc_s, which has no static form: compilers add what of it a program needs, also with -static.
